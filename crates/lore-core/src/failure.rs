@@ -1,0 +1,64 @@
+//! Turns the errors of git and storage into failures that say what to do.
+
+use lore_git::GitError;
+use lore_model::{Code, Failure};
+use lore_store::StoreError;
+
+/// What a fault in reading git means to the user.
+pub fn git_failure(error: GitError) -> Failure {
+    let message = error.to_string();
+    let failure = match &error {
+        GitError::Vanished(_) => Failure::new(Code::NotARepository, message).hint(
+            "if it moved, run `lore remove NAME` and `lore add NEW-PATH`; what was indexed stays usable until then",
+        ),
+        GitError::NotARepository { .. } => {
+            Failure::new(Code::NotARepository, message).hint("name a folder inside a git repository, or a URL to clone")
+        }
+        GitError::Unreadable { .. } => {
+            Failure::new(Code::NotARepository, message).hint("run `git fsck` there to see what is wrong with it")
+        }
+        GitError::NoSuchBranch { known, .. } => {
+            Failure::new(Code::InvalidArgument, message).hint(format!("its branches are: {}", known.join(", ")))
+        }
+        GitError::BadUrl { .. } => Failure::new(Code::InvalidArgument, message),
+        GitError::NoProgram(_) => {
+            Failure::new(Code::GitFailed, message).hint("install git 2.36 or later and make sure that it is in PATH")
+        }
+        GitError::Failed { .. } | GitError::Stream(_) => Failure::new(Code::GitFailed, message)
+            .hint("run `lore doctor`; if git itself works there, please report this"),
+        GitError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
+            Failure::new(Code::DiskFull, message).hint("free some space and run it again: nothing is lost")
+        }
+        GitError::Io { .. } => Failure::new(Code::NoAccess, message).hint("check the permissions of that folder"),
+        GitError::Cancelled => Failure::new(Code::Interrupted, message).hint("run it again to go on where it stopped"),
+    };
+    failure.caused_by(error)
+}
+
+/// What a fault of storage means to the user.
+pub fn store_failure(error: StoreError) -> Failure {
+    let message = error.to_string();
+    let failure = match &error {
+        StoreError::Locked => Failure::new(Code::Busy, message).hint("wait for it to end and try again"),
+        StoreError::RepoExists { name, .. } => Failure::new(Code::RepoExists, message)
+            .hint(format!("choose another name with `--name`, or run `lore remove {name}` first")),
+        StoreError::Absent(_) => {
+            Failure::new(Code::RepoNotFound, message).hint("run `lore repos` to see what is registered")
+        }
+        StoreError::BadQuery(_) => Failure::new(Code::InvalidArgument, message).hint("use fewer and plainer words"),
+        StoreError::TooNew { .. } => {
+            Failure::new(Code::IndexTooNew, message).hint("upgrade Lore, or set LORE_HOME to another folder")
+        }
+        StoreError::Damaged { path, .. } => Failure::new(Code::IndexDamaged, message).hint(format!(
+            "the index can be rebuilt from git: move {} aside, then `lore add` your repositories again",
+            path.display()
+        )),
+        StoreError::Full(_) => {
+            Failure::new(Code::DiskFull, message).hint("free some space and run it again: nothing is lost")
+        }
+        StoreError::NoAccess { .. } => Failure::new(Code::NoAccess, message)
+            .hint("check the permissions of that folder, or set LORE_HOME to another one"),
+        StoreError::Backend(_) => Failure::new(Code::Internal, message),
+    };
+    failure.caused_by(error)
+}

@@ -1,0 +1,108 @@
+//! Git history across repositories: asking it, and keeping it.
+
+mod freshness;
+mod query;
+mod refresh;
+mod register;
+mod sync;
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex},
+};
+
+pub use freshness::{FreshState, Freshness, RepoFreshness};
+use lore_git::Git;
+use lore_model::{Code, Failure, Repo};
+use lore_store::{HistoryStore, HistoryWriter, StoreError};
+pub use query::{
+    CommitAnswer, Hit, LIMIT_MAX, MATCHED_PATHS_MAX, PatchAnswer, SearchAnswer, SearchRequest, TouchAnswer,
+    TouchRequest, Touched,
+};
+pub use register::{AddRequest, Target};
+pub use sync::{PATCH_CAP, Progress, SyncEvent, SyncOptions, SyncReport};
+
+use crate::{Clock, store_failure};
+
+/// Where Lore keeps what is its own beside the index.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// Mirrors of repositories that were registered by URL.
+    pub clones: PathBuf,
+    /// Empty repositories in which git runs.
+    pub git: PathBuf,
+}
+
+/// The history of all registered repositories.
+pub struct History {
+    store: Arc<dyn HistoryStore>,
+    git: Git,
+    places: Places,
+    clock: Arc<dyn Clock>,
+    probes: Mutex<freshness::Probes>,
+}
+
+impl History {
+    /// History kept in this store.
+    pub fn new(store: Arc<dyn HistoryStore>, git: Git, places: Places, clock: Arc<dyn Clock>) -> Self {
+        Self { store, git, places, clock, probes: Mutex::default() }
+    }
+
+    /// The store beneath, for those who look after it.
+    pub fn store(&self) -> &dyn HistoryStore {
+        &*self.store
+    }
+
+    /// The `git` program in use.
+    pub fn git(&self) -> &Git {
+        &self.git
+    }
+
+    /// The time now (seconds since 1970).
+    pub fn now(&self) -> i64 {
+        self.clock.now()
+    }
+
+    /// Every registered repository, by name.
+    pub async fn repos(&self) -> Result<Vec<Repo>, Failure> {
+        self.store.list_repos().await.map_err(store_failure)
+    }
+
+    /// The repository of that name.
+    pub async fn repo(&self, name: &str) -> Result<Repo, Failure> {
+        named(&self.repos().await?, name).cloned()
+    }
+
+    /// Becomes the one writer; calls `waiting` once where another process has to end first.
+    pub async fn writer(&self, waiting: impl FnOnce()) -> Result<Box<dyn HistoryWriter>, Failure> {
+        let mut waiting = Some(waiting);
+        loop {
+            match self.store.try_writer().await {
+                Ok(writer) => return Ok(writer),
+                Err(StoreError::Locked) => {
+                    if let Some(waiting) = waiting.take() {
+                        waiting();
+                    }
+                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                }
+                Err(error) => return Err(store_failure(error)),
+            }
+        }
+    }
+}
+
+/// The repository of that name among these.
+fn named<'a>(repos: &'a [Repo], name: &str) -> Result<&'a Repo, Failure> {
+    repos.iter().find(|repo| repo.name() == name).ok_or_else(|| {
+        let names: Vec<&str> = repos.iter().map(Repo::name).collect();
+        if names.is_empty() {
+            return Failure::new(Code::RepoNotFound, format!("Repository {name} not found: none is registered"))
+                .hint("run `lore add PATH` to register one");
+        }
+        Failure::new(
+            Code::RepoNotFound,
+            format!("Repository {name} not found. Registered repositories: {}", names.join(", ")),
+        )
+        .hint("use one of these names, or run `lore add PATH` to register another")
+    })
+}

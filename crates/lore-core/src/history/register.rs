@@ -1,0 +1,184 @@
+//! Registering repositories and forgetting them.
+
+use std::path::{Path, PathBuf};
+
+use lore_git::{CloneUrl, GitError, Reader, Repository};
+use lore_model::{BranchChoice, Code, DEFAULT_EXCLUDES, Failure, NewRepo, Repo, RepoName, Source};
+use lore_store::HistoryWriter;
+
+use super::History;
+use crate::{blocking, git_failure, store_failure};
+
+/// What is to be registered.
+#[derive(Debug, Clone)]
+pub enum Target {
+    /// A folder inside a repository on this machine.
+    Folder(PathBuf),
+    /// A repository elsewhere.
+    Url(String),
+}
+
+impl Target {
+    /// Reads what a user typed: a URL where it looks like one and no such folder exists.
+    pub fn parse(text: &str) -> Self {
+        if CloneUrl::looks_like(text) && !Path::new(text).exists() {
+            Self::Url(text.to_owned())
+        } else {
+            Self::Folder(text.into())
+        }
+    }
+}
+
+/// How a repository is to be registered.
+#[derive(Debug, Clone)]
+pub struct AddRequest {
+    /// Which one.
+    pub target: Target,
+    /// Its name; `None` for the folder's or the URL's last part.
+    pub name: Option<String>,
+    /// Prefixes to leave out beside the default ones.
+    pub excludes: Vec<String>,
+    /// Whether the default prefixes are left out.
+    pub default_excludes: bool,
+    /// Keeps only commits of these authors.
+    pub author: Option<String>,
+    /// Which branches to index.
+    pub branches: BranchChoice,
+    /// What it was forked from.
+    pub fork_of: Option<String>,
+    /// Its main branch, where known.
+    pub default_branch: Option<String>,
+}
+
+impl AddRequest {
+    /// Registers with every option at its default.
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            name: None,
+            excludes: Vec::new(),
+            default_excludes: true,
+            author: None,
+            branches: BranchChoice::Default,
+            fork_of: None,
+            default_branch: None,
+        }
+    }
+}
+
+impl History {
+    /// Registers a repository; nothing of it is read yet.
+    pub async fn add(&self, writer: &dyn HistoryWriter, request: AddRequest) -> Result<Repo, Failure> {
+        let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
+        let given = request.name.as_deref().map(RepoName::parse).transpose().map_err(invalid)?;
+        let excludes = excludes(&request)?;
+        let (source, folder, suggested) = match &request.target {
+            Target::Url(url) => {
+                let url = CloneUrl::parse(url).map_err(git_failure)?;
+                (Source::Url(url.as_str().to_owned()), None, url.base_name().to_owned())
+            }
+            Target::Folder(folder) => {
+                let path = self.open(folder, &request.branches).await?;
+                let name = path.file_name().unwrap_or_default().to_string_lossy().trim_end_matches(".git").to_owned();
+                (Source::Local, Some(path), name)
+            }
+        };
+        let repos = self.repos().await?;
+        let name = given.unwrap_or_else(|| free_name(&suggested, &repos));
+        let local_path = folder.unwrap_or_else(|| self.places.clones.join(format!("{name}.git")));
+        let new = NewRepo {
+            name,
+            local_path,
+            source,
+            default_branch: request.default_branch,
+            excludes,
+            author_filter: request.author.filter(|text| !text.trim().is_empty()),
+            fork_of: request.fork_of,
+            branches: request.branches,
+        };
+        writer.add_repo(&new).await.map_err(store_failure)
+    }
+
+    /// Forgets a repository, what was read from it, and Lore's own mirror of it.
+    pub async fn remove(&self, writer: &dyn HistoryWriter, repo: &Repo) -> Result<(), Failure> {
+        writer.remove_repo(repo.id).await.map_err(store_failure)?;
+        let (root, key, repo) = (self.places.git.clone(), repo.id.to_string(), repo.clone());
+        let clones = self.places.clones.clone();
+        let removed = blocking(move || {
+            Reader::remove(&root, &key)?;
+            let mirror = &repo.info.local_path;
+            // Only what lies in Lore's own folder is Lore's to delete.
+            if matches!(repo.info.source, Source::Url(_)) && mirror.starts_with(&clones) && mirror.exists() {
+                std::fs::remove_dir_all(mirror).map_err(|source| GitError::Io { path: mirror.clone(), source })?;
+            }
+            Ok(())
+        });
+        removed.await.map_err(git_failure)
+    }
+
+    /// The registered repository that this folder is in, by its place or as another work tree of it.
+    pub async fn find_project(&self, folder: &Path) -> Result<Option<Repo>, Failure> {
+        let repos = self.repos().await?;
+        let folder = folder.to_owned();
+        let found = blocking(move || {
+            let here = Repository::discover(&folder)?;
+            let same_place = repos.iter().find(|repo| repo.info.local_path == here.path());
+            let same_objects = || {
+                let common = here.common_dir();
+                let local = repos.iter().filter(|repo| repo.info.source == Source::Local);
+                local.into_iter().find(|repo| {
+                    Repository::open(&repo.info.local_path).is_ok_and(|other| other.common_dir() == common)
+                })
+            };
+            Ok(same_place.or_else(same_objects).cloned())
+        });
+        found.await.map_err(git_failure)
+    }
+
+    /// Checks that the folder is in a repository that can be read, and returns its root.
+    async fn open(&self, folder: &Path, branches: &BranchChoice) -> Result<PathBuf, Failure> {
+        let (folder, branches) = (folder.to_owned(), branches.clone());
+        let opened = blocking(move || {
+            let repository = Repository::discover(&folder)?;
+            let refs = repository.refs(&branches, None)?;
+            if let Some(branch) = refs.missing.into_iter().next() {
+                let known = repository.branch_names()?;
+                return Err(GitError::NoSuchBranch { path: repository.path().to_owned(), branch, known });
+            }
+            Ok(repository.path().to_owned())
+        });
+        opened.await.map_err(git_failure)
+    }
+}
+
+/// The prefixes to leave out, each once.
+fn excludes(request: &AddRequest) -> Result<Vec<String>, Failure> {
+    let default = DEFAULT_EXCLUDES.iter().filter(|_| request.default_excludes).map(|prefix| (*prefix).to_owned());
+    let mut excludes: Vec<String> = default.collect();
+    for prefix in &request.excludes {
+        // A leading `./` or `/` can only mean the root.
+        let prefix = prefix.trim_start_matches("./").trim_start_matches('/');
+        if prefix.is_empty() {
+            return Err(Failure::new(
+                Code::InvalidArgument,
+                "an exclude prefix is empty: it would leave out everything",
+            )
+            .hint("give the beginning of a path, for example `--exclude generated/`"));
+        }
+        if !excludes.iter().any(|known| known == prefix) {
+            excludes.push(prefix.to_owned());
+        }
+    }
+    Ok(excludes)
+}
+
+/// The suggested name, with a number where it is taken.
+fn free_name(suggested: &str, repos: &[Repo]) -> RepoName {
+    let first = RepoName::from_any(suggested);
+    let taken = |name: &RepoName| repos.iter().any(|repo| repo.info.name == *name);
+    if !taken(&first) {
+        return first;
+    }
+    let numbered = (2..).map(|number| RepoName::from_any(&format!("{first}-{number}")));
+    numbered.into_iter().find(|name| !taken(name)).unwrap_or(first)
+}

@@ -1,0 +1,424 @@
+//! Reads what is new in a repository and forgets what is gone, so that the index equals the repository.
+
+use std::{
+    collections::HashSet,
+    num::NonZero,
+    ops::ControlFlow,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use lore_git::{Cancel, CloneUrl, Diff, GitError, Mailmap, Mirror, ReadCommit, Reader, Refs, Repository, Scope};
+use lore_model::{CommitId, CommitRecord, Failure, Patch, PatchAbsence, Problem, Repo, Source, SyncState, Tip};
+use lore_store::{AuthorAlias, HistoryWriter, PatchPacker, SyncEnd};
+use tokio::sync::mpsc;
+
+use super::History;
+use crate::{blocking, git_failure, store_failure};
+
+/// Larger patches are not kept.
+pub const PATCH_CAP: usize = 1 << 20;
+
+/// How many characters of a diff are searched.
+const PREVIEW_CHARS: usize = 500;
+
+/// Counts up when what is stored of a commit changes, so that all is read anew.
+const EXTRACTION: u32 = 1;
+
+/// Commits for one run of git: enough to pay for starting it, few enough to share the work evenly.
+const CHUNK: usize = 512;
+
+/// A batch is handed over when it has so many commits or bytes.
+const BATCH_COMMITS: usize = 512;
+const BATCH_BYTES: usize = 4 << 20;
+
+/// One transaction takes batches up to so many commits or bytes.
+const TRANSACTION_COMMITS: usize = 4096;
+const TRANSACTION_BYTES: usize = 32 << 20;
+
+/// How a sync is done.
+#[derive(Debug, Clone, Default)]
+pub struct SyncOptions {
+    /// Runs of git side by side; `None` for one on each core.
+    pub jobs: Option<NonZero<usize>>,
+    /// Reads commits again whose objects were missing.
+    pub retry_missing: bool,
+}
+
+/// What a sync did.
+#[derive(Debug, Clone, Default)]
+pub struct SyncReport {
+    /// The repository.
+    pub repo: String,
+    /// Commits that were read.
+    pub added: u64,
+    /// Commits that no branch reaches any more.
+    pub removed: u64,
+    /// Commits in the index now.
+    pub total: u64,
+    /// What is left out, and why.
+    pub problems: Vec<Problem>,
+}
+
+/// How a sync goes on.
+#[derive(Debug, Clone)]
+pub enum SyncEvent {
+    /// Cloning or fetching from this URL.
+    Fetching(String),
+    /// So many commits will be read.
+    Started(u64),
+    /// So many have been stored.
+    Advanced(u64),
+}
+
+/// Hears how a sync goes on.
+pub type Progress<'a> = &'a (dyn Fn(SyncEvent) + Send + Sync);
+
+/// What a repository looks like now.
+struct Seen {
+    repository: Repository,
+    refs: Refs,
+    mailmap: Mailmap,
+    shallow: Vec<CommitId>,
+    fingerprint: String,
+}
+
+/// What has to be done.
+struct Plan {
+    read: Vec<CommitId>,
+    remove: Vec<CommitId>,
+}
+
+impl History {
+    /// Brings one repository's history up to date.
+    pub async fn sync(
+        &self,
+        writer: &dyn HistoryWriter,
+        repo: &Repo,
+        options: &SyncOptions,
+        cancel: &Cancel,
+        progress: Progress<'_>,
+    ) -> Result<SyncReport, Failure> {
+        let done = self.sync_inner(writer, repo, options, cancel, progress).await;
+        if let Err(failure) = &done {
+            // The failure itself is what counts; where even this cannot be noted, it is reported all the same.
+            if let Err(error) = writer.fail_sync(repo.id, &failure.message).await {
+                tracing::debug!(%error, "the failure of a sync could not be noted");
+            }
+        }
+        done
+    }
+
+    async fn sync_inner(
+        &self,
+        writer: &dyn HistoryWriter,
+        repo: &Repo,
+        options: &SyncOptions,
+        cancel: &Cancel,
+        progress: Progress<'_>,
+    ) -> Result<SyncReport, Failure> {
+        self.fetch(repo, cancel, progress).await?;
+        let seen = look(repo.clone()).await?;
+        let state = &repo.sync;
+        let unchanged = !state.partial
+            && state.fingerprint == seen.fingerprint
+            && state.tips == seen.refs.tips
+            && state.shallow == seen.shallow
+            && !options.retry_missing;
+        if unchanged {
+            writer.note_current(repo.id, self.clock.now()).await.map_err(store_failure)?;
+            return Ok(report(repo, 0, 0, state));
+        }
+        let before = writer.begin_sync(repo.id, &seen.fingerprint).await.map_err(store_failure)?;
+        let (git, places, key) = (self.git.clone(), self.places.clone(), repo.id.to_string());
+        let (repository, stop) = (seen.repository.clone(), cancel.clone());
+        let reader =
+            blocking(move || Reader::open(&git, &places.git, &key, repository, stop)).await.map_err(git_failure)?;
+        let plan = self.plan(writer, repo, &before, &seen, &reader, options).await?;
+        progress(SyncEvent::Started(plan.read.len() as u64));
+        let scope = Scope { excludes: repo.info.excludes.clone(), patch_cap: PATCH_CAP, preview_chars: PREVIEW_CHARS };
+        let (added, removed) = (plan.read.len() as u64, plan.remove.len() as u64);
+        read_all(writer, repo, &reader, plan.read, scope, options, cancel, progress).await?;
+        let end = SyncEnd {
+            at: self.clock.now(),
+            head: seen.refs.head.or_else(|| seen.refs.tips.first().map(|tip| tip.commit)),
+            default_branch: seen.refs.default_branch.clone(),
+            tips: seen.refs.tips.clone(),
+            shallow: seen.shallow.clone(),
+            remove: plan.remove,
+            aliases: aliases(writer, repo, &seen.mailmap).await?,
+            problems: seen
+                .refs
+                .missing
+                .iter()
+                .map(|branch| Problem { reason: format!("branches that do not exist (`{branch}`)"), count: 1 })
+                .collect(),
+        };
+        let state = writer.end_sync(repo.id, end).await.map_err(store_failure)?;
+        Ok(report(repo, added, removed, &state))
+    }
+
+    /// Clones or fetches a repository that was registered by URL.
+    async fn fetch(&self, repo: &Repo, cancel: &Cancel, progress: Progress<'_>) -> Result<(), Failure> {
+        let Source::Url(url) = &repo.info.source else { return Ok(()) };
+        let url = CloneUrl::parse(url).map_err(git_failure)?;
+        progress(SyncEvent::Fetching(url.to_string()));
+        let (git, path, cancel) = (self.git.clone(), repo.info.local_path.clone(), cancel.clone());
+        blocking(move || Mirror::new(&git, path, &url, &cancel).update()).await.map_err(git_failure)
+    }
+
+    /// Compares what the index holds with what the tips reach.
+    async fn plan(
+        &self,
+        writer: &dyn HistoryWriter,
+        repo: &Repo,
+        before: &SyncState,
+        seen: &Seen,
+        reader: &Reader,
+        options: &SyncOptions,
+    ) -> Result<Plan, Failure> {
+        let retry = if options.retry_missing {
+            writer.commits_without_patch(repo.id, PatchAbsence::MissingObjects).await.map_err(store_failure)?
+        } else {
+            Vec::new()
+        };
+        let forward = forward(before, seen, reader).await?;
+        let mut plan = if let Some(read) = forward {
+            Plan { read, remove: Vec::new() }
+        } else {
+            let known = writer.known_commits(repo.id).await.map_err(store_failure)?;
+            compare(before, seen, reader, known).await?
+        };
+        if let Some(filter) = &repo.info.author_filter {
+            let (reader, mailmap, filter) = (reader.clone(), seen.mailmap.clone(), filter.clone());
+            plan.read =
+                blocking(move || by_author(&reader, &plan.read, &mailmap, &filter)).await.map_err(git_failure)?;
+        }
+        let planned: HashSet<CommitId> = plan.read.iter().chain(&plan.remove).copied().collect();
+        plan.read.extend(retry.into_iter().filter(|id| !planned.contains(id)));
+        Ok(plan)
+    }
+}
+
+fn report(repo: &Repo, added: u64, removed: u64, state: &SyncState) -> SyncReport {
+    SyncReport {
+        repo: repo.name().to_owned(),
+        added,
+        removed,
+        total: state.commit_count,
+        problems: state.problems.clone(),
+    }
+}
+
+async fn look(repo: Repo) -> Result<Seen, Failure> {
+    let looked = blocking(move || {
+        let repository = Repository::open(&repo.info.local_path)?;
+        let refs = repository.refs(&repo.info.branches, repo.info.default_branch.as_deref())?;
+        let mailmap = repository.mailmap();
+        let shallow = repository.shallow();
+        // A filter by author depends on who the mailmap says somebody is.
+        let people = repo.info.author_filter.as_ref().map(|filter| (filter, mailmap.digest()));
+        let fingerprint = format!("{EXTRACTION} {PATCH_CAP} {:?} {people:?}", repo.info.excludes);
+        Ok(Seen { repository, refs, mailmap, shallow, fingerprint })
+    });
+    looked.await.map_err(git_failure)
+}
+
+fn commits(tips: &[Tip]) -> Vec<CommitId> {
+    tips.iter().map(|tip| tip.commit).collect()
+}
+
+/// What is new where every old tip is still reached, which is nearly always; `None` where that is not so or not known.
+async fn forward(before: &SyncState, seen: &Seen, reader: &Reader) -> Result<Option<Vec<CommitId>>, Failure> {
+    if before.partial || before.tips.is_empty() || before.shallow != seen.shallow {
+        return Ok(None);
+    }
+    let (old, new, reader) = (commits(&before.tips), commits(&seen.refs.tips), reader.clone());
+    let walked = blocking(move || match reader.rev_list(&old, &new) {
+        Ok(gone) if gone.is_empty() => reader.rev_list(&new, &old).map(Some),
+        // An old tip may have been pruned from the repository.
+        Ok(_) | Err(GitError::Failed { .. }) => Ok(None),
+        Err(error) => Err(error),
+    });
+    walked.await.map_err(git_failure)
+}
+
+/// Everything that the tips reach against everything that the index holds.
+async fn compare(before: &SyncState, seen: &Seen, reader: &Reader, known: HashSet<CommitId>) -> Result<Plan, Failure> {
+    let (tips, walker) = (commits(&seen.refs.tips), reader.clone());
+    let all = blocking(move || walker.rev_list(&tips, &[])).await.map_err(git_failure)?;
+    let reached: HashSet<CommitId> = all.iter().copied().collect();
+    // The diff of a commit at a shallow boundary changes when the boundary moves.
+    let (old, new): (HashSet<_>, HashSet<_>) = (before.shallow.iter().collect(), seen.shallow.iter().collect());
+    let moved: HashSet<CommitId> = old.symmetric_difference(&new).map(|id| **id).collect();
+    let read = all.into_iter().filter(|id| !known.contains(id) || moved.contains(id)).collect();
+    let remove = known.into_iter().filter(|id| !reached.contains(id)).collect();
+    Ok(Plan { read, remove })
+}
+
+fn by_author(reader: &Reader, ids: &[CommitId], mailmap: &Mailmap, filter: &str) -> Result<Vec<CommitId>, GitError> {
+    let wanted = |person: &lore_model::Person| {
+        person.matches(filter) || mailmap.resolve(person).is_some_and(|mapped| mapped.matches(filter))
+    };
+    Ok(reader.authors(ids)?.into_iter().filter(|(_, person)| wanted(person)).map(|(id, _)| id).collect())
+}
+
+async fn aliases(writer: &dyn HistoryWriter, repo: &Repo, mailmap: &Mailmap) -> Result<Vec<AuthorAlias>, Failure> {
+    let authors = writer.list_authors(repo.id).await.map_err(store_failure)?;
+    let mapped =
+        authors.into_iter().filter_map(|recorded| Some(AuthorAlias { mapped: mailmap.resolve(&recorded)?, recorded }));
+    Ok(mapped.collect())
+}
+
+/// Commits on their way to the store, with their size.
+type Batch = (Vec<CommitRecord>, usize);
+
+/// Reads on all cores while one task stores.
+#[expect(clippy::too_many_arguments, reason = "the parts of one sync, used once")]
+async fn read_all(
+    writer: &dyn HistoryWriter,
+    repo: &Repo,
+    reader: &Reader,
+    ids: Vec<CommitId>,
+    scope: Scope,
+    options: &SyncOptions,
+    cancel: &Cancel,
+    progress: Progress<'_>,
+) -> Result<(), Failure> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let jobs = options.jobs.map_or(cores, NonZero::get).min(ids.len().div_ceil(CHUNK)).max(1);
+    let (sender, mut receiver) = mpsc::channel::<Batch>(jobs * 2);
+    let work =
+        Arc::new(Work { ids, scope, reader: reader.clone(), next: AtomicUsize::new(0), first_error: Mutex::default() });
+    let workers: Vec<_> = (0..jobs)
+        .map(|_| {
+            let (work, sender) = (Arc::clone(&work), sender.clone());
+            tokio::task::spawn_blocking(move || work.run(&sender))
+        })
+        .collect();
+    drop(sender);
+    let mut stored = 0;
+    let mut failed = None;
+    while let Some((mut batch, mut bytes)) = receiver.recv().await {
+        // Whatever else is ready goes into the same transaction.
+        while batch.len() < TRANSACTION_COMMITS && bytes < TRANSACTION_BYTES {
+            let Ok((more, size)) = receiver.try_recv() else { break };
+            batch.extend(more);
+            bytes += size;
+        }
+        stored += batch.len() as u64;
+        if let Err(error) = writer.put_commits(repo.id, batch).await {
+            failed = Some(store_failure(error));
+            // The workers find nobody to hand over to and stop.
+            receiver.close();
+            break;
+        }
+        progress(SyncEvent::Advanced(stored));
+    }
+    drop(receiver);
+    for worker in workers {
+        if let Err(error) = worker.await
+            && let Ok(panic) = error.try_into_panic()
+        {
+            std::panic::resume_unwind(panic);
+        }
+    }
+    if let Some(failure) = failed {
+        return Err(failure);
+    }
+    let error = work.first_error.lock().unwrap_or_else(PoisonError::into_inner).take();
+    error.map_or(Ok(()), Err).and(cancel.check()).map_err(git_failure)
+}
+
+/// What the workers share.
+struct Work {
+    ids: Vec<CommitId>,
+    scope: Scope,
+    reader: Reader,
+    next: AtomicUsize,
+    first_error: Mutex<Option<GitError>>,
+}
+
+impl Work {
+    fn run(&self, sender: &mpsc::Sender<Batch>) {
+        if let Err(error) = self.read_chunks(sender) {
+            // Nobody needs more chunks once one has failed.
+            self.next.store(usize::MAX / 2, Ordering::Relaxed);
+            let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
+            first.get_or_insert(error);
+        }
+    }
+
+    fn read_chunks(&self, sender: &mpsc::Sender<Batch>) -> Result<(), GitError> {
+        let mut packer = PatchPacker::new().map_err(|error| GitError::Stream(error.to_string()))?;
+        let mut batch = Batch::default();
+        loop {
+            let start = self.next.fetch_add(CHUNK, Ordering::Relaxed);
+            if start >= self.ids.len() {
+                hand_over(&mut batch, sender);
+                return Ok(());
+            }
+            let chunk = &self.ids[start..self.ids.len().min(start + CHUNK)];
+            let mut packing = Ok(());
+            let read = self.reader.read(chunk, &self.scope, &mut |commit| {
+                match pack(&mut packer, commit) {
+                    Ok(record) => {
+                        batch.1 += weight(&record);
+                        batch.0.push(record);
+                    }
+                    Err(error) => {
+                        packing = Err(GitError::Stream(error.to_string()));
+                        return ControlFlow::Break(());
+                    }
+                }
+                if batch.0.len() < BATCH_COMMITS && batch.1 < BATCH_BYTES {
+                    return ControlFlow::Continue(());
+                }
+                if hand_over(&mut batch, sender) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            packing?;
+            if let Err(error) = read {
+                // What was read whole is kept: the next sync need not read it again.
+                hand_over(&mut batch, sender);
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Sends what was read to the store; `false` where nobody takes it any more because storing failed.
+fn hand_over(batch: &mut Batch, sender: &mpsc::Sender<Batch>) -> bool {
+    let batch = std::mem::take(batch);
+    batch.0.is_empty() || sender.blocking_send(batch).is_ok()
+}
+
+fn weight(record: &CommitRecord) -> usize {
+    let patch = if let Patch::Stored { zstd, .. } = &record.patch { zstd.len() } else { 0 };
+    patch + record.body.as_ref().map_or(0, String::len) + record.files.len() * 96 + 1024
+}
+
+fn pack(packer: &mut PatchPacker, commit: ReadCommit) -> std::io::Result<CommitRecord> {
+    let patch = match commit.diff {
+        Diff::Bytes(bytes) => packer.pack(&bytes)?,
+        Diff::Absent(reason) => Patch::Absent(reason),
+    };
+    Ok(CommitRecord {
+        id: commit.id,
+        author: commit.author,
+        committer: commit.committer,
+        author_time: commit.author_time,
+        commit_time: commit.commit_time,
+        subject: commit.subject,
+        body: commit.body,
+        lossy: commit.lossy,
+        parent_count: commit.parent_count,
+        files: commit.files,
+        patch_preview: commit.preview,
+        patch,
+    })
+}

@@ -1,0 +1,33 @@
+//! The product: what Lore knows, how it answers, and how it keeps itself fresh.
+//!
+//! It serves a command line, a server and tests alike: no SQL, no protocol, no environment, no printing here.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod failure;
+pub mod history;
+
+use std::sync::Arc;
+
+pub use clock::{Clock, SystemClock};
+pub use failure::{git_failure, store_failure};
+use history::History;
+pub use lore_git::Cancel;
+
+/// Everything that an agent or a person can ask.
+pub struct Lore {
+    /// Git history across repositories.
+    pub history: Arc<History>,
+}
+
+/// Runs work that keeps a thread busy, off the async threads.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only a runtime that is shutting down cancels such a task, and then nobody waits here.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}

@@ -1,0 +1,116 @@
+//! Finds out whether a repository holds every object that the diff of a commit needs.
+
+use gix::{bstr::BString, objs::tree::EntryMode};
+use lore_model::CommitId;
+
+use crate::repository::object_id;
+
+/// How deep the folders of a tree may go; deeper ones are not looked into.
+const MAX_DEPTH: usize = 4096;
+
+/// What is there of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Completeness {
+    /// Everything.
+    Whole,
+    /// Its trees, but not every blob that changed.
+    BlobsMissing,
+    /// Not even its trees.
+    TreesMissing,
+}
+
+/// Looks at the trees of a commit and its first parent, and at the blobs that differ.
+pub(crate) fn completeness(repo: &gix::Repository, id: CommitId, excludes: &[String]) -> Completeness {
+    compare(repo, id, excludes).unwrap_or(Completeness::TreesMissing)
+}
+
+fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String]) -> Option<Completeness> {
+    let commit = repo.find_object(object_id(id)).ok()?.try_into_commit().ok()?;
+    let new = commit.tree_id().ok()?.detach();
+    let shallow = repo.shallow_commits().ok().flatten().is_some_and(|ids| ids.contains(&object_id(id)));
+    let old = match commit.parent_ids().next() {
+        Some(parent) if !shallow => {
+            Some(repo.find_object(parent.detach()).ok()?.try_into_commit().ok()?.tree_id().ok()?.detach())
+        }
+        _ => None,
+    };
+    // Git reads the root of both trees, even where they are the same.
+    if ![Some(new), old].into_iter().flatten().all(|tree| repo.has_object(tree)) {
+        return None;
+    }
+    // Pairs of folders that differ; each entry of a folder is compared by name.
+    let mut folders = vec![(BString::default(), old, Some(new), 0)];
+    let mut found = Completeness::Whole;
+    while let Some((path, old, new, depth)) = folders.pop() {
+        if old == new {
+            continue;
+        }
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let (before, after) = (entries(repo, old)?, entries(repo, new)?);
+        let changed = changed(&before, &after);
+        for (name, old, new) in changed {
+            let mut path = path.clone();
+            path.extend_from_slice(&name);
+            let side = |entry: Option<&Entry>, tree: bool| entry.filter(|e| e.mode.is_tree() == tree).map(|e| e.id);
+            let (old_tree, new_tree) = (side(old, true), side(new, true));
+            if old_tree.is_some() || new_tree.is_some() {
+                let mut inside = path.clone();
+                inside.push(b'/');
+                if !excludes.iter().any(|prefix| inside.starts_with(prefix.as_bytes())) {
+                    folders.push((inside, old_tree, new_tree, depth + 1));
+                }
+            }
+            if excludes.iter().any(|prefix| path.starts_with(prefix.as_bytes())) {
+                continue;
+            }
+            for entry in
+                [old, new].into_iter().flatten().filter(|entry| !entry.mode.is_tree() && !entry.mode.is_commit())
+            {
+                if !repo.has_object(entry.id) {
+                    found = Completeness::BlobsMissing;
+                }
+            }
+        }
+    }
+    Some(found)
+}
+
+struct Entry {
+    name: BString,
+    mode: EntryMode,
+    id: gix::ObjectId,
+}
+
+fn entries(repo: &gix::Repository, tree: Option<gix::ObjectId>) -> Option<Vec<Entry>> {
+    let Some(tree) = tree else { return Some(Vec::new()) };
+    let tree = repo.find_object(tree).ok()?.try_into_tree().ok()?;
+    let mut entries = Vec::new();
+    for entry in tree.iter() {
+        let entry = entry.ok()?;
+        entries.push(Entry { name: entry.filename().to_owned(), mode: entry.mode(), id: entry.oid().to_owned() });
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Some(entries)
+}
+
+type Changed<'a> = (BString, Option<&'a Entry>, Option<&'a Entry>);
+
+fn changed<'a>(before: &'a [Entry], after: &'a [Entry]) -> Vec<Changed<'a>> {
+    let find = |list: &'a [Entry], name: &BString| {
+        list.binary_search_by(|entry| entry.name.cmp(name)).ok().map(|at| &list[at])
+    };
+    let mut changed = Vec::new();
+    for new in after {
+        // Modes are compared by kind: git calls 100664 the same as 100644.
+        let old = find(before, &new.name);
+        if old.is_none_or(|old| old.id != new.id || old.mode.kind() != new.mode.kind()) {
+            changed.push((new.name.clone(), old, Some(new)));
+        }
+    }
+    changed.extend(
+        before.iter().filter(|old| find(after, &old.name).is_none()).map(|old| (old.name.clone(), Some(old), None)),
+    );
+    changed
+}

@@ -1,0 +1,204 @@
+//! The one place that starts the `git` program, with nothing inherited that could steer it.
+
+use std::{
+    ffi::{OsStr, OsString},
+    io::{self, Read},
+    path::Path,
+    process::{Command, ExitStatus, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use crate::{GitError, Result};
+
+/// Variables that decide how a user reaches their own servers; kept for clone and fetch only.
+const TRANSPORT_VARIABLES: [&str; 7] = [
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH_VARIANT",
+    "GIT_ASKPASS",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+    "GIT_PROXY_COMMAND",
+];
+
+/// How much of what git says about an error is kept.
+const STDERR_KEPT: usize = 4096;
+
+/// A wish to stop that can be sent to work under way.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks the work to stop soon.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked to stop.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Fails where it was asked to stop.
+    pub fn check(&self) -> Result<()> {
+        if self.is_cancelled() { Err(GitError::Cancelled) } else { Ok(()) }
+    }
+}
+
+/// The installed `git` program.
+#[derive(Debug, Clone)]
+pub struct Git {
+    executable: OsString,
+}
+
+impl Default for Git {
+    fn default() -> Self {
+        Self::new("git")
+    }
+}
+
+impl Git {
+    /// Uses this executable, looked up in `PATH` where it has no folder.
+    pub fn new(executable: impl Into<OsString>) -> Self {
+        Self { executable: executable.into() }
+    }
+
+    /// The version as `(major, minor)` with the text that it was read from.
+    pub fn version(&self) -> Result<((u32, u32), String)> {
+        let text = String::from_utf8_lossy(&self.bare().arg("--version").run()?).trim().to_owned();
+        let mut numbers = text
+            .split_whitespace()
+            .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+            .unwrap_or("0.0")
+            .split('.')
+            .map(|part| part.parse().unwrap_or(0));
+        Ok(((numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)), text))
+    }
+
+    /// A call that sees no configuration and no repository.
+    pub(crate) fn bare(&self) -> Call {
+        let mut call = self.call(&[]);
+        call.command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        call
+    }
+
+    /// A call inside a directory of Lore's own, which sees no other configuration.
+    pub(crate) fn inside(&self, git_dir: &Path) -> Call {
+        let mut call = self.bare();
+        call.command.env("GIT_DIR", git_dir);
+        call.args(["-c", "core.attributesFile=/dev/null", "-c", "core.commitGraph=true"])
+    }
+
+    /// A call that reaches other machines with the user's own configuration, credentials and keys.
+    pub(crate) fn network(&self) -> Call {
+        let mut call = self.call(&TRANSPORT_VARIABLES);
+        call.command.env("GIT_ALLOW_PROTOCOL", "https:http:ssh:git:file");
+        call
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
+    fn call(&self, keep: &[&str]) -> Call {
+        let mut command = Command::new(&self.executable);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("GIT_") && !keep.iter().any(|kept| name == *kept) {
+                command.env_remove(name);
+            }
+        }
+        command
+            .env("GIT_ATTR_NOSYSTEM", "1")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_NO_REPLACE_OBJECTS", "1")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Call { command, name: String::new() }
+    }
+}
+
+/// A call of git that is being put together.
+pub(crate) struct Call {
+    command: Command,
+    name: String,
+}
+
+impl Call {
+    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    /// The subcommand, which also names the call in errors.
+    pub(crate) fn subcommand(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self.arg(name)
+    }
+
+    /// Runs it to its end and returns what it printed.
+    pub(crate) fn run(self) -> Result<Vec<u8>> {
+        let mut printed = Vec::new();
+        self.stream(Vec::new(), |out| out.read_to_end(&mut printed).map(|_| ()).map_err(|error| broken_pipe(&error)))?;
+        Ok(printed)
+    }
+
+    /// Runs it with the given standard input while `read` takes what it prints.
+    ///
+    /// Where `read` stops early, by an error or otherwise, git is ended.
+    pub(crate) fn stream<T>(mut self, input: Vec<u8>, read: impl FnOnce(&mut dyn Read) -> Result<T>) -> Result<T> {
+        if !input.is_empty() {
+            self.command.stdin(Stdio::piped());
+        }
+        let mut child = self.command.spawn().map_err(GitError::NoProgram)?;
+        let stdin = child.stdin.take();
+        let mut stdout = child.stdout.take().expect("standard output is piped");
+        let mut stderr = child.stderr.take().expect("standard error is piped");
+        let (answer, said) = thread::scope(|scope| {
+            // Git may read its input slowly or not at all; writing it here would wait for ever.
+            scope.spawn(move || stdin.map(|mut pipe| io::Write::write_all(&mut pipe, &input)));
+            let said = scope.spawn(move || first_bytes(&mut stderr));
+            let answer = read(&mut stdout);
+            drop(stdout);
+            if answer.is_err() {
+                // It may have ended by itself already.
+                drop(child.kill());
+            }
+            (answer, said.join().unwrap_or_default())
+        });
+        let status = child.wait().map_err(GitError::NoProgram)?;
+        match answer {
+            Err(GitError::Stream(_)) | Ok(_) if !status.success() => Err(self.failed(status, &said)),
+            answer => answer,
+        }
+    }
+
+    fn failed(&self, status: ExitStatus, said: &[u8]) -> GitError {
+        let said = String::from_utf8_lossy(said).trim().to_owned();
+        GitError::Failed { command: self.name.clone(), stderr: if said.is_empty() { status.to_string() } else { said } }
+    }
+}
+
+pub(crate) fn broken_pipe(error: &io::Error) -> GitError {
+    GitError::Stream(format!("the pipe from git broke: {error}"))
+}
+
+/// Reads all of it, keeping the beginning.
+fn first_bytes(from: &mut impl Read) -> Vec<u8> {
+    let mut kept = Vec::new();
+    let mut buffer = [0; 1024];
+    while let Ok(count @ 1..) = from.read(&mut buffer) {
+        let room = STDERR_KEPT.saturating_sub(kept.len()).min(count);
+        kept.extend_from_slice(&buffer[..room]);
+    }
+    kept
+}

@@ -1,0 +1,374 @@
+//! Reads commits with their file lists and patches, exactly as git prints them.
+
+use std::{
+    collections::HashSet,
+    io::Read,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use lore_model::{CommitId, FileChange, PatchAbsence, Person};
+
+use crate::{
+    Cancel, Git, GitError, Repository, Result,
+    missing::{self, Completeness},
+    own_dir,
+    repository::object_id,
+    stream::{Record, Records, format_argument},
+};
+
+/// Flags that make git's output independent of any configuration.
+const NEUTRAL: [&str; 15] = [
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--diff-algorithm=myers",
+    "--indent-heuristic",
+    "-l1000",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+    "--submodule=short",
+    "--encoding=UTF-8",
+    "--no-notes",
+    "--no-show-signature",
+    "--diff-merges=first-parent",
+    "--root",
+    "-z",
+];
+
+/// What of a commit is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    /// Prefixes of paths that are left out of lists and patches.
+    pub excludes: Vec<String>,
+    /// Patches over so many bytes are not kept.
+    pub patch_cap: usize,
+    /// How many characters of the diff make the preview.
+    pub preview_chars: usize,
+}
+
+/// One commit as read.
+#[derive(Debug)]
+pub struct ReadCommit {
+    /// The object name.
+    pub id: CommitId,
+    /// How many parents it has (none at the boundary of a shallow clone).
+    pub parent_count: u32,
+    /// As recorded.
+    pub author: Person,
+    /// As recorded.
+    pub committer: Person,
+    /// Absent where git prints none.
+    pub author_time: Option<i64>,
+    /// Absent where git prints none.
+    pub commit_time: Option<i64>,
+    /// The first paragraph of the message on one line.
+    pub subject: String,
+    /// The rest of the message.
+    pub body: Option<String>,
+    /// Whether text above was not UTF-8.
+    pub lossy: bool,
+    /// Changed files against the first parent.
+    pub files: Vec<FileChange>,
+    /// The beginning of the diff.
+    pub preview: String,
+    /// The diff.
+    pub diff: Diff,
+}
+
+/// The diff of a commit.
+#[derive(Debug)]
+pub enum Diff {
+    /// Git's exact bytes.
+    Bytes(Vec<u8>),
+    /// It is not to be kept.
+    Absent(PatchAbsence),
+}
+
+/// Reads one repository's history. Cheap to clone; several may read at once.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    git: Git,
+    own_dir: PathBuf,
+    repository: Repository,
+    cancel: Cancel,
+}
+
+/// How much git is asked to print.
+#[derive(Clone, Copy, PartialEq)]
+enum Depth {
+    Patches,
+    Lists,
+    Messages,
+}
+
+impl Reader {
+    /// Prepares the directory of Lore's own in which git will run: `<root>/<key>.git`.
+    pub fn open(git: &Git, root: &Path, key: &str, repository: Repository, cancel: Cancel) -> Result<Self> {
+        let own_dir = own_dir::place(root, key);
+        own_dir::prepare(git, &own_dir, &repository)?;
+        Ok(Self { git: git.clone(), own_dir, repository, cancel })
+    }
+
+    /// Removes that directory.
+    pub fn remove(root: &Path, key: &str) -> Result<()> {
+        own_dir::remove(&own_dir::place(root, key))
+    }
+
+    /// Commits that `tips` reach and `hidden` do not, newest first.
+    pub fn rev_list(&self, tips: &[CommitId], hidden: &[CommitId]) -> Result<Vec<CommitId>> {
+        if tips.is_empty() {
+            return Ok(Vec::new());
+        }
+        let input = lines(tips.iter().map(CommitId::to_hex).chain(hidden.iter().map(|id| format!("^{id}"))));
+        let call = self.git.inside(&self.own_dir).subcommand("rev-list").arg("--stdin");
+        let mut printed = Vec::new();
+        call.stream(input, |out| {
+            let mut piece = vec![0; 1 << 16];
+            loop {
+                self.cancel.check()?;
+                match out.read(&mut piece).map_err(|error| crate::program::broken_pipe(&error))? {
+                    0 => return Ok(()),
+                    count => printed.extend_from_slice(&piece[..count]),
+                }
+            }
+        })?;
+        printed
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| CommitId::from_hex(line).map_err(|error| GitError::Stream(error.to_string())))
+            .collect()
+    }
+
+    /// The author of each of these commits, as recorded.
+    pub fn authors(&self, ids: &[CommitId]) -> Result<Vec<(CommitId, Person)>> {
+        let unreadable =
+            |why: String| GitError::Unreadable { path: self.repository.path().to_owned(), what: "a commit", why };
+        let repo = self.repository.local();
+        let mut authors = Vec::with_capacity(ids.len());
+        for id in ids {
+            self.cancel.check()?;
+            let commit = repo.find_object(object_id(*id)).map_err(|error| unreadable(error.to_string()))?;
+            let commit = commit.try_into_commit().map_err(|error| unreadable(error.to_string()))?;
+            // A commit without a readable author has nobody's name.
+            let person = commit.author().map_or_else(
+                |_| Person::default(),
+                |author| Person { name: author.name.to_string(), email: author.email.to_string() },
+            );
+            authors.push((*id, person));
+        }
+        Ok(authors)
+    }
+
+    /// Reads these commits and hands each to `each`, in no promised order, until it breaks.
+    ///
+    /// Commits whose objects are partly missing are read as far as they go.
+    pub fn read(
+        &self,
+        ids: &[CommitId],
+        scope: &Scope,
+        each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut left: HashSet<CommitId> = ids.iter().copied().collect();
+        match self.pass(ids, Depth::Patches, scope, &mut left, each) {
+            // A missing object ends the stream; so does a damaged one. Find out which commits are whole.
+            Err(GitError::Failed { stderr, .. }) => {
+                tracing::debug!(stderr, "reading commits one kind at a time");
+                self.read_incomplete(ids, scope, &mut left, each)
+            }
+            other => other,
+        }?;
+        if left.is_empty() || self.cancel.is_cancelled() {
+            return self.cancel.check();
+        }
+        Err(GitError::Stream(format!("{} of {} commits were not printed", left.len(), ids.len())))
+    }
+
+    fn read_incomplete(
+        &self,
+        ids: &[CommitId],
+        scope: &Scope,
+        left: &mut HashSet<CommitId>,
+        each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let repo = self.repository.local();
+        let (mut whole, mut listed, mut bare) = (Vec::new(), Vec::new(), Vec::new());
+        for id in ids.iter().filter(|id| left.contains(id)) {
+            self.cancel.check()?;
+            match missing::completeness(&repo, *id, &scope.excludes) {
+                Completeness::Whole => whole.push(*id),
+                Completeness::BlobsMissing => listed.push(*id),
+                Completeness::TreesMissing => bare.push(*id),
+            }
+        }
+        for (ids, depth) in [(&whole, Depth::Patches), (&listed, Depth::Lists), (&bare, Depth::Messages)] {
+            match self.pass(ids, depth, scope, left, each) {
+                Err(GitError::Failed { .. }) | Ok(()) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        // Git needed more than was foreseen, or an object is damaged: one commit at a time, as deep as each goes.
+        let rest: Vec<CommitId> = ids.iter().filter(|id| left.contains(id)).copied().collect();
+        for id in rest {
+            let depths = [Depth::Patches, Depth::Lists, Depth::Messages];
+            let mut tried = Ok(());
+            for depth in depths {
+                tried = self.pass(&[id], depth, scope, left, each);
+                if !matches!(tried, Err(GitError::Failed { .. })) {
+                    break;
+                }
+            }
+            tried?;
+        }
+        Ok(())
+    }
+
+    /// One run of `git log` over these commits.
+    fn pass(
+        &self,
+        ids: &[CommitId],
+        depth: Depth,
+        scope: &Scope,
+        left: &mut HashSet<CommitId>,
+        each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
+    ) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let absent = (depth != Depth::Patches).then_some(PatchAbsence::MissingObjects);
+        let nonce = nonce();
+        let mut call = self
+            .git
+            .inside(&self.own_dir)
+            .subcommand("log")
+            .args(["--stdin", "--no-walk=unsorted"])
+            .arg(format_argument(&nonce))
+            .args(NEUTRAL);
+        call = match depth {
+            // `-U3` belongs here alone: it implies `-p`.
+            Depth::Patches => call.args(["--raw", "--no-abbrev", "-p", "-U3", "--full-index", "-M", "-C"]),
+            Depth::Lists => call.args(["--raw", "--no-abbrev", "--no-renames"]),
+            // Without `off`, git reads the trees of merges though nothing is printed of them.
+            Depth::Messages => call.args(["-s", "--diff-merges=off"]),
+        };
+        // With pathspecs git reads trees, even for messages alone.
+        if depth != Depth::Messages {
+            // Without `--sparse`, a commit that the pathspecs leave without a diff is not printed at all.
+            call = call.arg("--sparse").arg("--").args(pathspecs(&scope.excludes));
+        }
+        let input = lines(ids.iter().map(CommitId::to_hex));
+        let mut hand_over = |record: Record| {
+            left.remove(&record.id);
+            if each(finish(record, scope, absent)).is_break() { Err(GitError::Cancelled) } else { Ok(()) }
+        };
+        // A record is whole when another one follows it, or when git has ended well: never before.
+        let last = call.stream(input, |out| {
+            let mut records = Records::new(out as &mut dyn Read, &nonce, scope.patch_cap);
+            let mut whole = None;
+            while let Some(record) = records.next()? {
+                self.cancel.check()?;
+                whole.replace(record).map_or(Ok(()), &mut hand_over)?;
+            }
+            Ok(whole)
+        })?;
+        last.map_or(Ok(()), hand_over)
+    }
+}
+
+fn finish(record: Record, scope: &Scope, absent: Option<PatchAbsence>) -> ReadCommit {
+    let preview = preview(&record.patch, scope.preview_chars);
+    let diff = match absent {
+        Some(reason) => Diff::Absent(reason),
+        None if record.patch_len > scope.patch_cap as u64 => Diff::Absent(PatchAbsence::TooLarge),
+        None if is_binary_only(&record.patch) => Diff::Absent(PatchAbsence::BinaryOnly),
+        None => Diff::Bytes(record.patch),
+    };
+    ReadCommit {
+        id: record.id,
+        parent_count: record.parent_count,
+        author: record.author,
+        committer: record.committer,
+        author_time: record.author_time,
+        commit_time: record.commit_time,
+        subject: record.subject,
+        body: record.body,
+        lossy: record.lossy,
+        files: record.files,
+        preview,
+        diff,
+    }
+}
+
+/// The first characters of a diff.
+fn preview(patch: &[u8], chars: usize) -> String {
+    let bytes = &patch[..patch.len().min(chars * 4)];
+    String::from_utf8_lossy(bytes).chars().take(chars).map(|c| if c == '\0' { '\u{fffd}' } else { c }).collect()
+}
+
+/// Whether every file's section of the diff is a "Binary files … differ" line.
+///
+/// A line of content begins with a space, `+`, `-` or `\`, so these words at a line's beginning are git's own.
+fn is_binary_only(patch: &[u8]) -> bool {
+    let count = |words: &str| {
+        usize::from(patch.starts_with(words.as_bytes()))
+            + memchr::memmem::find_iter(patch, format!("\n{words}").as_bytes()).count()
+    };
+    let binary = count("Binary files ");
+    binary > 0 && binary == count("diff --git ")
+}
+
+/// Pathspecs that leave out paths which begin with one of these texts.
+fn pathspecs(excludes: &[String]) -> impl Iterator<Item = String> {
+    excludes.iter().map(|prefix| {
+        let mut spec = String::from(":(exclude,top)");
+        for c in prefix.chars() {
+            if matches!(c, '*' | '?' | '[' | '\\') {
+                spec.push('\\');
+            }
+            spec.push(c);
+        }
+        spec + "*"
+    })
+}
+
+/// One item a line, for git's standard input.
+fn lines(items: impl Iterator<Item = String>) -> Vec<u8> {
+    items.flat_map(|item| item.into_bytes().into_iter().chain([b'\n'])).collect()
+}
+
+/// A text that nothing in a repository can foresee.
+fn nonce() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    // `RandomState` is seeded by the operating system, and anew (by increment) for each value.
+    let part = || RandomState::new().hash_one(std::process::id());
+    format!("lore-{:016x}{:016x}", part(), part())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_binary_diffs_count_as_binary() {
+        let section = |body: &str| format!("diff --git a/x b/x\nindex 1..2\n{body}");
+        let binary = section("Binary files a/x and b/x differ\n");
+        assert!(is_binary_only(binary.as_bytes()));
+        assert!(is_binary_only(format!("{binary}{binary}").as_bytes()));
+        let text = section("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+Binary files a/x and b/x differ\n");
+        assert!(!is_binary_only(text.as_bytes()));
+        assert!(!is_binary_only(format!("{binary}{text}").as_bytes()));
+        assert!(!is_binary_only(b""));
+    }
+
+    #[test]
+    fn excludes_are_literal_prefixes() {
+        let specs: Vec<_> = pathspecs(&["a*b/".to_owned(), "[x]".to_owned()]).collect();
+        assert_eq!(specs, [":(exclude,top)a\\*b/*", ":(exclude,top)\\[x]*"]);
+    }
+
+    #[test]
+    fn previews_are_cut_at_characters() {
+        assert_eq!(preview("äöü".as_bytes(), 2), "äö");
+        assert_eq!(preview(b"a\xffb", 5), "a\u{fffd}b");
+    }
+}

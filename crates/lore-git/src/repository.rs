@@ -1,0 +1,218 @@
+//! A repository on disk: its refs and where its objects lie. Read in-process; nothing it configures is run.
+
+use std::path::{Path, PathBuf};
+
+use gix::{bstr::ByteSlice, sec::Trust};
+use lore_model::{BranchChoice, CommitId, Tip};
+
+use crate::{GitError, Mailmap, Result};
+
+/// An opened repository.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    inner: gix::ThreadSafeRepository,
+    path: PathBuf,
+}
+
+/// What the refs of a repository say at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refs {
+    /// HEAD (for a mirror: the main branch), unless there is no commit yet.
+    pub head: Option<CommitId>,
+    /// The short name of the branch that counts as the main line.
+    pub default_branch: Option<String>,
+    /// The tips that were chosen, sorted and unique by name.
+    pub tips: Vec<Tip>,
+    /// Branches that were asked for and are not there.
+    pub missing: Vec<String>,
+}
+
+impl Repository {
+    /// Finds the repository that the folder is in and opens it.
+    pub fn discover(folder: &Path) -> Result<Self> {
+        if !folder.exists() {
+            return Err(GitError::Vanished(folder.to_owned()));
+        }
+        let (found, _) = gix::discover::upwards(folder)
+            .map_err(|error| GitError::NotARepository { path: folder.to_owned(), why: error.to_string() })?;
+        let (git_dir, work_tree) = found.into_repository_and_work_tree_directories();
+        Self::open(&work_tree.unwrap_or(git_dir))
+    }
+
+    /// Opens the repository at exactly this place (a work tree or a git directory).
+    pub fn open(path: &Path) -> Result<Self> {
+        if !path.exists() {
+            return Err(GitError::Vanished(path.to_owned()));
+        }
+        let not_a_repository = |why: String| GitError::NotARepository { path: path.to_owned(), why };
+        let absolute = path.canonicalize().map_err(GitError::io(path))?;
+        // Isolated: no file outside the repository is read. Reduced trust: nothing it configures is run.
+        let options = gix::open::Options::isolated().with(Trust::Reduced);
+        let inner = gix::ThreadSafeRepository::open_opts(&absolute, options)
+            .map_err(|error| not_a_repository(error.to_string()))?;
+        let repository = Self { inner, path: absolute };
+        let objects = repository.objects_dir();
+        if !objects.is_dir() {
+            return Err(not_a_repository(format!("{} is missing", objects.display())));
+        }
+        Ok(repository)
+    }
+
+    /// The work tree, or the git directory of a bare repository.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where refs, objects and configuration lie; shared by all linked work trees.
+    pub fn common_dir(&self) -> PathBuf {
+        let repo = self.local();
+        let dir = repo.common_dir();
+        dir.canonicalize().unwrap_or_else(|_| dir.to_owned())
+    }
+
+    /// The git directory of this work tree.
+    pub fn git_dir(&self) -> PathBuf {
+        self.local().git_dir().to_owned()
+    }
+
+    pub(crate) fn objects_dir(&self) -> PathBuf {
+        self.common_dir().join("objects")
+    }
+
+    pub(crate) fn shallow_file(&self) -> PathBuf {
+        self.common_dir().join("shallow")
+    }
+
+    pub(crate) fn object_format(&self) -> &'static str {
+        match self.local().object_hash() {
+            gix::hash::Kind::Sha256 => "sha256",
+            _ => "sha1",
+        }
+    }
+
+    pub(crate) fn local(&self) -> gix::Repository {
+        self.inner.to_thread_local()
+    }
+
+    /// The boundary of a shallow clone, sorted; empty otherwise.
+    pub fn shallow(&self) -> Vec<CommitId> {
+        let mut ids: Vec<CommitId> = std::fs::read(self.shallow_file())
+            .unwrap_or_default()
+            .lines()
+            .filter_map(|line| CommitId::from_hex(line).ok())
+            .collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Reads HEAD and the chosen branches.
+    pub fn refs(&self, choice: &BranchChoice, known_default: Option<&str>) -> Result<Refs> {
+        let repo = self.local();
+        let head = repo.head().map_err(|error| self.unreadable("HEAD", &error))?;
+        let head_branch = head.referent_name().map(|name| name.shorten().to_str_lossy().into_owned());
+        let head_id = match repo.head().map_err(|error| self.unreadable("HEAD", &error))?.try_peel_to_id() {
+            Ok(id) => id.map(|id| commit_id(id.detach())),
+            Err(error) => return Err(self.unreadable("HEAD", &error)),
+        };
+        let bare = repo.workdir().is_none();
+        let default_branch = default_branch(&repo, known_default, head_branch.as_deref());
+        let mut refs = Refs { head: head_id, default_branch, tips: Vec::new(), missing: Vec::new() };
+        match choice {
+            BranchChoice::Default => {
+                if let Some(tip) = refs.default_branch.as_deref().and_then(|name| branch(&repo, name)) {
+                    refs.tips.push(tip);
+                }
+                refs.tips.extend(head_id.map(|commit| Tip { name: "HEAD".to_owned(), commit }));
+            }
+            BranchChoice::Named(names) => {
+                for name in names {
+                    match branch(&repo, name) {
+                        Some(tip) => refs.tips.push(tip),
+                        None => refs.missing.push(name.clone()),
+                    }
+                }
+            }
+            BranchChoice::All => {
+                refs.tips = self.branches(&repo)?;
+                if !bare {
+                    refs.tips.extend(head_id.map(|commit| Tip { name: "HEAD".to_owned(), commit }));
+                }
+            }
+        }
+        refs.tips.sort_unstable();
+        refs.tips.dedup();
+        Ok(refs)
+    }
+
+    /// The short names of all branches.
+    pub fn branch_names(&self) -> Result<Vec<String>> {
+        Ok(self
+            .branches(&self.local())?
+            .into_iter()
+            .map(|tip| tip.name.trim_start_matches("refs/heads/").to_owned())
+            .collect())
+    }
+
+    /// The mailmap at HEAD; an empty one where there is none.
+    pub fn mailmap(&self) -> Mailmap {
+        let blob = || {
+            let repo = self.local();
+            let tree = repo.head_tree().ok()?;
+            let entry = tree.lookup_entry_by_path(".mailmap").ok()??;
+            entry.mode().is_blob().then(|| entry.object().ok().map(|object| object.detach().data))?
+        };
+        Mailmap::parse(&blob().unwrap_or_default())
+    }
+
+    fn branches(&self, repo: &gix::Repository) -> Result<Vec<Tip>> {
+        let platform = repo.references().map_err(|error| self.unreadable("refs", &error))?;
+        let mut tips = Vec::new();
+        for reference in platform.prefixed("refs/heads/").map_err(|error| self.unreadable("refs", &error))? {
+            let mut reference = reference.map_err(|error| self.unreadable("refs", &error))?;
+            let name = reference.name().as_bstr().to_str_lossy().into_owned();
+            if let Ok(commit) = reference.peel_to_commit() {
+                tips.push(Tip { name, commit: commit_id(commit.id) });
+            }
+        }
+        tips.sort_unstable();
+        Ok(tips)
+    }
+
+    fn unreadable(&self, what: &'static str, error: &impl std::fmt::Display) -> GitError {
+        GitError::Unreadable { path: self.path.clone(), what, why: error.to_string() }
+    }
+}
+
+pub(crate) fn commit_id(id: gix::ObjectId) -> CommitId {
+    CommitId::from_hex(id.to_string().as_bytes()).expect("an object id is 40 or 64 hexadecimal digits")
+}
+
+pub(crate) fn object_id(id: CommitId) -> gix::ObjectId {
+    gix::ObjectId::from_bytes_or_panic(id.as_bytes())
+}
+
+/// The branch that counts as the main line: what was said before, what `origin` calls its HEAD, what HEAD is on, or a usual name.
+fn default_branch(repo: &gix::Repository, known: Option<&str>, head: Option<&str>) -> Option<String> {
+    let remote_head = || {
+        let reference = repo.try_find_reference("refs/remotes/origin/HEAD").ok()??;
+        let target = reference.target().try_name()?.shorten().to_str_lossy().into_owned();
+        Some(target.strip_prefix("origin/")?.to_owned())
+    };
+    let exists = |name: &str| branch(repo, name).is_some();
+    known
+        .map(str::to_owned)
+        .filter(|name| exists(name))
+        .or_else(|| remote_head().filter(|name| exists(name)))
+        .or_else(|| ["main", "master", "trunk"].into_iter().find(|name| exists(name)).map(str::to_owned))
+        .or_else(|| head.map(str::to_owned))
+}
+
+/// A local branch, or one that was fetched from `origin`.
+fn branch(repo: &gix::Repository, name: &str) -> Option<Tip> {
+    ["refs/heads/", "refs/remotes/origin/"].into_iter().find_map(|prefix| {
+        let full = format!("{prefix}{name}");
+        let mut reference = repo.try_find_reference(full.as_str()).ok()??;
+        let commit = reference.peel_to_commit().ok()?.id;
+        Some(Tip { name: full, commit: commit_id(commit) })
+    })
+}

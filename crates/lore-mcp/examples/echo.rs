@@ -1,0 +1,28 @@
+//! The smallest server: one tool, which gives its arguments back. Try it with a client, or by hand:
+//!
+//! `echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | cargo run -p lore-mcp --example echo`
+
+use std::io;
+
+use futures::FutureExt as _;
+use lore_mcp::{BoundTool, Server, ServerText, serve_stdio};
+use lore_tools::Answer;
+use serde_json::{Map, Value, json};
+
+#[tokio::main]
+async fn main() -> io::Result<()> {
+    let echo = BoundTool {
+        name: "echo".to_owned(),
+        title: "Echo".to_owned(),
+        about: "Gives its arguments back.".to_owned(),
+        read_only: true,
+        input: json!({ "type": "object", "properties": {} }).as_object().cloned().unwrap_or_default(),
+        call: Box::new(|arguments| {
+            let value = Value::Object(arguments.clone());
+            async move { Ok(Answer { value, structured: arguments, meta: Map::new() }) }.boxed()
+        }),
+    };
+    let text = ServerText { version: env!("CARGO_PKG_VERSION").to_owned(), instructions: String::new() };
+    let interrupted = tokio::signal::ctrl_c().map(|_| ());
+    serve_stdio(Server::of(vec![echo], text), interrupted).await
+}

@@ -1,0 +1,21 @@
+//! MCP messages in and out, in both protocol eras, and the loop that serves a client on standard input and output.
+//!
+//! The one crate that names rmcp. It knows tools by name, schema and call, and nothing of what they do; it never writes
+//! to standard output anything but protocol messages.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod lines;
+mod message;
+mod serve;
+mod server;
+mod shown;
+mod stdio;
+mod strict;
+mod tool;
+mod transport;
+mod writer;
+
+pub use serve::{serve, serve_stdio};
+pub use server::{Server, ServerText};
+pub use tool::{BoundTool, Call};

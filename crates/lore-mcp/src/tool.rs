@@ -1,0 +1,56 @@
+//! A tool as the server holds it: what a client is told about it, and how to call it.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use lore_model::Failure;
+use lore_tools::{Answer, Context, Tool};
+use rmcp::model::{self, ToolAnnotations};
+use serde_json::{Map, Value};
+
+/// Runs a tool with the arguments of a call.
+pub type Call = Box<dyn Fn(Map<String, Value>) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync>;
+
+/// A tool together with what it works on.
+pub struct BoundTool {
+    /// Its name.
+    pub name: String,
+    /// What people see.
+    pub title: String,
+    /// What it does and when to use it, for an agent.
+    pub about: String,
+    /// Whether it changes nothing.
+    pub read_only: bool,
+    /// The JSON schema of its arguments.
+    pub input: Map<String, Value>,
+    /// Runs it.
+    pub call: Call,
+}
+
+impl BoundTool {
+    /// A tool of the registry, given what all calls are given.
+    pub fn new(tool: &'static Tool, context: &Context) -> Self {
+        let context = context.clone();
+        Self {
+            name: tool.name.to_owned(),
+            title: tool.title.to_owned(),
+            about: tool.about.to_owned(),
+            read_only: tool.read_only,
+            input: (tool.input)(),
+            call: Box::new(move |arguments| (tool.call)(context.clone(), arguments)),
+        }
+    }
+
+    /// The tool as `tools/list` shows it.
+    pub(crate) fn listed(&self) -> model::Tool {
+        // What is left out counts as destructive, not idempotent and of an open world: the careful reading.
+        let annotations = if self.read_only {
+            ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false)
+        } else {
+            ToolAnnotations::new().read_only(false)
+        };
+        model::Tool::new(self.name.clone(), self.about.clone(), Arc::new(self.input.clone()))
+            .with_title(self.title.clone())
+            .with_annotations(annotations)
+    }
+}

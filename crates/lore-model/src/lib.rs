@@ -1,0 +1,18 @@
+//! Ids, plain values and failure codes that every other crate of Lore speaks in.
+//!
+//! Nothing here does I/O, knows a clock or depends on how anything is stored or sent.
+#![forbid(unsafe_code)]
+
+mod commit;
+mod failure;
+mod id;
+mod path;
+mod repo;
+mod text;
+
+pub use commit::{CommitRecord, FileChange, FileStatus, Patch, PatchAbsence, Person};
+pub use failure::{Code, CodeRow, Failure};
+pub use id::{CommitId, CommitPrefix, InvalidCommitId, RepoId};
+pub use path::RepoPath;
+pub use repo::{BranchChoice, DEFAULT_EXCLUDES, NewRepo, Problem, Repo, RepoName, Source, SyncState, Tip};
+pub use text::{closest, escape_controls, is_invisible};

@@ -1,0 +1,88 @@
+//! Making text from repositories safe to show: nothing invisible, nothing that steers a terminal.
+
+use std::{borrow::Cow, fmt::Write as _};
+
+/// Whether a character is a control, is invisible, or changes the direction of the text around it.
+///
+/// Tabs and line ends are ordinary; so are the two variation selectors that emoji use.
+pub fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Shows each invisible character as `<U+XXXX>`, so that nothing is hidden and nothing is lost.
+pub fn escape_controls(text: &str) -> Cow<'_, str> {
+    // Nearly all text is plain ASCII, and bytes are looked at far faster than characters.
+    let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
+    if text.as_bytes().iter().all(plain) || !text.chars().any(is_invisible) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_invisible(c) {
+            write!(shown, "<U+{:04X}>", u32::from(c)).expect("writing to a string cannot fail");
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The name that was probably meant: the nearest one, where it is near enough.
+pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let scored = known.into_iter().map(|candidate| {
+        let lower = candidate.to_lowercase();
+        let contained = name.len() >= 3 && (lower.contains(&name) || name.contains(&lower));
+        (if contained { 1 } else { distance(&name, &lower) }, candidate)
+    });
+    scored
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, _)| *distance <= 1 + name.len() / 4)
+        .map(|(_, candidate)| candidate)
+}
+
+/// How many characters have to be inserted, deleted or replaced.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn invisible_characters_are_shown_not_deleted() {
+        assert_eq!(escape_controls("a\u{202e}b\u{1b}[31m\u{e0041}"), "a<U+202E>b<U+001B>[31m<U+E0041>");
+        assert!(matches!(escape_controls("tab\tline\r\n❤\u{fe0f} 日本"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn near_misses_are_recognised() {
+        let known = ["query", "since", "repos", "paths", "limit"];
+        for (typed, meant) in [
+            ("quary", Some("query")),
+            ("repo", Some("repos")),
+            ("max_limit", Some("limit")),
+            ("Paths", Some("paths")),
+            ("zzz", None),
+        ] {
+            assert_eq!(closest(typed, known), meant, "{typed}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Opens the database: many read-only connections, one writer.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use lore_store::{Result, StoreError};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
+
+use crate::{
+    error::{explain, explain_io},
+    history_write::Writer,
+    lock::WriterLock,
+    migrate,
+};
+
+/// Idle read connections kept for the next call.
+const MAX_IDLE: usize = 8;
+
+/// A Lore index in one folder.
+#[derive(Debug, Clone)]
+pub struct EmbeddedStore {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    home: PathBuf,
+    file: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl EmbeddedStore {
+    /// The index in this folder, which need not exist yet: until something is written, everything is empty.
+    pub fn new(home: impl Into<PathBuf>) -> Self {
+        let home = home.into();
+        let file = home.join("lore.db");
+        Self { inner: Arc::new(Inner { home, file, idle: Mutex::default() }) }
+    }
+
+    /// The SQLite file.
+    pub fn file(&self) -> &Path {
+        &self.inner.file
+    }
+
+    /// Runs `query` on a read-only connection inside one read transaction; `None` where there is no index yet.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, rusqlite::Error> + Send + 'static,
+    ) -> Result<Option<T>> {
+        let store = self.clone();
+        run(move || {
+            let Some(mut connection) = store.take_reader()? else { return Ok(None) };
+            let answer = (|| {
+                let transaction = connection.transaction()?;
+                query(&transaction)
+            })();
+            let mut idle = store.inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if answer.is_ok() && idle.len() < MAX_IDLE {
+                idle.push(connection);
+            }
+            answer.map(Some).map_err(|error| explain(store.file(), error))
+        })
+        .await
+    }
+
+    /// Becomes the writer, creating or upgrading the index where needed.
+    pub(crate) async fn writer(&self) -> Result<Writer> {
+        let store = self.clone();
+        run(move || {
+            let (lock, connection) = store.open_writer()?;
+            Ok(Writer::new(store.file().to_owned(), lock, connection))
+        })
+        .await
+    }
+
+    fn open_writer(&self) -> Result<(WriterLock, Connection)> {
+        let home = &self.inner.home;
+        fs::create_dir_all(home).map_err(|error| explain_io(home, &error))?;
+        restrict(home);
+        let lock = WriterLock::try_take(&home.join("writer.lock"))?;
+        let open = || {
+            let connection = Connection::open(self.file())?;
+            prepare(&connection)?;
+            // Freed pages can be given back to the system after a repository is removed.
+            connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+            connection.pragma_update(None, "page_size", 8192)?;
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            // Transactions are few and large, so waiting for the disk at each costs little.
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            connection.pragma_update(None, "cache_size", -65536)?;
+            connection.pragma_update(None, "wal_autocheckpoint", 4096)?;
+            Ok(connection)
+        };
+        let mut connection = open().map_err(|error| explain(self.file(), error))?;
+        migrate::migrate(self.file(), &mut connection)?;
+        Ok((lock, connection))
+    }
+
+    fn take_reader(&self) -> Result<Option<Connection>> {
+        let idle = self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        if let Some(connection) = idle {
+            return Ok(Some(connection));
+        }
+        if !self.file().exists() {
+            return Ok(None);
+        }
+        let connection = self.open_reader()?;
+        match migrate::version(self.file(), &connection)? {
+            // A writer was stopped before it had made the tables.
+            0 => Ok(None),
+            migrate::NEWEST => Ok(Some(connection)),
+            _ => {
+                drop(connection);
+                drop(self.open_writer()?);
+                self.open_reader().map(Some)
+            }
+        }
+    }
+
+    fn open_reader(&self) -> Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let open = |immutable: bool| {
+            let connection = Connection::open_with_flags(uri(self.file(), immutable), flags)?;
+            prepare(&connection)?;
+            connection.pragma_update(None, "query_only", true)?;
+            connection.pragma_update(None, "cache_size", -16384)?;
+            connection.pragma_update(None, "mmap_size", 1_i64 << 30)?;
+            // The first real access: only here does SQLite find out whether it can read.
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+            Ok(connection)
+        };
+        match open(false) {
+            Ok(connection) => Ok(connection),
+            // On a read-only file system WAL's shared memory cannot be made; nobody can write there either.
+            Err(first) => match explain(self.file(), first) {
+                StoreError::NoAccess { path, what } => open(true).map_err(|_| StoreError::NoAccess { path, what }),
+                other => Err(other),
+            },
+        }
+    }
+}
+
+/// What holds for every connection: a hostile file cannot run anything, and short waits are waited out.
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(std::time::Duration::from_secs(10))?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+fn uri(file: &Path, immutable: bool) -> PathBuf {
+    let mut uri = String::from("file:");
+    for byte in file.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+            byte => write!(uri, "%{byte:02X}").expect("writing to a string cannot fail"),
+        }
+    }
+    uri.push_str(if immutable { "?immutable=1" } else { "?mode=ro" });
+    PathBuf::from(uri)
+}
+
+/// Runs SQLite off the async threads.
+pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => Err(StoreError::Backend(Box::new(error))),
+        },
+    }
+}
+
+/// Other users of the machine have no business in the index. Where that cannot be set, the umask decides.
+fn restrict(home: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if let Ok(meta) = fs::metadata(home)
+            && meta.permissions().mode() & 0o077 != 0
+            && let Err(error) = fs::set_permissions(home, fs::Permissions::from_mode(0o700))
+        {
+            tracing::debug!(%error, "the permissions of the index folder could not be set");
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! Reading history: search, touches, commits, patches.
+
+use std::fmt::Write as _;
+
+use async_trait::async_trait;
+use lore_model::{CommitId, CommitPrefix, Person, Repo, RepoId};
+use lore_store::{
+    CommitDetail, CommitHit, CommitMatches, CommitQuery, HistoryStore, HistoryWriter, IndexSize, PatchText, Result,
+    StoreError, TouchHit, TouchQuery, unpack_patch,
+};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, ToSql, params, params_from_iter, types::Value};
+
+use crate::{EmbeddedStore, rows};
+
+/// Weights of subject, body and patch preview.
+const BM25: &str = "bm25(commits_fts, 10.0, 4.0, 1.0)";
+
+/// A condition on commits together with the values it names.
+#[derive(Default)]
+struct Filter {
+    sql: String,
+    values: Vec<Value>,
+}
+
+impl Filter {
+    fn and(&mut self, condition: &str, values: impl IntoIterator<Item = Value>) {
+        self.sql.push_str(" AND ");
+        self.sql.push_str(condition);
+        self.values.extend(values);
+    }
+
+    fn repos(&mut self, column: &str, repos: Option<&Vec<RepoId>>) {
+        if let Some(repos) = repos {
+            let marks = vec!["?"; repos.len()].join(",");
+            self.and(&format!("{column} IN ({marks})"), repos.iter().map(|id| Value::Integer(id.0)));
+        }
+    }
+
+    fn times(&mut self, column: &str, since: Option<i64>, until: Option<i64>) {
+        for (operator, bound) in [(">=", since), ("<=", until)] {
+            if let Some(bound) = bound {
+                self.and(&format!("coalesce({column}, 0) {operator} ?"), [Value::Integer(bound)]);
+            }
+        }
+    }
+
+    /// `commit` names the row of `commits` in the surrounding query.
+    fn author(&mut self, commit: &str, author: Option<&String>) {
+        let Some(author) = author else { return };
+        let pattern = Value::Text(like(author));
+        let condition = format!(
+            "(({commit}.author_name || ' <' || {commit}.author_email || '>') LIKE ? ESCAPE '\\'
+              OR EXISTS (SELECT 1 FROM author_aliases AS a
+                         WHERE a.repo_id = {commit}.repo_id AND a.name = {commit}.author_name AND a.email = {commit}.author_email
+                           AND (a.mapped_name || ' <' || a.mapped_email || '>') LIKE ? ESCAPE '\\'))"
+        );
+        self.and(&condition, [pattern.clone(), pattern]);
+    }
+
+    fn parameters(&self) -> impl Iterator<Item = &dyn ToSql> {
+        self.values.iter().map(|value| value as &dyn ToSql)
+    }
+}
+
+/// A `LIKE` pattern that matches texts which contain this one, character for character.
+fn like(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in text.chars() {
+        if matches!(c, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern + "%"
+}
+
+/// `(p.path LIKE ? OR …)` and its values.
+fn any_path(paths: &[String]) -> (String, Vec<Value>) {
+    let tests = vec!["p.path LIKE ? ESCAPE '\\'"; paths.len()].join(" OR ");
+    (format!("({tests})"), paths.iter().map(|path| Value::Text(like(path))).collect())
+}
+
+/// Every word as a phrase, so that nothing in it is syntax.
+fn quote_words(text: &str) -> String {
+    text.split_whitespace().fold(String::new(), |mut quoted, word| {
+        write!(quoted, "\"{}\" ", word.replace('"', "\"\"")).expect("writing to a string cannot fail");
+        quoted
+    })
+}
+
+fn search(connection: &Connection, query: &CommitQuery, text: &str) -> rusqlite::Result<(Vec<CommitHit>, bool)> {
+    let mut filter = Filter::default();
+    filter.repos("c.repo_id", query.repos.as_ref());
+    filter.times("c.author_time", query.since, query.until);
+    filter.author("c", query.author.as_ref());
+    if !query.paths.is_empty() {
+        let (tests, values) = any_path(&query.paths);
+        let condition = format!(
+            "EXISTS (SELECT 1 FROM file_changes AS f JOIN paths AS p ON p.path_id = f.path_id WHERE f.commit_id = c.id AND {tests})"
+        );
+        filter.and(&condition, values);
+    }
+    let sql = format!(
+        "SELECT c.id, c.repo_id, c.sha, c.subject, c.author_name, c.author_time, c.patch_preview, c.lossy, {BM25} AS rank
+         FROM commits_fts JOIN commits AS c ON c.id = commits_fts.rowid
+         WHERE commits_fts MATCH ? {}
+         ORDER BY rank, coalesce(c.author_time, 0) DESC, c.commit_time DESC, c.sha, c.repo_id LIMIT ?",
+        filter.sql
+    );
+    let limit = i64::try_from(query.limit + 1).unwrap_or(i64::MAX);
+    let parameters =
+        std::iter::once(&text as &dyn ToSql).chain(filter.parameters()).chain(std::iter::once(&limit as &dyn ToSql));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut hits = statement
+        .query_map(params_from_iter(parameters), |row| {
+            let hit = CommitHit {
+                repo: RepoId(row.get(1)?),
+                commit: rows::commit_id(row, 2)?,
+                subject: row.get(3)?,
+                author: row.get(4)?,
+                author_time: row.get(5)?,
+                matched_paths: Vec::new(),
+                patch_preview: row.get(6)?,
+                lossy: row.get(7)?,
+                // FTS5 calls the best the most negative.
+                score: -row.get::<_, f64>(8)?,
+            };
+            Ok((row.get::<_, i64>(0)?, hit))
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let more = hits.len() > query.limit;
+    hits.truncate(query.limit);
+    let (tests, values) = if query.paths.is_empty() { ("1".to_owned(), Vec::new()) } else { any_path(&query.paths) };
+    let sql = format!(
+        "SELECT p.path FROM file_changes AS f JOIN paths AS p ON p.path_id = f.path_id WHERE f.commit_id = ? AND {tests} ORDER BY f.position"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    for (id, hit) in &mut hits {
+        let parameters = std::iter::once(id as &dyn ToSql).chain(values.iter().map(|value| value as &dyn ToSql));
+        hit.matched_paths =
+            statement.query_map(params_from_iter(parameters), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    }
+    Ok((hits.into_iter().map(|(_, hit)| hit).collect(), more))
+}
+
+fn touches(connection: &Connection, query: &TouchQuery) -> rusqlite::Result<(Vec<TouchHit>, bool)> {
+    let mut filter = Filter::default();
+    filter.and(
+        "f.path_id IN (SELECT path_id FROM paths WHERE path LIKE ? ESCAPE '\\')",
+        [Value::Text(like(&query.path))],
+    );
+    filter.repos("f.repo_id", query.repos.as_ref());
+    filter.times("f.author_time", query.since, query.until);
+    if let Some(author) = &query.author {
+        let mut inner = Filter::default();
+        inner.author("c", Some(author));
+        filter
+            .and(&format!("EXISTS (SELECT 1 FROM commits AS c WHERE c.id = f.commit_id {})", inner.sql), inner.values);
+    }
+    // First the moment of the last hit that can be shown, from narrow rows alone; then the hits from that moment on.
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+    let sql = format!(
+        "SELECT f.author_time FROM file_changes AS f WHERE 1 {} ORDER BY f.author_time DESC LIMIT 1 OFFSET ?",
+        filter.sql
+    );
+    let parameters = filter.parameters().chain(std::iter::once(&limit as &dyn ToSql));
+    let cut: Option<i64> =
+        connection.prepare_cached(&sql)?.query_row(params_from_iter(parameters), |row| row.get(0)).optional()?;
+    filter.times("f.author_time", cut, None);
+    let sql = format!(
+        "SELECT f.repo_id, c.sha, c.subject, c.author_time, f.status, p.path, p.exact, o.path, o.exact
+         FROM file_changes AS f JOIN commits AS c ON c.id = f.commit_id JOIN paths AS p ON p.path_id = f.path_id
+         LEFT JOIN paths AS o ON o.path_id = f.old_path_id
+         WHERE 1 {}
+         ORDER BY f.author_time DESC, c.commit_time DESC, c.sha, f.repo_id, f.position LIMIT ?",
+        filter.sql
+    );
+    let limit = limit.saturating_add(1);
+    let parameters = filter.parameters().chain(std::iter::once(&limit as &dyn ToSql));
+    let mut hits = connection
+        .prepare_cached(&sql)?
+        .query_map(params_from_iter(parameters), |row| {
+            Ok(TouchHit {
+                repo: RepoId(row.get(0)?),
+                commit: rows::commit_id(row, 1)?,
+                subject: row.get(2)?,
+                author_time: row.get(3)?,
+                change: rows::file_change(row, 4)?,
+            })
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let more = hits.len() > query.limit;
+    hits.truncate(query.limit);
+    Ok((hits, more))
+}
+
+fn find_commit(connection: &Connection, repo: RepoId, commit: CommitId) -> rusqlite::Result<Option<CommitDetail>> {
+    let sql = "SELECT c.id, c.sha, c.subject, c.body, c.author_name, c.author_email, a.mapped_name, a.mapped_email, c.committer_name,
+                      c.committer_email, c.author_time, c.commit_time, c.parent_count, c.patch_state, c.lossy
+               FROM commits AS c
+               LEFT JOIN author_aliases AS a ON a.repo_id = c.repo_id AND a.name = c.author_name AND a.email = c.author_email
+               WHERE c.repo_id = ?1 AND c.sha = ?2";
+    let found = connection
+        .prepare_cached(sql)?
+        .query_row(params![repo.0, commit.to_hex()], |row| {
+            let mapped: Option<String> = row.get(6)?;
+            let detail = CommitDetail {
+                commit: rows::commit_id(row, 1)?,
+                subject: row.get(2)?,
+                body: row.get(3)?,
+                author: Person { name: row.get(4)?, email: row.get(5)? },
+                mapped_author: mapped
+                    .map(|name| Ok::<_, rusqlite::Error>(Person { name, email: row.get(7)? }))
+                    .transpose()?,
+                committer: Person { name: row.get(8)?, email: row.get(9)? },
+                author_time: row.get(10)?,
+                commit_time: row.get(11)?,
+                parent_count: row.get(12)?,
+                files: Vec::new(),
+                patch_absence: rows::patch_absence(row, 13)?,
+                lossy: row.get(14)?,
+            };
+            Ok((row.get::<_, i64>(0)?, detail))
+        })
+        .optional()?;
+    let Some((id, mut detail)) = found else { return Ok(None) };
+    let sql = "SELECT f.status, p.path, p.exact, o.path, o.exact FROM file_changes AS f JOIN paths AS p ON p.path_id = f.path_id
+               LEFT JOIN paths AS o ON o.path_id = f.old_path_id WHERE f.commit_id = ?1 ORDER BY f.position";
+    detail.files = connection
+        .prepare_cached(sql)?
+        .query_map([id], |row| rows::file_change(row, 0))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(Some(detail))
+}
+
+#[async_trait]
+impl HistoryStore for EmbeddedStore {
+    async fn list_repos(&self) -> Result<Vec<Repo>> {
+        Ok(self.read(|connection| rows::repos(connection, None)).await?.unwrap_or_default())
+    }
+
+    async fn search_commits(&self, query: &CommitQuery) -> Result<CommitMatches> {
+        let query = query.clone();
+        let found = self
+            .read(move |connection| {
+                let text = query.text.replace('\0', " ");
+                let mut quoted = false;
+                let mut answer = search(connection, &query, &text);
+                if answer.as_ref().is_err_and(is_syntax) {
+                    quoted = true;
+                    answer = search(connection, &query, &quote_words(&text));
+                }
+                match answer {
+                    Ok((hits, more)) => Ok(Ok(CommitMatches { hits, more, quoted })),
+                    Err(error) if is_syntax(&error) => Ok(Err(StoreError::BadQuery(error.to_string()))),
+                    Err(error) => Err(error),
+                }
+            })
+            .await?;
+        found.unwrap_or(Ok(CommitMatches { hits: Vec::new(), more: false, quoted: false }))
+    }
+
+    async fn list_touches(&self, query: &TouchQuery) -> Result<(Vec<TouchHit>, bool)> {
+        let query = query.clone();
+        Ok(self.read(move |connection| touches(connection, &query)).await?.unwrap_or_default())
+    }
+
+    async fn list_candidates(&self, repo: RepoId, prefix: &CommitPrefix, limit: usize) -> Result<Vec<CommitId>> {
+        let (prefix, limit) = (prefix.as_str().to_owned(), i64::try_from(limit).unwrap_or(i64::MAX));
+        let found = self.read(move |connection| {
+            // `g` comes after every hexadecimal digit.
+            let sql =
+                "SELECT sha FROM commits WHERE repo_id = ?1 AND sha >= ?2 AND sha < ?2 || 'g' ORDER BY sha LIMIT ?3";
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map(params![repo.0, prefix, limit], |row| rows::commit_id(row, 0))?.collect()
+        });
+        Ok(found.await?.unwrap_or_default())
+    }
+
+    async fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>> {
+        Ok(self.read(move |connection| find_commit(connection, repo, commit)).await?.flatten())
+    }
+
+    async fn find_patch(&self, repo: RepoId, commit: CommitId) -> Result<Option<PatchText>> {
+        let found = self.read(move |connection| {
+            let sql =
+                "SELECT c.patch_state, p.patch_blob FROM commits AS c LEFT JOIN patches AS p ON p.commit_id = c.id
+                       WHERE c.repo_id = ?1 AND c.sha = ?2";
+            connection
+                .prepare_cached(sql)?
+                .query_row(params![repo.0, commit.to_hex()], |row| {
+                    Ok((rows::patch_absence(row, 0)?, row.get::<_, Option<Vec<u8>>>(1)?))
+                })
+                .optional()
+        });
+        let damaged = |what: String| StoreError::Damaged { path: self.file().to_owned(), what };
+        match found.await?.flatten() {
+            None => Ok(None),
+            Some((Some(absence), _)) => Ok(Some(PatchText::Absent(absence))),
+            Some((None, None)) => Err(damaged(format!("the patch of {commit} is missing"))),
+            Some((None, Some(frame))) => {
+                let bytes = unpack_patch(&frame)
+                    .map_err(|error| damaged(format!("the patch of {commit} cannot be unpacked: {error}")))?;
+                Ok(Some(PatchText::Bytes(bytes)))
+            }
+        }
+    }
+
+    async fn generation(&self) -> Result<u64> {
+        let sql = "SELECT value FROM meta WHERE key = 'generation'";
+        let found =
+            self.read(move |connection| connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0)));
+        Ok(found.await?.unwrap_or(0).unsigned_abs())
+    }
+
+    async fn size(&self) -> Result<IndexSize> {
+        let commits = self.read(|connection| {
+            connection
+                .query_row("SELECT coalesce(sum(commit_count), 0) FROM ingest_state", [], |row| row.get::<_, i64>(0))
+        });
+        let commits = commits.await?.unwrap_or(0).unsigned_abs();
+        let name = self.file().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let length = |suffix: &str| {
+            std::fs::metadata(self.file().with_file_name(format!("{name}{suffix}"))).map_or(0, |meta| meta.len())
+        };
+        Ok(IndexSize { bytes: length("") + length("-wal"), commits })
+    }
+
+    async fn check(&self, deep: bool) -> Result<Vec<String>> {
+        let found = self.read(move |connection| check(connection, deep));
+        Ok(found.await?.unwrap_or_default())
+    }
+
+    async fn try_writer(&self) -> Result<Box<dyn HistoryWriter>> {
+        Ok(Box::new(self.writer().await?))
+    }
+}
+
+/// Whether the fault lies in the text of the query: the SQL around it is always the same.
+fn is_syntax(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::Unknown)
+}
+
+fn check(connection: &Connection, deep: bool) -> rusqlite::Result<Vec<String>> {
+    let pragma = if deep { "PRAGMA integrity_check" } else { "PRAGMA quick_check" };
+    let mut findings: Vec<String> =
+        connection.prepare(pragma)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    findings.retain(|line| line != "ok");
+    let lost = |sql: &str, what: &str| -> rusqlite::Result<Option<String>> {
+        let count: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+        Ok((count > 0).then(|| format!("{count} {what}")))
+    };
+    findings.extend(lost(
+        "SELECT count(*) FROM commits WHERE patch_state = 0 AND id NOT IN (SELECT commit_id FROM patches)",
+        "commits have lost their patch",
+    )?);
+    findings.extend(lost(
+        "SELECT count(*) FROM patches WHERE commit_id NOT IN (SELECT id FROM commits)",
+        "patches belong to no commit",
+    )?);
+    findings.extend(lost(
+        "SELECT count(*) FROM file_changes WHERE commit_id NOT IN (SELECT id FROM commits)",
+        "file entries belong to no commit",
+    )?);
+    findings.extend(lost(
+        "SELECT count(*) FROM ingest_state AS s WHERE commit_count <> (SELECT count(*) FROM commits AS c WHERE c.repo_id = s.repo_id)",
+        "repositories have another number of commits than noted",
+    )?);
+    if deep {
+        let mut statement = connection.prepare(
+            "SELECT c.sha, p.patch_blob, p.raw_len FROM patches AS p JOIN commits AS c ON c.id = p.commit_id",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let expected = row.get::<_, i64>(2)?.unsigned_abs();
+            let length = unpack_patch(row.get_ref(1)?.as_blob()?).map(|bytes| bytes.len() as u64);
+            if length.ok() != Some(expected) {
+                findings.push(format!("the patch of {} cannot be unpacked", row.get::<_, String>(0)?));
+            }
+        }
+    }
+    Ok(findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_in_paths_are_literal() {
+        assert_eq!(like("a_b%c\\d"), "%a\\_b\\%c\\\\d%");
+    }
+
+    #[test]
+    fn quoted_words_hold_no_syntax() {
+        assert_eq!(quote_words("tree-sitter  a\"b foo("), "\"tree-sitter\" \"a\"\"b\" \"foo(\" ");
+    }
+}

@@ -1,0 +1,362 @@
+//! Writing history: one connection, large transactions, everything or nothing.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use lore_model::{
+    CommitId, CommitRecord, NewRepo, Patch, PatchAbsence, Person, Repo, RepoId, RepoPath, Source, SyncState,
+};
+use lore_store::{HistoryWriter, Result, StoreError, SyncEnd};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use crate::{db::run, error::explain, lock::WriterLock, rows};
+
+/// Known paths are kept in memory up to this number, then forgotten and looked up again.
+const MAX_CACHED_PATHS: usize = 200_000;
+
+/// The one writer.
+pub(crate) struct Writer {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    file: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    connection: Connection,
+    paths: HashMap<RepoPath, i64>,
+    _lock: WriterLock,
+}
+
+impl Writer {
+    pub(crate) fn new(file: PathBuf, lock: WriterLock, connection: Connection) -> Self {
+        let state = State { connection, paths: HashMap::new(), _lock: lock };
+        Self { shared: Arc::new(Shared { file, state: Mutex::new(state) }) }
+    }
+
+    /// Runs `work` in one transaction that counts as a new generation.
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>, &mut HashMap<RepoPath, i64>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let shared = Arc::clone(&self.shared);
+        run(move || {
+            let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let State { connection, paths, .. } = &mut *state;
+            let answer = (|| {
+                let transaction = connection.transaction()?;
+                let answer = work(&transaction, paths)?;
+                transaction.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'", [])?;
+                transaction.commit()?;
+                Ok(answer)
+            })();
+            if answer.is_err() {
+                // Paths that were added in the transaction are gone with it.
+                paths.clear();
+            }
+            answer.map_err(|error| explain(&shared.file, error))
+        })
+        .await
+    }
+
+    /// Runs `query` on the writer's own connection, outside a transaction.
+    async fn query<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let shared = Arc::clone(&self.shared);
+        run(move || {
+            let state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+            query(&state.connection).map_err(|error| explain(&shared.file, error))
+        })
+        .await
+    }
+
+    /// Moves the log into the file, so that everything acknowledged is durable and the log stays small.
+    async fn checkpoint(&self) -> Result<()> {
+        // Readers may keep a part of the log in use; the next checkpoint takes it.
+        match self.query(|connection| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))).await {
+            Err(StoreError::Locked) | Ok(()) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn path_id(
+    transaction: &Transaction<'_>,
+    cache: &mut HashMap<RepoPath, i64>,
+    path: &RepoPath,
+) -> rusqlite::Result<i64> {
+    if let Some(id) = cache.get(path) {
+        return Ok(*id);
+    }
+    let text = path.to_text();
+    let exact: &[u8] = if path.is_text() { b"" } else { path.as_bytes() };
+    let found = transaction
+        .prepare_cached("SELECT path_id FROM paths WHERE path = ?1 AND exact = ?2")?
+        .query_row(params![text, exact], |row| row.get(0))
+        .optional()?;
+    let id = match found {
+        Some(id) => id,
+        None => transaction
+            .prepare_cached("INSERT INTO paths (path, exact) VALUES (?1, ?2)")?
+            .insert(params![text, exact])?,
+    };
+    if cache.len() >= MAX_CACHED_PATHS {
+        cache.clear();
+    }
+    cache.insert(path.clone(), id);
+    Ok(id)
+}
+
+fn delete_commit(transaction: &Transaction<'_>, id: i64) -> rusqlite::Result<()> {
+    let unindex = "INSERT INTO commits_fts (commits_fts, rowid, subject, body, patch_preview)
+                   SELECT 'delete', id, subject, body, patch_preview FROM commits WHERE id = ?1";
+    let unlist = "DELETE FROM file_changes WHERE (path_id, commit_id, position) IN
+                  (SELECT path_id, commit_id, position FROM file_changes WHERE commit_id = ?1)";
+    for sql in [unindex, unlist, "DELETE FROM patches WHERE commit_id = ?1", "DELETE FROM commits WHERE id = ?1"] {
+        transaction.prepare_cached(sql)?.execute([id])?;
+    }
+    Ok(())
+}
+
+fn delete_all(transaction: &Transaction<'_>, repo: RepoId) -> rusqlite::Result<()> {
+    let ids = transaction
+        .prepare_cached("SELECT id FROM commits WHERE repo_id = ?1")?
+        .query_map([repo.0], |row| row.get::<_, i64>(0))?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    ids.into_iter().try_for_each(|id| delete_commit(transaction, id))
+}
+
+fn commit_row(transaction: &Transaction<'_>, repo: RepoId, commit: CommitId) -> rusqlite::Result<Option<i64>> {
+    transaction
+        .prepare_cached("SELECT id FROM commits WHERE repo_id = ?1 AND sha = ?2")?
+        .query_row(params![repo.0, commit.to_hex()], |row| row.get(0))
+        .optional()
+}
+
+/// Adds a commit, or replaces it; tells whether it is new.
+fn put_commit(
+    transaction: &Transaction<'_>,
+    paths: &mut HashMap<RepoPath, i64>,
+    repo: RepoId,
+    commit: &CommitRecord,
+) -> rusqlite::Result<bool> {
+    let old = commit_row(transaction, repo, commit.id)?;
+    if let Some(old) = old {
+        delete_commit(transaction, old)?;
+    }
+    let absence = match &commit.patch {
+        Patch::Stored { .. } => None,
+        Patch::Absent(reason) => Some(*reason),
+    };
+    let id = transaction
+        .prepare_cached(
+            "INSERT INTO commits (repo_id, sha, author_name, author_email, committer_name, committer_email, author_time, commit_time,
+                                  subject, body, parent_count, patch_preview, patch_state, lossy)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        )?
+        .insert(params![
+            repo.0, commit.id.to_hex(), commit.author.name, commit.author.email, commit.committer.name, commit.committer.email,
+            commit.author_time, commit.commit_time, commit.subject, commit.body, commit.parent_count, commit.patch_preview,
+            rows::patch_state(absence), commit.lossy,
+        ])?;
+    transaction
+        .prepare_cached("INSERT INTO commits_fts (rowid, subject, body, patch_preview) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![id, commit.subject, commit.body, commit.patch_preview])?;
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO file_changes (path_id, commit_id, position, status, old_path_id, repo_id, author_time) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
+    for (position, file) in commit.files.iter().enumerate() {
+        let path = path_id(transaction, paths, &file.path)?;
+        let old_path = file.old_path.as_ref().map(|path| path_id(transaction, paths, path)).transpose()?;
+        let status = file.status.letter().to_string();
+        let position = i64::try_from(position).unwrap_or(i64::MAX);
+        insert.execute(params![path, id, position, status, old_path, repo.0, commit.author_time.unwrap_or(0)])?;
+    }
+    if let Patch::Stored { zstd, raw_len } = &commit.patch {
+        transaction
+            .prepare_cached("INSERT INTO patches (commit_id, patch_blob, raw_len) VALUES (?1, ?2, ?3)")?
+            .execute(params![id, zstd, i64::try_from(*raw_len).unwrap_or(i64::MAX)])?;
+    }
+    Ok(old.is_none())
+}
+
+fn state(transaction: &Transaction<'_>, repo: RepoId) -> rusqlite::Result<SyncState> {
+    let repo = rows::repos(transaction, Some(repo))?.pop();
+    repo.map(|repo| repo.sync).ok_or(rusqlite::Error::QueryReturnedNoRows)
+}
+
+#[async_trait]
+impl HistoryWriter for Writer {
+    async fn add_repo(&self, new: &NewRepo) -> Result<Repo> {
+        let new = new.clone();
+        self.write(move |transaction, _| {
+            let place = rows::path_value(&new.local_path);
+            let taken = transaction
+                .query_row("SELECT name, local_path FROM repos WHERE name = ?1 OR local_path = ?2", params![new.name.as_str(), place], |row| {
+                    let place = row.get_ref(1)?.as_bytes()?;
+                    Ok(StoreError::RepoExists { name: row.get(0)?, place: String::from_utf8_lossy(place).into_owned() })
+                })
+                .optional()?;
+            if let Some(taken) = taken {
+                return Ok(Err(taken));
+            }
+            let url = if let Source::Url(url) = &new.source { Some(url) } else { None };
+            let id = transaction
+                .prepare(
+                    "INSERT INTO repos (name, local_path, remote_url, default_branch, exclude_prefixes, author_filter, fork_of, branches)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                )?
+                .insert(params![
+                    new.name.as_str(), place, url, new.default_branch, rows::list_json(&new.excludes), new.author_filter, new.fork_of,
+                    rows::branches_value(&new.branches),
+                ])?;
+            transaction.execute("INSERT INTO ingest_state (repo_id) VALUES (?1)", [id])?;
+            Ok(rows::repos(transaction, Some(RepoId(id)))?.pop().ok_or(StoreError::Absent(new.name.to_string())))
+        })
+        .await?
+    }
+
+    async fn remove_repo(&self, repo: RepoId) -> Result<()> {
+        self.write(move |transaction, paths| {
+            delete_all(transaction, repo)?;
+            for table in ["ingest_state", "repo_tips", "author_aliases", "repos"] {
+                transaction.execute(&format!("DELETE FROM {table} WHERE repo_id = ?1"), [repo.0])?;
+            }
+            transaction.execute(
+                "DELETE FROM paths WHERE path_id NOT IN
+                 (SELECT path_id FROM file_changes UNION SELECT old_path_id FROM file_changes WHERE old_path_id IS NOT NULL)",
+                [],
+            )?;
+            paths.clear();
+            Ok(())
+        })
+        .await?;
+        self.query(|connection| connection.execute_batch("PRAGMA incremental_vacuum")).await?;
+        self.checkpoint().await
+    }
+
+    async fn note_current(&self, repo: RepoId, at: i64) -> Result<()> {
+        self.write(move |transaction, _| {
+            transaction.execute(
+                "UPDATE ingest_state SET last_synced_at = ?2, last_error = NULL WHERE repo_id = ?1",
+                params![repo.0, at],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn begin_sync(&self, repo: RepoId, fingerprint: &str) -> Result<SyncState> {
+        let fingerprint = fingerprint.to_owned();
+        self.write(move |transaction, _| {
+            let mut before = state(transaction, repo)?;
+            if before.fingerprint != fingerprint {
+                delete_all(transaction, repo)?;
+                transaction.execute("DELETE FROM repo_tips WHERE repo_id = ?1", [repo.0])?;
+                let reset = "UPDATE ingest_state SET fingerprint = ?2, commit_count = 0, last_synced_sha = NULL WHERE repo_id = ?1";
+                transaction.execute(reset, params![repo.0, fingerprint])?;
+                before = state(transaction, repo)?;
+                before.partial = true;
+            }
+            transaction.execute("UPDATE ingest_state SET partial = 1 WHERE repo_id = ?1", [repo.0])?;
+            Ok(before)
+        })
+        .await
+    }
+
+    async fn known_commits(&self, repo: RepoId) -> Result<HashSet<CommitId>> {
+        self.query(move |connection| {
+            let mut statement = connection.prepare_cached("SELECT sha FROM commits WHERE repo_id = ?1")?;
+            statement.query_map([repo.0], |row| rows::commit_id(row, 0))?.collect()
+        })
+        .await
+    }
+
+    async fn commits_without_patch(&self, repo: RepoId, why: PatchAbsence) -> Result<Vec<CommitId>> {
+        let sql = "SELECT sha FROM commits WHERE repo_id = ?1 AND patch_state = ?2 ORDER BY sha";
+        self.query(move |connection| {
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map([repo.0, rows::patch_state(Some(why))], |row| rows::commit_id(row, 0))?.collect()
+        })
+        .await
+    }
+
+    async fn put_commits(&self, repo: RepoId, commits: Vec<CommitRecord>) -> Result<()> {
+        self.write(move |transaction, paths| {
+            let mut added = 0_i64;
+            for commit in &commits {
+                added += i64::from(put_commit(transaction, paths, repo, commit)?);
+            }
+            transaction.execute(
+                "UPDATE ingest_state SET commit_count = commit_count + ?2 WHERE repo_id = ?1",
+                params![repo.0, added],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn list_authors(&self, repo: RepoId) -> Result<Vec<Person>> {
+        self.query(move |connection| {
+            connection
+                .prepare_cached("SELECT DISTINCT author_name, author_email FROM commits WHERE repo_id = ?1")?
+                .query_map([repo.0], |row| Ok(Person { name: row.get(0)?, email: row.get(1)? }))?
+                .collect()
+        })
+        .await
+    }
+
+    async fn end_sync(&self, repo: RepoId, end: SyncEnd) -> Result<SyncState> {
+        let ended = self
+            .write(move |transaction, _| {
+                for commit in &end.remove {
+                    if let Some(id) = commit_row(transaction, repo, *commit)? {
+                        delete_commit(transaction, id)?;
+                    }
+                }
+                transaction.execute("DELETE FROM repo_tips WHERE repo_id = ?1", [repo.0])?;
+                let mut insert = transaction.prepare_cached("INSERT INTO repo_tips (repo_id, name, sha, shallow) VALUES (?1, ?2, ?3, ?4)")?;
+                for tip in &end.tips {
+                    insert.execute(params![repo.0, tip.name, tip.commit.to_hex(), false])?;
+                }
+                for commit in &end.shallow {
+                    insert.execute(params![repo.0, "", commit.to_hex(), true])?;
+                }
+                transaction.execute("DELETE FROM author_aliases WHERE repo_id = ?1", [repo.0])?;
+                let mut insert = transaction.prepare_cached("INSERT OR REPLACE INTO author_aliases VALUES (?1, ?2, ?3, ?4, ?5)")?;
+                for alias in &end.aliases {
+                    let (from, to) = (&alias.recorded, &alias.mapped);
+                    insert.execute(params![repo.0, from.name, from.email, to.name, to.email])?;
+                }
+                let problems = rows::problems_json(transaction, repo, &end.problems)?;
+                transaction.execute("UPDATE repos SET default_branch = coalesce(?2, default_branch) WHERE repo_id = ?1", params![repo.0, end.default_branch])?;
+                transaction.execute(
+                    "UPDATE ingest_state SET last_synced_at = ?2, last_synced_sha = ?3, last_error = NULL, partial = 0, problems = ?4,
+                            commit_count = (SELECT count(*) FROM commits WHERE repo_id = ?1) WHERE repo_id = ?1",
+                    params![repo.0, end.at, end.head.map(|id| id.to_hex()), problems],
+                )?;
+                state(transaction, repo)
+            })
+            .await?;
+        self.checkpoint().await?;
+        Ok(ended)
+    }
+
+    async fn fail_sync(&self, repo: RepoId, error: &str) -> Result<()> {
+        let error = error.to_owned();
+        self.write(move |transaction, _| {
+            transaction
+                .execute("UPDATE ingest_state SET last_error = ?2 WHERE repo_id = ?1", params![repo.0, error])?;
+            Ok(())
+        })
+        .await
+    }
+}

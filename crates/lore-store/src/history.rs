@@ -1,0 +1,243 @@
+//! Storage of git history: repositories, commits, file lists, patches and their full text.
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use lore_model::{
+    CommitId, CommitPrefix, CommitRecord, FileChange, NewRepo, PatchAbsence, Person, Problem, Repo, RepoId, SyncState,
+    Tip,
+};
+
+use crate::Result;
+
+/// Reads history. Each call sees one consistent state and never waits for a writer.
+#[async_trait]
+pub trait HistoryStore: Send + Sync {
+    /// Every registered repository, by name.
+    async fn list_repos(&self) -> Result<Vec<Repo>>;
+
+    /// Commits that match, best first.
+    async fn search_commits(&self, query: &CommitQuery) -> Result<CommitMatches>;
+
+    /// Changes of files whose path matches, newest first; the flag says whether more would have matched.
+    async fn list_touches(&self, query: &TouchQuery) -> Result<(Vec<TouchHit>, bool)>;
+
+    /// Commits of a repository that begin with the prefix, at most `limit`.
+    async fn list_candidates(&self, repo: RepoId, prefix: &CommitPrefix, limit: usize) -> Result<Vec<CommitId>>;
+
+    /// One commit without its patch.
+    async fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>>;
+
+    /// The patch of one commit; `None` where there is no such commit.
+    async fn find_patch(&self, repo: RepoId, commit: CommitId) -> Result<Option<PatchText>>;
+
+    /// A number that changes whenever another process or this one has written.
+    async fn generation(&self) -> Result<u64>;
+
+    /// How large the index is.
+    async fn size(&self) -> Result<IndexSize>;
+
+    /// Looks for damage; each finding is one line. `deep` reads everything.
+    async fn check(&self, deep: bool) -> Result<Vec<String>>;
+
+    /// Becomes the one writer, or fails with [`StoreError::Locked`](crate::StoreError::Locked) at once.
+    async fn try_writer(&self) -> Result<Box<dyn HistoryWriter>>;
+}
+
+/// Writes history. Only one exists at a time, over all processes; dropping it lets the next one in.
+#[async_trait]
+pub trait HistoryWriter: Send + Sync {
+    /// Registers a repository, durably.
+    async fn add_repo(&self, new: &NewRepo) -> Result<Repo>;
+
+    /// Forgets a repository and all that was read from it, at once and whole.
+    async fn remove_repo(&self, repo: RepoId) -> Result<()>;
+
+    /// Notes that everything was already there at this moment.
+    async fn note_current(&self, repo: RepoId, at: i64) -> Result<()>;
+
+    /// Notes that reading has begun under this fingerprint, and returns the state as it stood before.
+    ///
+    /// Where another fingerprint stood, all commits of the repository are dropped first.
+    async fn begin_sync(&self, repo: RepoId, fingerprint: &str) -> Result<SyncState>;
+
+    /// Every commit of the repository that the index holds.
+    async fn known_commits(&self, repo: RepoId) -> Result<HashSet<CommitId>>;
+
+    /// Commits whose patch is absent for this reason.
+    async fn commits_without_patch(&self, repo: RepoId, why: PatchAbsence) -> Result<Vec<CommitId>>;
+
+    /// Adds commits, or replaces those of the same id, in one transaction. The order decides nothing.
+    async fn put_commits(&self, repo: RepoId, commits: Vec<CommitRecord>) -> Result<()>;
+
+    /// Every author that occurs in the repository's commits.
+    async fn list_authors(&self, repo: RepoId) -> Result<Vec<Person>>;
+
+    /// Ends a sync in one transaction: removes commits, names the new tips, counts what was left out.
+    async fn end_sync(&self, repo: RepoId, end: SyncEnd) -> Result<SyncState>;
+
+    /// Notes that a sync failed; what was read stays.
+    async fn fail_sync(&self, repo: RepoId, error: &str) -> Result<()>;
+}
+
+/// What a complete sync leaves behind.
+#[derive(Debug, Clone, Default)]
+pub struct SyncEnd {
+    /// The moment (seconds since 1970).
+    pub at: i64,
+    /// HEAD or the main branch, if the repository has a commit.
+    pub head: Option<CommitId>,
+    /// The branch that HEAD or the remote names.
+    pub default_branch: Option<String>,
+    /// Tips whose whole history is now in the index.
+    pub tips: Vec<Tip>,
+    /// The boundary of a shallow clone.
+    pub shallow: Vec<CommitId>,
+    /// Commits that no tip reaches any more.
+    pub remove: Vec<CommitId>,
+    /// Authors whose mailmap entry differs from what their commits say; replaces the former list.
+    pub aliases: Vec<AuthorAlias>,
+    /// Left out for reasons that the commits themselves do not tell.
+    pub problems: Vec<Problem>,
+}
+
+/// A person as commits spell them, and as the mailmap does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthorAlias {
+    /// As in the commits.
+    pub recorded: Person,
+    /// As in the mailmap.
+    pub mapped: Person,
+}
+
+/// A search over commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitQuery {
+    /// Words in FTS5 syntax; where that is not valid syntax, every word counts as quoted.
+    pub text: String,
+    /// Only these repositories; `None` for all.
+    pub repos: Option<Vec<RepoId>>,
+    /// Only commits with a file whose path contains one of these, ASCII case ignored; empty for all.
+    pub paths: Vec<String>,
+    /// Only author dates from here on (seconds since 1970).
+    pub since: Option<i64>,
+    /// Only author dates up to here.
+    pub until: Option<i64>,
+    /// Only authors whose name or address, recorded or mapped, contains this, ASCII case ignored.
+    pub author: Option<String>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// The answer to a [`CommitQuery`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommitMatches {
+    /// The best ones.
+    pub hits: Vec<CommitHit>,
+    /// Whether more would have matched.
+    pub more: bool,
+    /// Whether the query was not valid syntax and its words were quoted.
+    pub quoted: bool,
+}
+
+/// One commit that matches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommitHit {
+    /// Its repository.
+    pub repo: RepoId,
+    /// The commit.
+    pub commit: CommitId,
+    /// The subject line.
+    pub subject: String,
+    /// The author's name as recorded.
+    pub author: String,
+    /// The author date, where git prints one.
+    pub author_time: Option<i64>,
+    /// Paths that matched the filter, or all of them without one.
+    pub matched_paths: Vec<String>,
+    /// The beginning of the diff.
+    pub patch_preview: String,
+    /// Relevance: higher is better, comparable within one answer only.
+    pub score: f64,
+    /// Whether text above was not UTF-8 and was replaced.
+    pub lossy: bool,
+}
+
+/// A search for changes of paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TouchQuery {
+    /// The path contains this, ASCII case ignored.
+    pub path: String,
+    /// Only these repositories; `None` for all.
+    pub repos: Option<Vec<RepoId>>,
+    /// Only author dates from here on.
+    pub since: Option<i64>,
+    /// Only author dates up to here.
+    pub until: Option<i64>,
+    /// Only authors whose name or address, recorded or mapped, contains this, ASCII case ignored.
+    pub author: Option<String>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// One file of one commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TouchHit {
+    /// Its repository.
+    pub repo: RepoId,
+    /// The commit.
+    pub commit: CommitId,
+    /// The subject line.
+    pub subject: String,
+    /// The author date, where git prints one.
+    pub author_time: Option<i64>,
+    /// What happened to which file.
+    pub change: FileChange,
+}
+
+/// A commit without its patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitDetail {
+    /// The commit.
+    pub commit: CommitId,
+    /// The subject line.
+    pub subject: String,
+    /// The rest of the message.
+    pub body: Option<String>,
+    /// The author as recorded.
+    pub author: Person,
+    /// The author as the mailmap has them, where that differs.
+    pub mapped_author: Option<Person>,
+    /// The committer as recorded.
+    pub committer: Person,
+    /// The author date, where git prints one.
+    pub author_time: Option<i64>,
+    /// The committer date, where git prints one.
+    pub commit_time: Option<i64>,
+    /// How many parents it has.
+    pub parent_count: u32,
+    /// Its files, in git's order.
+    pub files: Vec<FileChange>,
+    /// Why it has no patch, if it has none.
+    pub patch_absence: Option<PatchAbsence>,
+    /// Whether text above was not UTF-8 and was replaced.
+    pub lossy: bool,
+}
+
+/// A patch, or why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PatchText {
+    /// Git's exact bytes.
+    Bytes(Vec<u8>),
+    /// None is kept.
+    Absent(PatchAbsence),
+}
+
+/// How large the index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IndexSize {
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// Commits of all repositories.
+    pub commits: u64,
+}

@@ -1,0 +1,31 @@
+//! How patches are packed: ordinary zstd frames, readable by anyone's SQL and `zstd` program.
+
+use std::io;
+
+use lore_model::Patch;
+
+const LEVEL: i32 = 3;
+
+/// The most that a stored patch may unpack to; the cap on patches is far below.
+const MAX_UNPACKED: usize = 64 << 20;
+
+/// Packs patches. One per thread: the compressor's memory is reused.
+pub struct PatchPacker(zstd::bulk::Compressor<'static>);
+
+impl PatchPacker {
+    /// A packer.
+    pub fn new() -> io::Result<Self> {
+        zstd::bulk::Compressor::new(LEVEL).map(Self)
+    }
+
+    /// Packs a patch (an empty one too).
+    pub fn pack(&mut self, bytes: &[u8]) -> io::Result<Patch> {
+        Ok(Patch::Stored { zstd: self.0.compress(bytes)?, raw_len: bytes.len() as u64 })
+    }
+}
+
+/// The bytes of a packed patch.
+pub fn unpack_patch(frame: &[u8]) -> io::Result<Vec<u8>> {
+    let size = zstd::bulk::Decompressor::upper_bound(frame).unwrap_or(MAX_UNPACKED).min(MAX_UNPACKED);
+    zstd::bulk::decompress(frame, size)
+}

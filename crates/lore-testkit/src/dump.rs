@@ -1,0 +1,164 @@
+//! What an index holds, as text, so that two indexes can be compared.
+//!
+//! Rows are in the order of their natural keys. What legitimately differs between two runs is left out: row numbers,
+//! the generation, the time of the last sync.
+
+use std::{
+    fmt::Write as _,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    path::Path,
+};
+
+use anyhow::{Context as _, Result, ensure};
+use rusqlite::{Connection, OpenFlags, Row, types::ValueRef};
+
+/// A title and the query behind it. Outer joins, so that a row which belongs to nothing shows.
+const QUERIES: [(&str, &str); 9] = [
+    (
+        "repos",
+        "SELECT name, local_path, remote_url, default_branch, exclude_prefixes, author_filter, fork_of, branches \
+         FROM repos ORDER BY name",
+    ),
+    (
+        "commits",
+        "SELECT r.name, c.sha, c.author_name, c.author_email, c.committer_name, c.committer_email, c.author_time, \
+                c.commit_time, c.subject, c.body, c.parent_count, c.patch_state, c.lossy, c.patch_preview \
+         FROM commits AS c LEFT JOIN repos AS r USING (repo_id) ORDER BY 1, 2",
+    ),
+    (
+        "commit_files",
+        "SELECT r.name, c.sha, f.position, f.status, p.path, p.exact, o.path, o.exact, f.author_time, \
+                f.repo_id = c.repo_id \
+         FROM file_changes AS f LEFT JOIN commits AS c ON c.id = f.commit_id LEFT JOIN repos AS r ON r.repo_id = c.repo_id \
+         LEFT JOIN paths AS p ON p.path_id = f.path_id LEFT JOIN paths AS o ON o.path_id = f.old_path_id \
+         ORDER BY 1, 2, 3, 5, 6",
+    ),
+    (
+        "commit_patches",
+        "SELECT r.name, c.sha, p.raw_len, p.patch_blob FROM patches AS p \
+         LEFT JOIN commits AS c ON c.id = p.commit_id LEFT JOIN repos AS r USING (repo_id) ORDER BY 1, 2",
+    ),
+    ("paths", "SELECT path, exact FROM paths ORDER BY 1, 2"),
+    (
+        "ingest_state",
+        "SELECT r.name, s.last_synced_sha, s.last_error, s.fingerprint, s.partial, s.commit_count, s.problems \
+         FROM ingest_state AS s LEFT JOIN repos AS r USING (repo_id) ORDER BY 1",
+    ),
+    (
+        "repo_tips",
+        "SELECT r.name, t.shallow, t.name, t.sha FROM repo_tips AS t LEFT JOIN repos AS r USING (repo_id) ORDER BY 1, 2, 3, 4",
+    ),
+    (
+        "author_aliases",
+        "SELECT r.name, a.name, a.email, a.mapped_name, a.mapped_email \
+         FROM author_aliases AS a LEFT JOIN repos AS r USING (repo_id) ORDER BY 1, 2, 3",
+    ),
+    ("commits_fts", "SELECT term, col, doc, cnt FROM temp.words ORDER BY 1, 2"),
+];
+
+/// Every table that is looked at, or left out on purpose. One that is not here was added without this module knowing.
+const TABLES: [&str; 10] = [
+    "author_aliases",
+    "commits",
+    "commits_fts",
+    "file_changes",
+    "ingest_state",
+    "meta",
+    "patches",
+    "paths",
+    "repo_tips",
+    "repos",
+];
+
+/// Everything in the index, one row a line.
+///
+/// Fails where SQLite finds the file damaged, or the full-text index not to be that of the rows. Nothing may be
+/// writing at the same time.
+pub fn contents(db: &Path) -> Result<String> {
+    let connection = Connection::open_with_flags(db, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .with_context(|| format!("cannot open {}", db.display()))?;
+    check(&connection)?;
+    connection.execute_batch("CREATE VIRTUAL TABLE temp.words USING fts5vocab('main', 'commits_fts', 'col')")?;
+    let mut text = String::new();
+    for (title, query) in QUERIES {
+        let mut statement = connection.prepare(query).with_context(|| format!("cannot read {title}"))?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            text.push_str(title);
+            write_row(&mut text, row, columns)?;
+        }
+    }
+    Ok(text)
+}
+
+/// The first rows that only one of two contents has; nothing where they are equal.
+pub fn difference(left: &str, right: &str) -> Option<String> {
+    const SHOWN: usize = 5;
+    if left == right {
+        return None;
+    }
+    let mut said = String::new();
+    for (sign, one, other) in [('-', left, right), ('+', right, left)] {
+        let others: std::collections::HashSet<&str> = other.lines().collect();
+        let only: Vec<&str> = one.lines().filter(|line| !others.contains(line)).collect();
+        for line in only.iter().take(SHOWN) {
+            let line: String = line.chars().take(300).collect();
+            writeln!(said, "{sign} {line}").expect("writing to a string cannot fail");
+        }
+        if only.len() > SHOWN {
+            writeln!(said, "{sign} … and {} more", only.len() - SHOWN).expect("writing to a string cannot fail");
+        }
+    }
+    Some(if said.is_empty() { "the same rows, some of them more often".to_owned() } else { said })
+}
+
+fn check(connection: &Connection) -> Result<()> {
+    let found: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
+    ensure!(found == "ok", "SQLite finds the index damaged: {found}");
+    // With rank 1 the full-text index is compared with the rows it was made from.
+    connection
+        .execute("INSERT INTO commits_fts (commits_fts, rank) VALUES ('integrity-check', 1)", [])
+        .context("the full-text index is not that of the rows")?;
+    let mut statement = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
+    let names = statement.query_map([], |row| row.get::<_, String>(0))?;
+    for name in names {
+        let name = name?;
+        let inner = name.starts_with("sqlite_") || name.starts_with("commits_fts_");
+        ensure!(inner || TABLES.contains(&name.as_str()), "the testkit does not know the table `{name}`");
+    }
+    Ok(())
+}
+
+fn write_row(text: &mut String, row: &Row<'_>, columns: usize) -> Result<()> {
+    for column in 0..columns {
+        match row.get_ref(column)? {
+            ValueRef::Null => text.push_str(" NULL"),
+            ValueRef::Integer(number) => write!(text, " {number}")?,
+            ValueRef::Real(number) => write!(text, " {number}")?,
+            ValueRef::Text(bytes) => write!(text, " {:?}", String::from_utf8_lossy(bytes))?,
+            ValueRef::Blob(bytes) => write!(text, " {} bytes {:016x}", bytes.len(), hash(bytes))?,
+        }
+    }
+    text.push('\n');
+    Ok(())
+}
+
+/// Tells blobs apart without printing them.
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_name_the_rows_of_each_side() {
+        assert_eq!(difference("a\nb\n", "a\nb\n"), None);
+        assert_eq!(difference("a\nb\n", "a\nc\n").as_deref(), Some("- b\n+ c\n"));
+        assert_eq!(difference("a\na\n", "a\n").as_deref(), Some("the same rows, some of them more often"));
+    }
+}

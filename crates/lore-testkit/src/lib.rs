@@ -1,0 +1,22 @@
+//! Fixtures for tests: repositories made by the real `git`, a driver of the real `lore`, and an oracle
+//! that asks git itself what `lore` ought to know.
+//!
+//! Nothing here reads repositories through Lore's own code: what is compared must not come from the same hand.
+
+#![forbid(unsafe_code)]
+
+pub mod crash;
+mod driver;
+pub mod dump;
+pub mod odd;
+pub mod oracle;
+mod process;
+mod random;
+mod repo;
+mod session;
+
+pub use driver::{Lore, Output};
+pub use process::Git;
+pub use random::Random;
+pub use repo::Repo;
+pub use session::{Ended, Session, ToolAnswer};

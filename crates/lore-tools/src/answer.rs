@@ -1,0 +1,79 @@
+//! The parts that answers have in common.
+
+use lore_core::history::{FreshState, Freshness};
+use serde_json::{Map, Value, json};
+
+use crate::Answer;
+
+/// Names of repositories that are listed before the rest is only counted.
+const LISTED_MAX: usize = 50;
+
+/// Puts an answer together: the contract's value, and beside it what its text cannot carry.
+pub(crate) struct AnswerBuilder {
+    value: Value,
+    structured: Map<String, Value>,
+    meta: Map<String, Value>,
+}
+
+impl AnswerBuilder {
+    /// A list, found under `results` in the structured part.
+    pub(crate) fn list(results: Vec<Value>) -> Self {
+        let structured = Map::from_iter([("results".to_owned(), Value::Array(results.clone()))]);
+        Self { value: Value::Array(results), structured, meta: Map::new() }
+    }
+
+    /// An object, whose fields are those of the structured part too.
+    pub(crate) fn object(fields: Map<String, Value>) -> Self {
+        Self { value: Value::Object(fields.clone()), structured: fields, meta: Map::new() }
+    }
+
+    /// Says something about the answer.
+    pub(crate) fn note(&mut self, key: &str, value: impl Into<Value>) {
+        let value = value.into();
+        self.structured.insert(key.to_owned(), value.clone());
+        self.meta.insert(format!("lore/{key}"), value);
+    }
+
+    /// Says it where it holds.
+    pub(crate) fn note_if(&mut self, holds: bool, key: &str, value: impl Into<Value>) {
+        if holds {
+            self.note(key, value);
+        }
+    }
+
+    /// Adds how fresh the index is; repositories in `mentioned` are listed in any case.
+    pub(crate) fn finish(mut self, freshness: &Freshness, mentioned: &dyn Fn(&str) -> bool) -> Answer {
+        self.note("freshness", freshness_json(freshness, mentioned));
+        Answer { value: self.value, structured: self.structured, meta: self.meta }
+    }
+}
+
+/// Repositories that the answer mentions or that are not current, each with its state; the others are only counted.
+fn freshness_json(freshness: &Freshness, mentioned: &dyn Fn(&str) -> bool) -> Value {
+    let (listed, others): (Vec<_>, Vec<_>) =
+        freshness.repos.iter().partition(|repo| repo.state != FreshState::Current || mentioned(&repo.name));
+    let rows = listed.iter().take(LISTED_MAX).map(|repo| {
+        json!({
+            "repo": repo.name,
+            "state": repo.state.as_str(),
+            "head": repo.head.map(|head| head.to_hex()),
+            "last_synced_at": repo.last_synced_at,
+        })
+    });
+    let names = |state: FreshState| -> Vec<&str> {
+        listed.iter().filter(|repo| repo.state == state).map(|repo| repo.name.as_str()).take(LISTED_MAX).collect()
+    };
+    let mut object = Map::new();
+    for state in [FreshState::Stale, FreshState::Partial, FreshState::NeverSynced, FreshState::Missing] {
+        let names = names(state);
+        if !names.is_empty() {
+            object.insert(state.as_str().to_owned(), json!(names));
+        }
+    }
+    object.insert("repos".to_owned(), rows.collect());
+    let unlisted = others.len() + listed.len().saturating_sub(LISTED_MAX);
+    if unlisted > 0 {
+        object.insert("other_repos".to_owned(), json!(unlisted));
+    }
+    Value::Object(object)
+}

@@ -1,0 +1,15 @@
+//! What an agent can call: one file per tool, one registry. A tool behaves the same over every transport and in a test.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod arguments;
+mod registry;
+pub mod schema;
+mod tools;
+
+pub use registry::{Answer, Calling, Context, Tool, Toolset};
+
+/// The tools of these toolsets, in the order in which they are listed.
+pub fn tools(toolsets: &[Toolset]) -> Vec<&'static Tool> {
+    tools::ALL.iter().copied().filter(|tool| toolsets.contains(&tool.toolset)).collect()
+}

@@ -1,0 +1,62 @@
+//! `commitmux_get_commit`: one commit with its file list.
+
+use lore_model::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{date, run};
+use crate::{Answer, Context, Tool, Toolset, answer::AnswerBuilder, schema};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "commitmux_get_commit",
+    title: "One commit",
+    toolset: Toolset::History,
+    about: "The full message and file list of one commit. Use it on a search or touches result before fetching its patch.",
+    read_only: true,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, get_commit),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Repo name as registered
+    repo: String,
+    /// Commit SHA (full, or a unique prefix of at least 4 digits)
+    sha: String,
+}
+
+async fn get_commit(context: Context, input: Input) -> Result<Answer, Failure> {
+    let found = context.lore.history.commit(&input.repo, &input.sha).await?;
+    let commit = &found.commit;
+    let files = commit.files.iter().map(|file| {
+        json!({
+            "path": file.path.to_text(),
+            "status": file.status.letter().to_string(),
+            "old_path": file.old_path.as_ref().map(|path| path.to_text()),
+        })
+    });
+    let fields: [(&str, Value); 7] = [
+        ("repo", found.repo.clone().into()),
+        ("sha", commit.commit.to_hex().into()),
+        ("subject", commit.subject.clone().into()),
+        ("body", commit.body.clone().into()),
+        ("author", commit.author.name.clone().into()),
+        ("date", date(commit.author_time).into()),
+        ("changed_files", files.collect()),
+    ];
+    let fields: Map<String, Value> = fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let mut answer = AnswerBuilder::object(fields);
+    answer.note_if(commit.author_time.is_none(), "no_date", true);
+    if let Some(person) = &commit.mapped_author {
+        answer.note("mailmap_author", format!("{} <{}>", person.name, person.email));
+    }
+    if let Some(why) = commit.patch_absence {
+        answer.note("no_patch", why.reason());
+    }
+    let invalid_path = |file: &lore_model::FileChange| {
+        !file.path.is_text() || file.old_path.as_ref().is_some_and(|path| !path.is_text())
+    };
+    answer.note_if(commit.lossy || commit.files.iter().any(invalid_path), "replaced_invalid_utf8", true);
+    Ok(answer.finish(&found.freshness, &|name| name == found.repo))
+}

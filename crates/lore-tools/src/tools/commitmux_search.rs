@@ -1,0 +1,84 @@
+//! `commitmux_search`: commits by words.
+
+use lore_core::history::SearchRequest;
+use lore_model::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{date, run};
+use crate::{Answer, Context, Tool, Toolset, answer::AnswerBuilder, schema};
+
+/// How much of the diff an excerpt shows.
+const EXCERPT_CHARS: usize = 300;
+
+const LIMIT: i64 = 20;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "commitmux_search",
+    title: "Search commits",
+    toolset: Toolset::History,
+    about: "Full-text search over commit messages and the beginning of each diff, in all registered repositories. Use it first: was this done, tried or fixed before, and how?",
+    read_only: true,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, search),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// FTS5 query string: words (all must occur), "a phrase", prefix*, OR, NOT
+    query: String,
+    /// Unix timestamp lower bound on author date
+    since: Option<i64>,
+    /// Filter by repo names
+    #[serde(default)]
+    #[schemars(extend("default" = null))]
+    repos: Vec<String>,
+    /// Filter by path substrings
+    #[serde(default)]
+    #[schemars(extend("default" = null))]
+    paths: Vec<String>,
+    /// Max results (default 20, at most 500)
+    limit: Option<i64>,
+}
+
+async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
+    let request = SearchRequest {
+        query: input.query,
+        repos: input.repos,
+        paths: input.paths,
+        since: input.since,
+        limit: input.limit.unwrap_or(LIMIT),
+        ..SearchRequest::default()
+    };
+    let found = context.lore.history.search(request).await?;
+    let results = found.hits.iter().map(|hit| {
+        let commit = &hit.hit;
+        json!({
+            "repo": hit.repo,
+            "sha": commit.commit.to_hex(),
+            "subject": commit.subject,
+            "author": commit.author,
+            "date": date(commit.author_time),
+            "matched_paths": commit.matched_paths,
+            "patch_excerpt": commit.patch_preview.chars().take(EXCERPT_CHARS).collect::<String>(),
+        })
+    });
+    let mut answer = AnswerBuilder::list(results.collect());
+    let paths_left_out: usize = found.hits.iter().map(|hit| hit.paths_left_out).sum();
+    let undated: Vec<Value> = found
+        .hits
+        .iter()
+        .filter(|hit| hit.hit.author_time.is_none())
+        .map(|hit| hit.hit.commit.to_hex().into())
+        .collect();
+    answer.note_if(found.more, "more", true);
+    answer.note_if(found.quoted, "query_quoted", "the query is not valid FTS5 syntax: every word was taken literally");
+    if let Some(limit) = found.clamped {
+        answer.note("limit_clamped", limit);
+    }
+    answer.note_if(paths_left_out > 0, "matched_paths_left_out", paths_left_out);
+    answer.note_if(!undated.is_empty(), "no_date", undated);
+    answer.note_if(found.hits.iter().any(|hit| hit.hit.lossy), "replaced_invalid_utf8", true);
+    Ok(answer.finish(&found.freshness, &|name| found.hits.iter().any(|hit| hit.repo == name)))
+}

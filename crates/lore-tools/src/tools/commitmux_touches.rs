@@ -1,0 +1,72 @@
+//! `commitmux_touches`: commits by path.
+
+use lore_core::history::TouchRequest;
+use lore_model::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{date, run};
+use crate::{Answer, Context, Tool, Toolset, answer::AnswerBuilder, schema};
+
+const LIMIT: i64 = 50;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "commitmux_touches",
+    title: "Commits that touched a path",
+    toolset: Toolset::History,
+    about: "Commits that changed files whose path contains a text, newest first; one result for each file. Use it before changing an area: what happened there lately?",
+    read_only: true,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, touches),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Substring to match against file paths
+    path_glob: String,
+    /// Unix timestamp lower bound on author date
+    since: Option<i64>,
+    /// Filter by repo names
+    #[serde(default)]
+    #[schemars(extend("default" = null))]
+    repos: Vec<String>,
+    /// Max results (default 50, at most 500)
+    limit: Option<i64>,
+}
+
+async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
+    let request = TouchRequest {
+        path: input.path_glob,
+        repos: input.repos,
+        since: input.since,
+        limit: input.limit.unwrap_or(LIMIT),
+        ..TouchRequest::default()
+    };
+    let found = context.lore.history.touches(request).await?;
+    let results = found.touches.iter().map(|touched| {
+        let hit = &touched.hit;
+        json!({
+            "repo": touched.repo,
+            "sha": hit.commit.to_hex(),
+            "subject": hit.subject,
+            "date": date(hit.author_time),
+            "path": hit.change.path.to_text(),
+            "status": hit.change.status.letter().to_string(),
+        })
+    });
+    let mut answer = AnswerBuilder::list(results.collect());
+    answer.note_if(found.more, "more", true);
+    if let Some(limit) = found.clamped {
+        answer.note("limit_clamped", limit);
+    }
+    let undated = found.touches.iter().filter(|touched| touched.hit.author_time.is_none());
+    let undated: Vec<Value> = undated.map(|touched| touched.hit.commit.to_hex().into()).collect();
+    answer.note_if(!undated.is_empty(), "no_date", undated);
+    answer.note_if(
+        found.touches.iter().any(|touched| !touched.hit.change.path.is_text()),
+        "replaced_invalid_utf8",
+        true,
+    );
+    Ok(answer.finish(&found.freshness, &|name| found.touches.iter().any(|touched| touched.repo == name)))
+}

@@ -1,0 +1,62 @@
+//! Every tool, one file each.
+
+mod commitmux_get_commit;
+mod commitmux_get_patch;
+mod commitmux_search;
+mod commitmux_touches;
+
+use lore_model::Failure;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::{Answer, Calling, Context, Tool, arguments};
+
+/// The registry. The order is the order of `tools/list`.
+pub(crate) static ALL: &[&Tool] =
+    &[&commitmux_search::TOOL, &commitmux_touches::TOOL, &commitmux_get_commit::TOOL, &commitmux_get_patch::TOOL];
+
+/// Reads the arguments and runs the tool on them.
+fn run<I, F>(tool: &'static Tool, context: Context, args: Map<String, Value>, call: fn(Context, I) -> F) -> Calling
+where
+    I: DeserializeOwned + Send + 'static,
+    F: Future<Output = Result<Answer, Failure>> + Send + 'static,
+{
+    Box::pin(async move {
+        let input = arguments::read(tool.name, &(tool.input)(), args)?;
+        call(context, input).await
+    })
+}
+
+/// The date as the contract has it: 0 where git prints none.
+fn date(seconds: Option<i64>) -> i64 {
+    seconds.unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_is_fit_to_be_listed() {
+        for (index, tool) in ALL.iter().enumerate() {
+            let name = tool.name;
+            assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{name}");
+            assert!(ALL[..index].iter().all(|other| other.name != name), "{name} is there twice");
+            assert!(!tool.about.is_empty() && !tool.title.is_empty() && tool.read_only, "{name}");
+            let schema = (tool.input)();
+            assert_eq!(schema["type"], "object", "{name}");
+            for key in ["anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions"] {
+                assert!(!schema.contains_key(key), "{name}: {key}");
+            }
+            for (field, property) in schema["properties"].as_object().unwrap() {
+                assert!(property["type"].is_string(), "{name}.{field}: {property}");
+                assert!(property["description"].as_str().is_some_and(|text| !text.is_empty()), "{name}.{field}");
+                assert!(property["type"] != "array" || property["items"]["type"].is_string(), "{name}.{field}");
+                assert!(
+                    field != "limit" || property["description"].as_str().unwrap().contains("500"),
+                    "{name}.{field}"
+                );
+            }
+        }
+    }
+}

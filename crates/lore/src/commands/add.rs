@@ -1,0 +1,85 @@
+//! `lore add`: registers a repository and reads its history.
+
+use lore_core::history::{AddRequest, SyncOptions, Target};
+use lore_model::{BranchChoice, Code, Failure, Source};
+use serde_json::json;
+
+use super::{Context, project::cancel_on_interrupt, sync};
+
+/// Register a repository (a folder or a URL) and index its history
+///
+/// A URL is cloned into Lore's own folder and fetched at every sync. A local repository is read where it stands, at its
+/// default branch and its HEAD; nothing is written into it.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  lore add .\n  lore add ~/src/api --name api --exclude generated/\n  lore add https://example.com/team/web.git --branch main --branch next"
+)]
+pub(crate) struct Args {
+    /// A folder inside a git repository, or a URL
+    #[arg(value_name = "PATH|URL")]
+    target: String,
+    /// What to call it [default: the last part of the path or URL]
+    #[arg(long, value_name = "N")]
+    name: Option<String>,
+    /// Leave out paths that begin with this (may be repeated)
+    #[arg(long, value_name = "PREFIX")]
+    exclude: Vec<String>,
+    /// Do not leave out `node_modules/`, `vendor/`, `dist/` and `.git/`
+    #[arg(long)]
+    no_default_excludes: bool,
+    /// Keep only commits whose author (name or email, also by mailmap) contains this
+    #[arg(long, value_name = "PATTERN")]
+    author: Option<String>,
+    /// Index this branch instead of the default one (may be repeated)
+    #[arg(long, value_name = "B")]
+    branch: Vec<String>,
+    /// Index every branch
+    #[arg(long, conflicts_with = "branch")]
+    all_branches: bool,
+    /// Note what it was forked from
+    #[arg(long, value_name = "NAME|URL")]
+    fork_of: Option<String>,
+    /// Register only; `lore sync` reads it later
+    #[arg(long)]
+    no_sync: bool,
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let branches = match (args.all_branches, args.branch) {
+        (true, _) => BranchChoice::All,
+        (false, names) if names.is_empty() => BranchChoice::Default,
+        (false, names) => BranchChoice::Named(names),
+    };
+    let request = AddRequest {
+        name: args.name,
+        excludes: args.exclude,
+        default_excludes: !args.no_default_excludes,
+        author: args.author,
+        branches,
+        fork_of: args.fork_of,
+        ..AddRequest::new(Target::parse(&args.target))
+    };
+    let history = &context.lore.history;
+    let writer = context.writer().await?;
+    let repo = history.add(&*writer, request).await?;
+    if args.no_sync {
+        if context.ui.is_json() {
+            return context.ui.value(&json!({"repo": repo.name(), "path": repo.info.local_path.to_string_lossy()}));
+        }
+        return context.ui.line(&format!(
+            "registered {} as `{}`; `lore sync` will read it",
+            repo.info.local_path.display(),
+            repo.name()
+        ));
+    }
+    let synced = context.sync_one(&*writer, &repo, &SyncOptions::default(), &cancel_on_interrupt()).await;
+    match synced {
+        Ok(report) => sync::print(context, &[Ok(report)]),
+        // What cannot be cloned is not worth remembering; what was interrupted is.
+        Err(failure) if matches!(repo.info.source, Source::Url(_)) && failure.code != Code::Interrupted => {
+            history.remove(&*writer, &repo).await?;
+            Err(failure)
+        }
+        Err(failure) => Err(failure),
+    }
+}

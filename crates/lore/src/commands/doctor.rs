@@ -1,0 +1,228 @@
+//! `lore doctor`: looks whether everything is as it should be, and says what to do where it is not.
+
+use std::process::ExitCode;
+
+use lore_core::{history::FreshState, store_failure};
+use lore_model::{Code, Failure};
+use serde_json::{Value, json};
+
+use super::Context;
+use crate::{
+    setup::{Host, registered},
+    ui::{GREEN, RED, YELLOW},
+};
+
+/// The oldest git whose flags Lore uses (`--diff-merges`, `GIT_CONFIG_GLOBAL`, `--no-auto-maintenance`).
+const GIT_MIN: (u32, u32) = (2, 36);
+
+/// Less free space than this is worth a word.
+const DISK_LOW: u64 = 1 << 30;
+
+/// Check git, the index, the disk and the hosts, and say what to do
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Read everything in the index, not only its structure
+    #[arg(long)]
+    deep: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Fine,
+    Attention,
+    Broken,
+}
+
+struct Finding {
+    level: Level,
+    about: &'static str,
+    text: String,
+    hint: Option<String>,
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
+    let mut findings = vec![git(context), home(context)];
+    findings.extend(disk(context));
+    findings.extend(index(context, args.deep).await);
+    findings.extend(hosts(context));
+    let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Fine);
+    print(context, &findings)?;
+    Ok(if worst == Level::Broken { ExitCode::from(Code::Internal.row().exit) } else { ExitCode::SUCCESS })
+}
+
+fn print(context: &Context<'_>, findings: &[Finding]) -> Result<(), Failure> {
+    let ui = context.ui;
+    if ui.is_json() {
+        let rows: Vec<Value> = findings
+            .iter()
+            .map(|finding| {
+                let level = match finding.level {
+                    Level::Fine => "ok",
+                    Level::Attention => "attention",
+                    Level::Broken => "broken",
+                };
+                json!({"about": finding.about, "level": level, "text": finding.text, "hint": finding.hint})
+            })
+            .collect();
+        return ui.value(&json!({"findings": rows}));
+    }
+    for finding in findings {
+        let (style, mark) = match finding.level {
+            Level::Fine => (GREEN, "ok  "),
+            Level::Attention => (YELLOW, "look"),
+            Level::Broken => (RED, "bad "),
+        };
+        ui.line(&format!("{} {:6} {}", ui.paint(style, mark), finding.about, finding.text))?;
+        if let Some(hint) = &finding.hint {
+            ui.line(&format!("            → {hint}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn finding(level: Level, about: &'static str, text: impl Into<String>) -> Finding {
+    Finding { level, about, text: text.into(), hint: None }
+}
+
+fn with_hint(mut finding: Finding, hint: impl Into<String>) -> Finding {
+    finding.hint = Some(hint.into());
+    finding
+}
+
+fn git(context: &Context<'_>) -> Finding {
+    match context.lore.history.git().version() {
+        Ok((version, text)) if version >= GIT_MIN => finding(Level::Fine, "git", text),
+        Ok((_, text)) => with_hint(
+            finding(Level::Broken, "git", format!("{text} is too old")),
+            format!(
+                "install git {}.{} or later, or name one with `git = \"…\"` in {}",
+                GIT_MIN.0,
+                GIT_MIN.1,
+                context.loaded.file().display()
+            ),
+        ),
+        Err(error) => {
+            with_hint(finding(Level::Broken, "git", error.to_string()), "install git and make sure that it is in PATH")
+        }
+    }
+}
+
+fn home(context: &Context<'_>) -> Finding {
+    let home = &context.loaded.home;
+    if !home.exists() {
+        return with_hint(
+            finding(Level::Fine, "home", format!("{} does not exist yet", home.display())),
+            "`lore add PATH` makes it",
+        );
+    }
+    let probe = home.join(".doctor");
+    let written = std::fs::write(&probe, b"").and_then(|()| std::fs::remove_file(&probe));
+    match written {
+        Ok(()) => finding(Level::Fine, "home", home.display().to_string()),
+        Err(error) => with_hint(
+            finding(Level::Attention, "home", format!("{} cannot be written: {error}", home.display())),
+            "what is indexed can be asked; nothing new can be read. Set LORE_HOME to another folder, or correct its permissions",
+        ),
+    }
+}
+
+fn disk(context: &Context<'_>) -> Option<Finding> {
+    let mut place = context.loaded.home.as_path();
+    while !place.exists() {
+        place = place.parent()?;
+    }
+    let free = fs4::available_space(place).ok()?;
+    let text = format!("{:.1} GB free", gigabytes(free));
+    Some(if free < DISK_LOW {
+        with_hint(finding(Level::Attention, "disk", text), "an index takes about as much room as the repository's .git")
+    } else {
+        finding(Level::Fine, "disk", text)
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
+fn gigabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e9
+}
+
+async fn index(context: &Context<'_>, deep: bool) -> Vec<Finding> {
+    let history = &context.lore.history;
+    let broken = |failure: Failure| {
+        let found = finding(Level::Broken, "index", failure.message.clone());
+        vec![Finding { hint: failure.hint, ..found }]
+    };
+    let repos = match history.repos().await {
+        Ok(repos) => repos,
+        Err(failure) => return broken(failure),
+    };
+    let damage = match history.store().check(deep).await.map_err(store_failure) {
+        Ok(damage) => damage,
+        Err(failure) => return broken(failure),
+    };
+    if !damage.is_empty() {
+        let text = format!("{} findings, first: {}", damage.len(), damage[0]);
+        let hint = format!(
+            "the index can be rebuilt from git: move {} aside and `lore add` your repositories again",
+            context.loaded.home.join("lore.db").display()
+        );
+        return vec![with_hint(finding(Level::Broken, "index", text), hint)];
+    }
+    let size = history.store().size().await.unwrap_or_default();
+    let depth = if deep { "everything was read" } else { "structure is sound; --deep reads everything" };
+    let mut findings = vec![finding(
+        Level::Fine,
+        "index",
+        format!(
+            "{} repositories, {} commits, {:.1} MB ({depth})",
+            repos.len(),
+            size.commits,
+            gigabytes(size.bytes) * 1e3
+        ),
+    )];
+    let freshness = history.freshness(&repos, None).await;
+    for fresh in freshness.repos.iter().filter(|fresh| fresh.state != FreshState::Current) {
+        let hint = match fresh.state {
+            FreshState::Missing => {
+                format!("if it moved: `lore remove {0}` and `lore add NEW-PATH --name {0}`", fresh.name)
+            }
+            _ => format!("run `lore sync --repo {}`", fresh.name),
+        };
+        findings.push(with_hint(
+            finding(Level::Attention, "repo", format!("{} is {}", fresh.name, fresh.state.as_str().replace('_', " "))),
+            hint,
+        ));
+    }
+    for repo in repos.iter().filter(|repo| repo.sync.last_error.is_some()) {
+        let error = repo.sync.last_error.clone().unwrap_or_default();
+        findings.push(with_hint(
+            finding(Level::Attention, "repo", format!("{}: the last sync failed: {error}", repo.name())),
+            format!("run `lore sync --repo {}`", repo.name()),
+        ));
+    }
+    findings
+}
+
+fn hosts(context: &Context<'_>) -> Vec<Finding> {
+    let Ok(place) = super::setup::place(context) else { return Vec::new() };
+    let mut findings = Vec::new();
+    for host in Host::ALL {
+        let Some(entry) = registered(host, &place) else { continue };
+        let text = format!("{} starts {} {} as `{}`", host.title(), entry.command, entry.args.join(" "), entry.name);
+        findings.push(if entry.command_exists == Some(false) {
+            with_hint(
+                finding(Level::Broken, "host", format!("{text}, which is not there")),
+                format!("run `lore setup {}` again", host.name()),
+            )
+        } else {
+            finding(Level::Fine, "host", text)
+        });
+    }
+    if findings.is_empty() {
+        let names: Vec<&str> = Host::ALL.iter().map(|host| host.name()).collect();
+        findings.push(with_hint(
+            finding(Level::Attention, "host", "no agent's host knows Lore"),
+            format!("run `lore setup HOST`: {}", names.join(", ")),
+        ));
+    }
+    findings
+}

@@ -1,0 +1,192 @@
+//! The command line: one file per command, one spelling for each thing.
+
+mod add;
+mod completions;
+mod config;
+mod doctor;
+mod import;
+mod log;
+mod patch;
+mod project;
+mod remove;
+mod repos;
+mod serve;
+mod setup;
+mod show;
+mod status;
+mod sync;
+mod tools;
+mod touches;
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
+
+use clap::{Parser, Subcommand};
+use lore_core::{Lore, history::FreshState, history::Freshness};
+use lore_model::Failure;
+
+use crate::{
+    config::{Flags, Loaded},
+    ui::{BROKEN_PIPE, Color, Ui},
+    wire,
+};
+
+/// The memory of a team's code, for coding agents and the people who work with them.
+///
+/// Lore reads the git history of your repositories into one local index and answers from it: on this command line, and
+/// over MCP to agents (`lore setup claude-code`). Nothing leaves the machine, nothing is written into your repositories.
+#[derive(Parser)]
+#[command(name = "lore", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    after_help = "Examples:\n  lore log \"rate limiter\"          search the history of the repository you are in, and of all others\n  lore touches src/auth/           what changed there lately\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git failed, 130 interrupted."
+)]
+pub(crate) struct Cli {
+    /// Where Lore keeps its index [default: `$LORE_HOME` or `~/.lore`]
+    #[arg(long, global = true, value_name = "DIR")]
+    home: Option<PathBuf>,
+    /// Print JSON for programs (errors too, on standard error)
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Color,
+    /// Say only what is asked for: no progress, no notes
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Log more to standard error (twice for even more)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Add(add::Args),
+    Remove(remove::Args),
+    Repos(repos::Args),
+    Sync(sync::Args),
+    Status(status::Args),
+    Log(log::Args),
+    Touches(touches::Args),
+    Show(show::Args),
+    Patch(patch::Args),
+    Serve(serve::Args),
+    Setup(setup::Args),
+    Tools(tools::Args),
+    Doctor(doctor::Args),
+    Import(import::Args),
+    Config(config::Args),
+    Completions(completions::Args),
+}
+
+/// What every command is given.
+pub(crate) struct Context<'a> {
+    pub(crate) ui: &'a Ui,
+    pub(crate) loaded: Loaded,
+    pub(crate) lore: Arc<Lore>,
+}
+
+impl Cli {
+    /// Runs the command.
+    pub(crate) async fn run(self, ui: &Ui) -> Result<ExitCode, Failure> {
+        let flags = match &self.command {
+            Command::Sync(args) => args.flags(),
+            Command::Serve(args) => args.flags(),
+            _ => Flags::default(),
+        };
+        if let Command::Completions(args) = &self.command {
+            return completions::run(ui, args).map(|()| ExitCode::SUCCESS);
+        }
+        let loaded = crate::config::load(self.home.as_deref(), flags)?;
+        let lore = wire::lore(&loaded);
+        let context = Context { ui, loaded, lore };
+        let done = match self.command {
+            Command::Add(args) => add::run(&context, args).await,
+            Command::Remove(args) => remove::run(&context, args).await,
+            Command::Repos(args) => repos::run(&context, args).await,
+            Command::Sync(args) => return sync::run(&context, args).await,
+            Command::Status(args) => status::run(&context, args).await,
+            Command::Log(args) => log::run(&context, args).await,
+            Command::Touches(args) => touches::run(&context, args).await,
+            Command::Show(args) => show::run(&context, args).await,
+            Command::Patch(args) => patch::run(&context, args).await,
+            Command::Serve(args) => serve::run(&context, args).await,
+            Command::Setup(args) => setup::run(&context, &args),
+            Command::Tools(args) => tools::run(&context, &args),
+            Command::Doctor(args) => return doctor::run(&context, args).await,
+            Command::Import(args) => return import::run(&context, args).await,
+            Command::Config(args) => config::run(&context, &args),
+            Command::Completions(_) => Ok(()),
+        };
+        match done {
+            // `lore log x | head` has done what it was asked to.
+            Err(failure) if failure.message == BROKEN_PIPE => Ok(ExitCode::SUCCESS),
+            other => other.map(|()| ExitCode::SUCCESS),
+        }
+    }
+}
+
+impl Context<'_> {
+    /// Tells people what the answer may lack.
+    fn warn_if_not_fresh(&self, freshness: &Freshness) {
+        let names = |state: FreshState| -> Vec<&str> {
+            freshness.repos.iter().filter(|repo| repo.state == state).map(|repo| repo.name.as_str()).collect()
+        };
+        for (state, what) in [
+            (FreshState::Stale, "has new commits that are not indexed: run `lore sync`"),
+            (FreshState::Partial, "is not completely indexed yet: run `lore sync`"),
+            (FreshState::NeverSynced, "has not been indexed yet: run `lore sync`"),
+            (FreshState::Missing, "is no longer where it was; the answer is from the index"),
+        ] {
+            let names = names(state);
+            if !names.is_empty() && !self.ui.is_quiet() && !self.ui.is_json() {
+                self.ui.warn(&format!("{} {what}", names.join(", ")));
+            }
+        }
+    }
+}
+
+/// How fresh an answer is, for `--json`.
+fn freshness_json(freshness: &Freshness) -> serde_json::Value {
+    freshness
+        .repos
+        .iter()
+        .map(|repo| {
+            serde_json::json!({
+                "repo": repo.name,
+                "state": repo.state.as_str(),
+                "head": repo.head.map(|head| head.to_hex()),
+                "last_synced_at": repo.last_synced_at,
+            })
+        })
+        .collect()
+}
+
+/// Lower-case hexadecimal digits of bytes that are no text.
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
+        text
+    })
+}
+
+/// A path for `--json`: as text, and as bytes where it is no text.
+fn path_json(object: &mut serde_json::Map<String, serde_json::Value>, key: &str, path: Option<&lore_model::RepoPath>) {
+    object.insert(key.to_owned(), path.map(|path| path.to_text().into_owned()).into());
+    if let Some(path) = path.filter(|path| !path.is_text()) {
+        object.insert(format!("{key}_hex"), hex(path.as_bytes()).into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

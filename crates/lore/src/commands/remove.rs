@@ -1,0 +1,35 @@
+//! `lore remove`: forgets a repository.
+
+use lore_model::Failure;
+use serde_json::json;
+
+use super::Context;
+
+/// Forget a repository and everything read from it
+///
+/// The repository itself is not touched; a clone that Lore made is deleted.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Its name (`.` for the one you are in)
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let history = &context.lore.history;
+    let repo = if args.name == "." {
+        let here = crate::environment::working_directory();
+        match history.find_project(&here).await? {
+            Some(repo) => repo,
+            None => history.repo(&here.display().to_string()).await?,
+        }
+    } else {
+        history.repo(&args.name).await?
+    };
+    let writer = context.writer().await?;
+    history.remove(&*writer, &repo).await?;
+    if context.ui.is_json() {
+        return context.ui.value(&json!({"removed": repo.name(), "commits": repo.sync.commit_count}));
+    }
+    context.ui.line(&format!("removed {} ({} commits)", repo.name(), repo.sync.commit_count))
+}

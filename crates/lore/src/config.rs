@@ -1,0 +1,167 @@
+//! Configuration: defaults, then `config.toml`, then `LORE_*` variables, then flags.
+
+use std::path::{Path, PathBuf};
+
+use figment::{
+    Figment, Metadata, Profile, Provider, Source,
+    providers::{Env, Format, Serialized, Toml},
+    value::{Dict, Map, Value},
+};
+use lore_model::{Code, Failure};
+use serde::{Deserialize, Serialize};
+
+use crate::environment;
+
+/// Every setting. The comment on a field is its documentation.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Toolsets that `lore serve` offers.
+    pub(crate) toolsets: Vec<String>,
+    /// Whether `lore serve` and a first `lore log` register the repository they are started in.
+    pub(crate) register_project: bool,
+    /// Runs of git side by side during a sync; 0 for one on each core.
+    pub(crate) jobs: usize,
+    /// The `git` program.
+    pub(crate) git: String,
+    /// The pager for long output on a terminal; empty for `$GIT_PAGER`, `$PAGER` or `less`.
+    pub(crate) pager: String,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            toolsets: vec!["history".to_owned()],
+            register_project: true,
+            jobs: 0,
+            git: "git".to_owned(),
+            pager: String::new(),
+        }
+    }
+}
+
+/// Name and documentation of every key, in the order in which they are shown.
+pub(crate) const KEYS: [(&str, &str); 5] = [
+    ("toolsets", "Toolsets that `lore serve` offers."),
+    ("register_project", "Whether `lore serve` and a first `lore log` register the repository they are started in."),
+    ("jobs", "Runs of git side by side during a sync; 0 for one on each core."),
+    ("git", "The `git` program."),
+    ("pager", "The pager for long output on a terminal; empty for `$GIT_PAGER`, `$PAGER` or `less`."),
+];
+
+/// The configuration together with where each value came from.
+pub(crate) struct Loaded {
+    pub(crate) home: PathBuf,
+    pub(crate) home_source: &'static str,
+    pub(crate) config: Config,
+    figment: Figment,
+}
+
+/// Values that were given as flags of a command.
+#[derive(Debug, Default)]
+pub(crate) struct Flags(pub(crate) Vec<(&'static str, Value)>);
+
+impl Provider for Flags {
+    fn metadata(&self) -> Metadata {
+        Metadata::named("a flag")
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, figment::Error> {
+        let dict: Dict = self.0.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        Ok(Map::from([(Profile::Default, dict)]))
+    }
+}
+
+/// Where Lore keeps its things: `--home`, `LORE_HOME` or `~/.lore`.
+pub(crate) fn home(flag: Option<&Path>) -> Result<(PathBuf, &'static str), Failure> {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if let Some(path) = flag {
+        return Ok((absolute(path), "a flag"));
+    }
+    if let Some(path) = environment::folder("LORE_HOME") {
+        return Ok((absolute(&path), "the environment (LORE_HOME)"));
+    }
+    environment::home().map(|home| (home.join(".lore"), "the default")).ok_or_else(|| {
+        Failure::new(Code::InvalidConfig, "there is no home directory to keep the index in")
+            .hint("set LORE_HOME to a folder")
+    })
+}
+
+/// Reads the configuration.
+pub(crate) fn load(home_flag: Option<&Path>, flags: Flags) -> Result<Loaded, Failure> {
+    let (home, home_source) = home(home_flag)?;
+    let file = home.join("config.toml");
+    let names: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+    let mut figment = Figment::new().merge(Serialized::defaults(Config::default()));
+    if file.exists() {
+        figment = figment.merge(Toml::file_exact(&file));
+    }
+    let figment = figment
+        .merge(Env::prefixed("LORE_").only(&names).map(|key| key.as_str().to_lowercase().into()).split(","))
+        .merge(flags);
+    let config = extract(&figment).map_err(|error| explain(&error, &file))?;
+    Ok(Loaded { home, home_source, config, figment })
+}
+
+fn extract(figment: &Figment) -> Result<Config, Box<figment::Error>> {
+    // `LORE_TOOLSETS=history,code` is one text; the file has a list.
+    let toolsets = match figment.find_value("toolsets") {
+        Ok(Value::String(_, text)) => {
+            Some(text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect::<Vec<_>>())
+        }
+        _ => None,
+    };
+    let figment = match toolsets {
+        Some(list) => figment.clone().merge(("toolsets", list)),
+        None => figment.clone(),
+    };
+    figment.extract().map_err(Box::new)
+}
+
+fn explain(error: &figment::Error, file: &Path) -> Failure {
+    let mut said = Vec::new();
+    let mut place = None;
+    for one in error.clone() {
+        let key = one.path.iter().filter(|part| *part != "default").cloned().collect::<Vec<_>>().join(".");
+        let from = one.metadata.as_ref().map_or_else(String::new, |metadata| format!(" (from {})", origin(metadata)));
+        said.push(if key.is_empty() { format!("{}{from}", one.kind) } else { format!("`{key}`: {}{from}", one.kind) });
+        place = place.or_else(|| one.metadata.and_then(|metadata| metadata.source));
+    }
+    let hint = match place {
+        Some(Source::File(path)) => format!("correct {}", path.display()),
+        _ if file.exists() => {
+            format!("correct {} or the LORE_* variable; `lore config keys` lists what there is", file.display())
+        }
+        _ => "`lore config keys` lists what there is".to_owned(),
+    };
+    Failure::new(Code::InvalidConfig, format!("the configuration cannot be understood: {}", said.join("; "))).hint(hint)
+}
+
+fn origin(metadata: &Metadata) -> String {
+    match &metadata.source {
+        Some(Source::File(path)) => path.display().to_string(),
+        _ if metadata.name.contains("environment") => "the environment".to_owned(),
+        _ if metadata.name.contains("flag") => "a flag".to_owned(),
+        _ => "the default".to_owned(),
+    }
+}
+
+impl Loaded {
+    /// Each key with its value and where that came from.
+    pub(crate) fn rows(&self) -> Vec<(String, serde_json::Value, String)> {
+        let values = serde_json::to_value(&self.config).unwrap_or_default();
+        let mut rows = vec![("home".to_owned(), self.home.display().to_string().into(), self.home_source.to_owned())];
+        rows.extend(KEYS.iter().map(|(key, _)| {
+            let from = self.figment.find_metadata(key).map_or_else(|| "the default".to_owned(), origin);
+            let from =
+                if from == "the environment" { format!("the environment (LORE_{})", key.to_uppercase()) } else { from };
+            ((*key).to_owned(), values[*key].clone(), from)
+        }));
+        rows
+    }
+
+    /// The file that is read.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.home.join("config.toml")
+    }
+}

@@ -1,0 +1,55 @@
+//! The binary: reads arguments, configuration and environment, wires the parts together, prints, and exits.
+#![forbid(unsafe_code)]
+
+mod commands;
+mod config;
+mod environment;
+mod pager;
+mod progress;
+mod setup;
+mod time;
+mod ui;
+mod wire;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = commands::Cli::parse();
+    let ui = ui::Ui::new(cli.json, cli.quiet, cli.color);
+    start_log(cli.verbose);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let done = match runtime {
+        Ok(runtime) => {
+            let done = runtime.block_on(cli.run(&ui));
+            // Work that is still blocked in a system call must not keep the program from ending.
+            runtime.shutdown_timeout(std::time::Duration::from_millis(100));
+            done
+        }
+        Err(error) => Err(lore_model::Failure::new(
+            lore_model::Code::Internal,
+            format!("the async runtime did not start: {error}"),
+        )),
+    };
+    match done {
+        Ok(code) => code,
+        Err(failure) => {
+            ui.failure(&failure);
+            ExitCode::from(failure.code.row().exit)
+        }
+    }
+}
+
+/// Logs go to standard error, never to standard output: that belongs to answers and to the protocol.
+fn start_log(verbose: u8) {
+    let level = match verbose {
+        0 => "warn",
+        1 => "info",
+        _ => "debug",
+    };
+    let filter = environment::variable("LORE_LOG").unwrap_or_else(|| level.to_owned());
+    let filter =
+        tracing_subscriber::EnvFilter::try_new(filter).unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+}

@@ -1,0 +1,111 @@
+//! A planned change of a host's file: shown first, then made in one step.
+
+use std::path::PathBuf;
+
+use lore_model::{Code, Failure};
+use similar::TextDiff;
+
+use super::{
+    files::{self, Access},
+    hosts::Scope,
+    record::Record,
+};
+
+/// What would happen to a host's file.
+#[derive(Debug)]
+pub(crate) struct Change {
+    /// The file, as the host names it.
+    pub(crate) file: PathBuf,
+    /// What it holds now; `None` when it does not exist.
+    pub(crate) before: Option<Vec<u8>>,
+    /// What it will hold; `None` when it goes.
+    pub(crate) after: Option<Vec<u8>>,
+    /// What the user should know or do.
+    pub(crate) notes: Vec<String>,
+    pub(super) scope: Scope,
+    pub(super) memory: Memory,
+}
+
+/// What happens to the record of the setup.
+#[derive(Debug)]
+pub(super) enum Memory {
+    /// It stays as it is.
+    Keep,
+    /// It is written.
+    Write(PathBuf, Box<Record>),
+    /// It goes, and so do the folders that the setup made, if they are empty.
+    Forget(PathBuf, Vec<String>),
+}
+
+impl Change {
+    /// Whether the file stays as it is.
+    pub(crate) fn is_noop(&self) -> bool {
+        self.before == self.after
+    }
+
+    /// The change as a unified diff, empty when there is none.
+    pub(crate) fn diff(&self) -> String {
+        if self.is_noop() {
+            return String::new();
+        }
+        let text = |bytes: &Option<Vec<u8>>| {
+            bytes.as_deref().map_or_else(String::new, |bytes| String::from_utf8_lossy(bytes).into_owned())
+        };
+        let name = |bytes: &Option<Vec<u8>>| match bytes {
+            Some(_) => self.file.display().to_string(),
+            None => "/dev/null".to_owned(),
+        };
+        let (before, after) = (text(&self.before), text(&self.after));
+        let diff = TextDiff::from_lines(&before, &after);
+        diff.unified_diff().header(&name(&self.before), &name(&self.after)).to_string()
+    }
+}
+
+/// Makes the change, unless the file is no longer what it was when the change was planned.
+pub(crate) fn apply(change: &Change) -> Result<(), Failure> {
+    if change.is_noop() {
+        return forget(change);
+    }
+    if files::read(&change.file)? != change.before {
+        return Err(Failure::new(
+            Code::Busy,
+            format!("{} was changed by another program in the meantime", change.file.display()),
+        )
+        .hint("nothing was written; run the command again"));
+    }
+    let Some(after) = &change.after else {
+        files::remove(&change.file)?;
+        return forget(change);
+    };
+    let access = match change.scope {
+        Scope::User => Access::Private,
+        Scope::Project => Access::Shared,
+    };
+    files::make_folders(&change.file)?;
+    let Memory::Write(path, record) = &change.memory else {
+        files::replace(&change.file, after, access)?;
+        return forget(change);
+    };
+    // The record comes first: a file that was changed and cannot be undone would be worse than a
+    // record of a change that never happened.
+    let earlier = files::read(path)?;
+    record.write(path)?;
+    files::replace(&change.file, after, access).inspect_err(|_| {
+        // The first failure is the one to report.
+        drop(match &earlier {
+            Some(bytes) => files::replace(path, bytes, Access::Private),
+            None => files::remove(path),
+        });
+    })
+}
+
+fn forget(change: &Change) -> Result<(), Failure> {
+    let Memory::Forget(path, folders) = &change.memory else { return Ok(()) };
+    if change.after.is_none() {
+        for folder in folders {
+            // A folder with something in it is somebody else's by now.
+            drop(std::fs::remove_dir(folder));
+        }
+    }
+    files::remove(path)
+}

@@ -1,0 +1,165 @@
+//! Where each host keeps its file, on each system.
+
+use std::fmt::Write as _;
+
+use expect_test::{Expect, expect};
+
+use super::super::*;
+use super::Desk;
+
+fn check(change: impl Fn(&mut Place), expected: &Expect) {
+    let mut desk = Desk::new();
+    change(&mut desk.place);
+    let mut shown = String::new();
+    for host in Host::ALL {
+        for scope in [Scope::User, Scope::Project] {
+            let file = host.file(&desk.place, scope);
+            let file = file.map_or_else(|failure| failure.message, |file| file.display().to_string());
+            writeln!(shown, "{:<15}{}", host.name(), desk.shown(&file).replace('\\', "/")).unwrap();
+        }
+    }
+    expected.assert_eq(&shown);
+}
+
+#[test]
+fn on_linux() {
+    check(
+        |_| {},
+        &expect![[r#"
+            claude-code    ~/.claude.json
+            claude-code    PROJECT/.mcp.json
+            claude-desktop ~/.config/Claude/claude_desktop_config.json
+            claude-desktop Claude Desktop has no configuration inside a project
+            cursor         ~/.cursor/mcp.json
+            cursor         PROJECT/.cursor/mcp.json
+            zed            ~/.config/zed/settings.json
+            zed            PROJECT/.zed/settings.json
+            vscode         ~/.config/Code/User/mcp.json
+            vscode         PROJECT/.vscode/mcp.json
+            codex          ~/.codex/config.toml
+            codex          PROJECT/.codex/config.toml
+        "#]],
+    );
+}
+
+#[test]
+fn on_macos() {
+    check(
+        |place| place.os = Os::Mac,
+        &expect![[r#"
+        claude-code    ~/.claude.json
+        claude-code    PROJECT/.mcp.json
+        claude-desktop ~/Library/Application Support/Claude/claude_desktop_config.json
+        claude-desktop Claude Desktop has no configuration inside a project
+        cursor         ~/.cursor/mcp.json
+        cursor         PROJECT/.cursor/mcp.json
+        zed            ~/.config/zed/settings.json
+        zed            PROJECT/.zed/settings.json
+        vscode         ~/Library/Application Support/Code/User/mcp.json
+        vscode         PROJECT/.vscode/mcp.json
+        codex          ~/.codex/config.toml
+        codex          PROJECT/.codex/config.toml
+    "#]],
+    );
+}
+
+#[test]
+fn on_windows() {
+    check(
+        |place| place.os = Os::Windows,
+        &expect![[r#"
+        claude-code    ~/.claude.json
+        claude-code    PROJECT/.mcp.json
+        claude-desktop ~/AppData/Roaming/Claude/claude_desktop_config.json
+        claude-desktop Claude Desktop has no configuration inside a project
+        cursor         ~/.cursor/mcp.json
+        cursor         PROJECT/.cursor/mcp.json
+        zed            ~/AppData/Roaming/Zed/settings.json
+        zed            PROJECT/.zed/settings.json
+        vscode         ~/AppData/Roaming/Code/User/mcp.json
+        vscode         PROJECT/.vscode/mcp.json
+        codex          ~/.codex/config.toml
+        codex          PROJECT/.codex/config.toml
+    "#]],
+    );
+}
+
+#[test]
+fn the_environment_moves_them() {
+    check(
+        |place| {
+            place.config_home = Some(place.home.join("xdg"));
+            place.claude_config_dir = Some(place.home.join("claude"));
+            place.codex_home = Some(place.home.join("codex"));
+        },
+        &expect![[r#"
+            claude-code    ~/claude/.claude.json
+            claude-code    PROJECT/.mcp.json
+            claude-desktop ~/xdg/Claude/claude_desktop_config.json
+            claude-desktop Claude Desktop has no configuration inside a project
+            cursor         ~/.cursor/mcp.json
+            cursor         PROJECT/.cursor/mcp.json
+            zed            ~/xdg/zed/settings.json
+            zed            PROJECT/.zed/settings.json
+            vscode         ~/xdg/Code/User/mcp.json
+            vscode         PROJECT/.vscode/mcp.json
+            codex          ~/codex/config.toml
+            codex          PROJECT/.codex/config.toml
+        "#]],
+    );
+}
+
+#[test]
+fn empty_and_relative_variables_say_nothing() {
+    check(
+        |place| {
+            place.config_home = Some("xdg".into());
+            place.claude_config_dir = Some("".into());
+            place.codex_home = Some("".into());
+        },
+        &expect![[r#"
+            claude-code    ~/.claude.json
+            claude-code    PROJECT/.mcp.json
+            claude-desktop ~/.config/Claude/claude_desktop_config.json
+            claude-desktop Claude Desktop has no configuration inside a project
+            cursor         ~/.cursor/mcp.json
+            cursor         PROJECT/.cursor/mcp.json
+            zed            ~/.config/zed/settings.json
+            zed            PROJECT/.zed/settings.json
+            vscode         ~/.config/Code/User/mcp.json
+            vscode         PROJECT/.vscode/mcp.json
+            codex          ~/.codex/config.toml
+            codex          PROJECT/.codex/config.toml
+        "#]],
+    );
+}
+
+#[test]
+fn a_packaged_claude_desktop_reads_its_own_folder() {
+    let mut desk = Desk::new();
+    desk.place.os = Os::Windows;
+    let local = desk.place.home.join("Local");
+    let package = local.join("Packages").join("Claude_pzs8sxrjxfjjc").join("LocalCache").join("Roaming");
+    std::fs::create_dir_all(&package).unwrap();
+    std::fs::create_dir_all(local.join("Packages").join("Other_1")).unwrap();
+    desk.place.local_app_data = Some(local);
+    let file = Host::ClaudeDesktop.file(&desk.place, Scope::User).unwrap();
+    assert_eq!(file, package.join("Claude").join("claude_desktop_config.json"));
+}
+
+#[test]
+fn hosts_are_found_by_name() {
+    for host in Host::ALL {
+        assert_eq!(Host::parse(host.name()).unwrap(), host);
+    }
+    let failure = Host::parse("emacs").unwrap_err();
+    expect!["no host named `emacs` / use one of claude-code, claude-desktop, cursor, zed, vscode, codex"]
+        .assert_eq(&format!("{failure} / {}", failure.hint.as_deref().unwrap()));
+}
+
+#[test]
+fn only_old_servers_in_the_table_are_stood_in_for() {
+    let failure = Registration::standing_in("cortex", "/opt/bin/lore".into()).unwrap_err();
+    expect!["Lore does not stand in for `cortex` / `--as` takes one of commitmux"]
+        .assert_eq(&format!("{failure} / {}", failure.hint.as_deref().unwrap()));
+}

@@ -1,0 +1,322 @@
+//! Entries that are there already: our own from another place, and those of the old program.
+
+use expect_test::{Expect, expect};
+
+use super::super::*;
+use super::{Desk, commitmux, lore};
+
+fn check_notes(host: Host, registration: &Registration, before: &str, after: &Expect, notes: &Expect) {
+    let desk = Desk::new();
+    desk.write(host, before);
+    notes.assert_eq(&desk.shown(&desk.plan(host, registration).notes.join("\n")));
+    desk.check(host, registration, Some(before), after);
+}
+
+#[test]
+fn a_stale_entry_gets_the_new_path_and_keeps_what_the_user_added() {
+    let before = r#"{
+  "mcpServers": {
+    "lore": {
+      "command": "/old/lore", // moved
+      "args": [ "serve" ],
+      "env": { "LORE_HOME": "/data" }
+    },
+    "b": {}
+  }
+}"#;
+    check_notes(
+        Host::Cursor,
+        &lore(),
+        before,
+        &expect![[r#"
+        {
+          "mcpServers": {
+            "lore": {
+              "command": "/opt/bin/lore", // moved
+              "args": [ "serve" ],
+              "env": { "LORE_HOME": "/data" }
+            },
+            "b": {}
+          }
+        }"#]],
+        &expect!["restart Cursor and see that the server is switched on in its MCP settings"],
+    );
+}
+
+#[test]
+fn a_stale_entry_of_codex_keeps_what_the_user_added() {
+    let before = "[mcp_servers.lore]\ncommand = \"/old/lore\" # moved\nstartup_timeout_sec = 20\n\n[mcp_servers.lore.env]\nLORE_HOME = \"/data\"\n\n[tui]\n";
+    check_notes(
+        Host::Codex,
+        &lore(),
+        before,
+        &expect![[r#"
+        [mcp_servers.lore]
+        command = "/opt/bin/lore" # moved
+        startup_timeout_sec = 20
+        args = ["serve"]
+
+        [mcp_servers.lore.env]
+        LORE_HOME = "/data"
+
+        [tui]
+    "#]],
+        &expect!["start a new Codex session to load it"],
+    );
+}
+
+#[test]
+fn codex_entries_in_every_form_are_changed_in_place() {
+    for (before, after) in [
+        (
+            "[mcp_servers]\nlore = { command = \"/old/lore\", env = { A = \"b\" } } # one line\n",
+            expect![[r#"
+            [mcp_servers]
+            lore = { command = "/opt/bin/lore", env = { A = "b" }, args = ["serve"] } # one line
+        "#]],
+        ),
+        (
+            "mcp_servers.lore.command = \"/old/lore\"\nmcp_servers.lore.env.A = \"b\"\n",
+            expect![[r#"
+            mcp_servers.lore.command = "/opt/bin/lore"
+            mcp_servers.lore.args = ["serve"]
+            mcp_servers.lore.env.A = "b"
+        "#]],
+        ),
+        (
+            "[mcp_servers]\n  lore.command = \"/old/lore\"\n  other.command = \"o\"\n",
+            expect![[r#"
+            [mcp_servers]
+              lore.command = "/opt/bin/lore"
+              lore.args = ["serve"]
+              other.command = "o"
+        "#]],
+        ),
+        (
+            "mcp_servers = { lore = { args = [], command = \"/old/lore\" } }",
+            expect![[r#"mcp_servers = { lore = { args = ["serve"], command = "/opt/bin/lore" } }"#]],
+        ),
+        (
+            "[mcp_servers.lore.env]\nA = \"b\"\n",
+            expect![[r#"
+            [mcp_servers.lore.env]
+            A = "b"
+
+            [mcp_servers.lore]
+            command = "/opt/bin/lore"
+            args = ["serve"]
+        "#]],
+        ),
+        (
+            "[mcp_servers.lore]",
+            expect![[r#"
+            [mcp_servers.lore]
+            command = "/opt/bin/lore"
+            args = ["serve"]
+        "#]],
+        ),
+    ] {
+        Desk::new().check(Host::Codex, &lore(), Some(before), &after);
+    }
+}
+
+#[test]
+fn an_entry_that_is_switched_off_stays_off() {
+    let before = "[mcp_servers.lore]\nenabled = false\ncommand = \"/old/lore\"\nargs = [\"serve\"]\n";
+    check_notes(
+        Host::Codex,
+        &lore(),
+        before,
+        &expect![[r#"
+        [mcp_servers.lore]
+        enabled = false
+        command = "/opt/bin/lore"
+        args = ["serve"]
+    "#]],
+        &expect![[r#"
+        `lore` is switched off in that file and stays so
+        start a new Codex session to load it"#]],
+    );
+}
+
+#[test]
+fn hints_name_the_project() {
+    let desk = Desk::new();
+    let file = desk.place.project.join(".mcp.json");
+    std::fs::write(file, r#"{"mcpServers": {"commitmux": {"command": "commitmux"}}}"#).unwrap();
+    let change = plan(Host::ClaudeCode, Scope::Project, &desk.place, &commitmux()).unwrap();
+    expect![[r#"
+        run `lore import commitmux` to take its repositories over
+        `commitmux` started `commitmux`; `lore setup claude-code --as commitmux --project --undo` brings that back
+        the command is a path of this machine; mind that before you share PROJECT/.mcp.json
+        Claude Code asks once before it starts a server from `.mcp.json`"#]]
+    .assert_eq(&desk.shown(&change.notes.join("\n")));
+}
+
+#[test]
+fn the_old_program_is_replaced_and_its_database_named() {
+    let before = r#"{
+  "mcpServers": {
+    "commitmux": {
+      "command": "/Users/you/.cargo/bin/commitmux",
+      "args": ["serve", "--db", "/Users/you/my repos/db.sqlite3"]
+    }
+  }
+}
+"#;
+    check_notes(
+        Host::ClaudeDesktop,
+        &commitmux(),
+        before,
+        &expect![[r#"
+        {
+          "mcpServers": {
+            "commitmux": {
+              "command": "/opt/bin/lore",
+              "args": ["serve", "--toolsets", "history"]
+            }
+          }
+        }
+    "#]],
+        &expect![[r#"
+        run `lore import commitmux --db '/Users/you/my repos/db.sqlite3'` to take its repositories over
+        `commitmux` started `/Users/you/.cargo/bin/commitmux`; `lore setup claude-desktop --as commitmux --undo` brings that back
+        quit Claude Desktop completely and start it again to load it"#]],
+    );
+}
+
+#[test]
+fn the_old_program_in_cursor_keeps_its_transport() {
+    let before = r#"{"mcpServers": {"commitmux": {"command": "commitmux", "args": ["serve"], "transport": "stdio"}}}"#;
+    check_notes(
+        Host::Cursor,
+        &commitmux(),
+        before,
+        &expect![[
+            r#"{"mcpServers": {"commitmux": {"command": "/opt/bin/lore", "args": ["serve", "--toolsets", "history"], "transport": "stdio"}}}"#
+        ]],
+        &expect![[r#"
+        run `lore import commitmux` to take its repositories over
+        `commitmux` started `commitmux`; `lore setup cursor --as commitmux --undo` brings that back
+        restart Cursor and see that the server is switched on in its MCP settings"#]],
+    );
+}
+
+#[test]
+fn the_old_form_of_zed_becomes_the_present_one() {
+    let before = r#"{
+  "context_servers": {
+    "commitmux": {
+      "command": {
+        "path": "commitmux",
+        "args": ["serve"],
+        "env": { "COMMITMUX_DB": "/db" }
+      },
+      "settings": {}
+    }
+  }
+}
+"#;
+    check_notes(
+        Host::Zed,
+        &commitmux(),
+        before,
+        &expect![[r#"
+        {
+          "context_servers": {
+            "commitmux": {
+              "command": "/opt/bin/lore",
+              "settings": {},
+              "args": ["serve", "--toolsets", "history"],
+              "env": {"COMMITMUX_DB": "/db"}
+            }
+          }
+        }
+    "#]],
+        &expect![[r#"
+        run `lore import commitmux --db /db` to take its repositories over
+        `commitmux` started `commitmux`; `lore setup zed --as commitmux --undo` brings that back
+        see that the server is switched on in Zed's agent settings"#]],
+    );
+}
+
+#[test]
+fn the_old_program_in_codex_is_replaced() {
+    let before = "[mcp_servers.commitmux]\r\ncommand = \"commitmux\"\r\nargs = [\"serve\", \"--db=/db\"]\r\n";
+    check_notes(
+        Host::Codex,
+        &commitmux(),
+        before,
+        &expect![[r#"
+        [mcp_servers.commitmux]␍
+        command = "/opt/bin/lore"␍
+        args = ["serve", "--toolsets", "history"]␍
+    "#]],
+        &expect![[r#"
+        run `lore import commitmux --db /db` to take its repositories over
+        `commitmux` started `commitmux`; `lore setup codex --as commitmux --undo` brings that back
+        start a new Codex session to load it"#]],
+    );
+}
+
+#[test]
+fn beside_the_old_program_lore_says_so() {
+    let before = "{\n  \"servers\": {\n    \"commitmux\": {\"type\": \"stdio\", \"command\": \"commitmux\", \"args\": [\"serve\"]}\n  }\n}\n";
+    check_notes(
+        Host::VsCode,
+        &lore(),
+        before,
+        &expect![[r#"
+        {
+          "servers": {
+            "commitmux": {"type": "stdio", "command": "commitmux", "args": ["serve"]},
+            "lore": {
+              "type": "stdio",
+              "command": "/opt/bin/lore",
+              "args": ["serve"]
+            }
+          }
+        }
+    "#]],
+        &expect![[r#"
+        run `lore import commitmux` to take its repositories over
+        `commitmux` still starts the old program; `lore setup vscode --as commitmux` replaces it
+        start it in VS Code with the command `MCP: List Servers`"#]],
+    );
+}
+
+#[test]
+fn another_program_of_our_name_can_be_brought_back() {
+    let before = r#"{"mcpServers": {"lore": {"command": "npx", "args": ["-y", "lore-of-others"]}}}"#;
+    check_notes(
+        Host::Cursor,
+        &lore(),
+        before,
+        &expect![[r#"{"mcpServers": {"lore": {"command": "/opt/bin/lore", "args": ["serve"]}}}"#]],
+        &expect![[r#"
+        `lore` started `npx`; `lore setup cursor --undo` brings that back
+        restart Cursor and see that the server is switched on in its MCP settings"#]],
+    );
+}
+
+#[test]
+fn doctor_learns_which_hosts_know_lore() {
+    let desk = Desk::new();
+    let program = desk.place.home.join("lore");
+    for host in Host::ALL {
+        assert_eq!(registered(host, &desk.place), None);
+        desk.set_up(host, &Registration::standing_in("commitmux", program.clone()).unwrap());
+        let entry = registered(host, &desk.place).unwrap();
+        assert_eq!((entry.name.as_str(), entry.command_exists), ("commitmux", Some(false)));
+        std::fs::write(&program, "").unwrap();
+        desk.set_up(host, &Registration::lore(program.clone()));
+        let entry = registered(host, &desk.place).unwrap();
+        assert_eq!((entry.name.as_str(), entry.command_exists), ("lore", Some(true)));
+        assert_eq!((entry.scope, entry.args), (Scope::User, vec!["serve".to_owned()]));
+        std::fs::remove_file(&program).unwrap();
+    }
+    desk.write(Host::Cursor, r#"{"mcpServers": {"x": {"command": "lore"}}}"#);
+    assert_eq!(registered(Host::Cursor, &desk.place).unwrap().command_exists, None);
+    desk.write(Host::Cursor, "{");
+    assert_eq!(registered(Host::Cursor, &desk.place), None);
+}

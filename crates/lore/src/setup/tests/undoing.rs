@@ -1,0 +1,287 @@
+//! Undoing after others changed the file, after several setups, and when there is nothing to undo.
+
+use std::fs;
+
+use expect_test::{Expect, expect};
+
+use super::super::*;
+use super::{Desk, commitmux, lore};
+
+/// Sets up, lets somebody change the file, undoes.
+fn check(host: Host, registration: &Registration, before: &str, change: impl Fn(&str) -> String, after: &Expect) {
+    let desk = Desk::new();
+    desk.write(host, before);
+    desk.set_up(host, registration);
+    let changed = change(&desk.text(host));
+    desk.write(host, &changed);
+    let undone = desk.undo(host, &registration.name);
+    after.assert_eq(&format!("{}\n-- {}", desk.text(host), undone.notes.join("\n-- ")));
+    assert!(fs::read_dir(&desk.place.state_dir).unwrap().next().is_none());
+}
+
+#[test]
+fn what_others_changed_stays() {
+    check(
+        Host::ClaudeCode,
+        &lore(),
+        "{\n  \"numStartups\": 1\n}\n",
+        |text| text.replace(": 1", ": 2"),
+        &expect![[r#"
+            {
+              "numStartups": 2
+            }
+
+            -- the file was changed since the setup; those changes stay"#]],
+    );
+    check(
+        Host::ClaudeCode,
+        &lore(),
+        "{\n  \"mcpServers\": {\n    \"a\": {} // a\n  }\n}\n",
+        |text| text.replace("\"a\": {}", "\"a\": {\"command\": \"a\"}"),
+        &expect![[r#"
+            {
+              "mcpServers": {
+                "a": {"command": "a"} // a
+              }
+            }
+
+            -- the file was changed since the setup; those changes stay"#]],
+    );
+}
+
+#[test]
+fn a_server_that_came_after_ours_stays() {
+    check(
+        Host::Cursor,
+        &lore(),
+        "{}",
+        |text| text.replace("]\n    }\n", "]\n    },\n    \"new\": { \"command\": \"n\" }\n"),
+        &expect![[r#"
+            {
+              "mcpServers": {
+                "new": { "command": "n" }
+              }
+            }
+            -- the file was changed since the setup; those changes stay"#]],
+    );
+    check(
+        Host::Codex,
+        &lore(),
+        "model = \"x\"\n",
+        |text| format!("{text}# note\n\n[mcp_servers.lore.env]\nA = 'b'\n\n[mcp_servers.new]\ncommand = \"n\"\n"),
+        &expect![[r#"
+            model = "x"
+            # note
+
+
+            [mcp_servers.new]
+            command = "n"
+
+            -- the file was changed since the setup; those changes stay"#]],
+    );
+}
+
+#[test]
+fn a_comment_about_our_entry_stays() {
+    check(
+        Host::Zed,
+        &lore(),
+        "{\n  \"theme\": \"x\",\n}\n",
+        |text| text.replace("    \"lore\": {", "    // the team's\n    \"lore\": {"),
+        &expect![[r#"
+            {
+              "theme": "x",
+              "context_servers": {
+                // the team's
+              },
+            }
+
+            -- the file was changed since the setup; those changes stay"#]],
+    );
+}
+
+#[test]
+fn a_file_we_made_goes_only_when_nothing_else_is_in_it() {
+    let desk = Desk::new();
+    desk.set_up(Host::VsCode, &lore());
+    desk.write(Host::VsCode, &format!("{}\n\n", desk.text(Host::VsCode)));
+    let change = desk.undo(Host::VsCode, "lore");
+    assert!(change.after.is_none() && !desk.file(Host::VsCode).exists());
+    assert!(!desk.place.home.join(".config").exists(), "the folders we made are gone too");
+
+    desk.set_up(Host::VsCode, &lore());
+    let text = desk.text(Host::VsCode).replacen('{', "{\n  \"inputs\": [],", 1);
+    desk.write(Host::VsCode, &text);
+    desk.undo(Host::VsCode, "lore");
+    assert_eq!(desk.text(Host::VsCode), "{\n  \"inputs\": []\n}\n");
+}
+
+#[test]
+fn the_old_program_comes_back_beside_what_others_changed() {
+    let old = "{\n  \"mcpServers\": {\n    \"commitmux\": {\n      \"command\": \"commitmux\",\n      \"args\": [ \"serve\" ]\n    }\n  }\n}\n";
+    check(
+        Host::ClaudeCode,
+        &commitmux(),
+        old,
+        |text| text.replace("{\n  \"mcp", "{\n  \"numStartups\": 2,\n  \"mcp"),
+        &expect![[r#"
+            {
+              "numStartups": 2,
+              "mcpServers": {
+                "commitmux": {
+                  "command": "commitmux",
+                  "args": [ "serve" ]
+                }
+              }
+            }
+
+            -- the file was changed since the setup; those changes stay"#]],
+    );
+    check(
+        Host::Codex,
+        &commitmux(),
+        "[mcp_servers.commitmux]\ncommand = 'commitmux'\n",
+        |text| format!("model = \"y\"\n{text}"),
+        &expect![[r#"
+            model = "y"
+            [mcp_servers.commitmux]
+            command = 'commitmux'
+
+            -- the file was changed since the setup; those changes stay"#]],
+    );
+}
+
+#[test]
+fn an_entry_that_somebody_took_back_stays() {
+    let old = "{\"mcpServers\": {\"commitmux\": {\"command\": \"commitmux\", \"args\": []}}}";
+    check(
+        Host::ClaudeCode,
+        &commitmux(),
+        old,
+        |_| old.replace("[]", "[\"serve\"]"),
+        &expect![[r#"
+            {"mcpServers": {"commitmux": {"command": "commitmux", "args": ["serve"]}}}
+            -- the entry `commitmux` was changed since and starts another program; it stays"#]],
+    );
+    check(
+        Host::ClaudeCode,
+        &lore(),
+        "{}",
+        |_| "{\"a\": 1}".to_owned(),
+        &expect![[r#"
+        {"a": 1}
+        -- there is no entry `lore` any more that starts a program"#]],
+    );
+}
+
+#[test]
+fn two_setups_are_one_undo() {
+    for host in Host::ALL {
+        let desk = Desk::new();
+        let original = if host == Host::Codex { "a = 1\r\n" } else { "{\r\n  \"a\": 1\r\n}" };
+        desk.write(host, original);
+        desk.set_up(host, &Registration::lore("/old/lore".into()));
+        desk.set_up(host, &lore());
+        desk.undo(host, "lore");
+        assert_eq!(desk.text(host), original);
+    }
+}
+
+#[test]
+fn two_setups_with_a_change_in_between_are_one_undo() {
+    let desk = Desk::new();
+    desk.write(Host::ClaudeCode, "{\n  \"n\": 1\n}\n");
+    desk.set_up(Host::ClaudeCode, &Registration::lore("/old/lore".into()));
+    desk.write(Host::ClaudeCode, &desk.text(Host::ClaudeCode).replace(": 1", ": 2"));
+    desk.set_up(Host::ClaudeCode, &lore());
+    desk.undo(Host::ClaudeCode, "lore");
+    assert_eq!(desk.text(Host::ClaudeCode), "{\n  \"n\": 2\n}\n");
+}
+
+#[test]
+fn an_entry_taken_out_by_hand_starts_a_new_record() {
+    let desk = Desk::new();
+    desk.write(Host::ClaudeCode, "{}");
+    desk.set_up(Host::ClaudeCode, &lore());
+    desk.write(Host::ClaudeCode, "{\"n\": 1}");
+    desk.set_up(Host::ClaudeCode, &lore());
+    desk.undo(Host::ClaudeCode, "lore");
+    assert_eq!(desk.text(Host::ClaudeCode), "{\"n\": 1}");
+}
+
+#[test]
+fn both_names_are_undone_in_any_order() {
+    for host in Host::ALL {
+        for names in [["lore", "commitmux"], ["commitmux", "lore"]] {
+            let desk = Desk::new();
+            desk.set_up(host, &lore());
+            desk.set_up(host, &commitmux());
+            for name in names {
+                desk.undo(host, name);
+            }
+            let left = fs::read_to_string(desk.file(host)).unwrap_or_default();
+            // The list came with the first setup; out of turn it stays behind, empty.
+            let expected = if names[0] == "commitmux" || host == Host::Codex { 0 } else { 2 };
+            assert_eq!(left.matches(['{', '[']).count(), expected, "{} {names:?}: {left}", host.name());
+        }
+    }
+}
+
+#[test]
+fn projects_are_remembered_apart() {
+    let desk = Desk::new();
+    let places = ["one", "two"].map(|name| {
+        let project = desk.place.home.join(name);
+        fs::create_dir_all(&project).unwrap();
+        fs::write(project.join(".mcp.json"), format!("{{\"{name}\": 1}}")).unwrap();
+        Place { project, ..desk.place.clone() }
+    });
+    for place in &places {
+        apply(&plan(Host::ClaudeCode, Scope::Project, place, &lore()).unwrap()).unwrap();
+    }
+    for (place, name) in places.iter().zip(["one", "two"]) {
+        apply(&plan_undo(Host::ClaudeCode, Scope::Project, place, "lore").unwrap()).unwrap();
+        let text = fs::read_to_string(place.project.join(".mcp.json")).unwrap();
+        assert_eq!(text, format!("{{\"{name}\": 1}}"));
+    }
+}
+
+#[test]
+fn nothing_to_undo_is_said() {
+    let desk = Desk::new();
+    let failure = plan_undo(Host::Cursor, Scope::User, &desk.place, "lore").unwrap_err();
+    expect![[r#"
+        nothing to undo: Cursor does not start Lore as `lore` in ~/.cursor/mcp.json
+        `lore setup cursor` registers it; `lore doctor` shows where it is registered"#]]
+    .assert_eq(&desk.shown(&format!("{failure}\n{}", failure.hint.as_deref().unwrap())));
+}
+
+#[test]
+fn a_pasted_entry_can_be_undone_too() {
+    let desk = Desk::new();
+    desk.write(
+        Host::Cursor,
+        "{\n  \"mcpServers\": {\n    \"a\": {},\n    \"lore\": {\"command\": \"/x/lore\"}\n  }\n}\n",
+    );
+    let change = desk.undo(Host::Cursor, "lore");
+    expect![[r#"
+        there is no record of a setup; the entry `lore` is taken out{
+          "mcpServers": {
+            "a": {}
+          }
+        }
+    "#]]
+    .assert_eq(&format!("{}{}", change.notes.join("\n"), desk.text(Host::Cursor)));
+    desk.write(Host::Cursor, "{\"mcpServers\": {\"lore\": {\"command\": \"npx\"}}}");
+    assert!(plan_undo(Host::Cursor, Scope::User, &desk.place, "lore").is_err());
+}
+
+#[test]
+fn a_file_that_is_gone_is_undone_already() {
+    let desk = Desk::new();
+    desk.set_up(Host::ClaudeCode, &lore());
+    fs::remove_file(desk.file(Host::ClaudeCode)).unwrap();
+    let change = desk.undo(Host::ClaudeCode, "lore");
+    assert!(change.is_noop());
+    expect!["~/.claude.json is gone already"].assert_eq(&desk.shown(&change.notes.join("\n")));
+}

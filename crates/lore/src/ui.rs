@@ -1,0 +1,166 @@
+//! What a person sees: colour only on a terminal, nothing that steers it, and a quiet end when the reader has gone.
+#![expect(clippy::print_stderr, reason = "this is the one place that prints")]
+
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::{Mutex, PoisonError},
+};
+
+use anstyle::{AnsiColor, Style};
+use lore_model::{Code, Failure, escape_controls};
+use serde_json::{Value, json};
+
+use crate::environment;
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const RED: Style = AnsiColor::Red.on_default();
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+
+/// Prints for people and for programs.
+pub(crate) struct Ui {
+    json: bool,
+    quiet: bool,
+    terminal: bool,
+    color: bool,
+    color_on_stderr: bool,
+    /// What has been printed so far, shown at once (or through the pager) at the end.
+    page: Mutex<Vec<u8>>,
+}
+
+impl Ui {
+    pub(crate) fn new(json: bool, quiet: bool, color: Color) -> Self {
+        let plain = environment::variable("NO_COLOR").is_some()
+            || environment::variable("TERM").is_some_and(|term| term == "dumb");
+        let wanted = |terminal: bool| match color {
+            Color::Auto => terminal && !plain,
+            Color::Always => true,
+            Color::Never => false,
+        };
+        let terminal = io::stdout().is_terminal();
+        Self {
+            json,
+            quiet,
+            terminal,
+            color: wanted(terminal) && !json,
+            color_on_stderr: wanted(io::stderr().is_terminal()),
+            page: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Whether standard output is a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    pub(crate) fn colored(&self) -> bool {
+        self.color
+    }
+
+    /// The text in a style, where colour is used.
+    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+        if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    /// One line of an answer.
+    pub(crate) fn line(&self, text: &str) -> Result<(), Failure> {
+        self.bytes(format!("{text}\n").as_bytes())
+    }
+
+    /// An answer as JSON, on lines of its own.
+    pub(crate) fn value(&self, value: &Value) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(value).unwrap_or_default();
+        self.line(&text)
+    }
+
+    /// Bytes of an answer, exactly.
+    #[expect(clippy::unused_self, reason = "everything is printed through this one surface")]
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        written(out.write_all(bytes).and_then(|()| out.flush()))
+    }
+
+    /// Adds to what [`Self::show_page`] will show.
+    pub(crate) fn to_page(&self, bytes: &[u8]) {
+        self.page.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+    }
+
+    /// Shows the page: through the pager on a terminal, as it is otherwise.
+    pub(crate) fn show_page(&self, pager: &str) -> Result<(), Failure> {
+        let page = std::mem::take(&mut *self.page.lock().unwrap_or_else(PoisonError::into_inner));
+        if self.is_terminal() && !self.json && crate::pager::show(pager, &page) {
+            return Ok(());
+        }
+        self.bytes(&page)
+    }
+
+    /// Something about what is going on, on standard error.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Something that needs attention.
+    pub(crate) fn warn(&self, text: &str) {
+        let (style, label) = (YELLOW.bold(), "warning:");
+        if self.color_on_stderr { eprintln!("{style}{label}{style:#} {text}") } else { eprintln!("{label} {text}") }
+    }
+
+    /// What went wrong and what to do.
+    pub(crate) fn failure(&self, failure: &Failure) {
+        if self.json {
+            eprintln!(
+                "{}",
+                json!({"error": {"code": failure.code.name(), "message": failure.message, "hint": failure.hint}})
+            );
+            return;
+        }
+        let style = |style: Style, text: &str| {
+            if self.color_on_stderr { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        };
+        eprintln!("{} {}", style(RED.bold(), "error:"), escape_controls(&failure.message));
+        if let Some(hint) = &failure.hint {
+            eprintln!("{} {}", style(CYAN.bold(), "hint:"), escape_controls(hint));
+        }
+    }
+}
+
+/// A reader that has gone (`| head`) is the reader's choice, not an error.
+fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::new(Code::Interrupted, BROKEN_PIPE)),
+        Err(error) => Err(Failure::new(Code::NoAccess, format!("the output cannot be written: {error}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// The message of the failure that means: nobody reads any more.
+pub(crate) const BROKEN_PIPE: &str = "the reader of the output has gone";
+
+/// Text of one line that cannot steer a terminal or pretend to be another line.
+pub(crate) fn one_line(text: &str) -> String {
+    escape_controls(text).replace(['\n', '\r'], "⏎").replace('\t', " ")
+}

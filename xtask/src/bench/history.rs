@@ -1,0 +1,243 @@
+//! `cargo xtask bench history`: a full sync against `git log -p -M` and against commitmux, then what an agent waits for.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use lore_testkit::{Git, Lore};
+use serde_json::{Value, json};
+
+use super::{
+    latency::{self, Latency, Times, Words},
+    measure::{Cost, measure},
+    table::{Aim, Figure, render},
+};
+use crate::program::{build_release, output, program, say};
+
+const NAME: &str = "bench";
+/// Runs of what takes milliseconds.
+const QUICK_RUNS: usize = 20;
+
+/// Measures a full sync, a sync with nothing to do, and answers.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The repository.
+    #[arg(long, value_name = "PATH")]
+    repo: PathBuf,
+
+    /// A commitmux binary to compare with; it runs once.
+    #[arg(long, value_name = "COMMITMUX_BINARY")]
+    peer: Option<PathBuf>,
+
+    /// How often lore and git run in turn.
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    runs: usize,
+
+    /// The binary to measure, instead of a fresh release build.
+    #[arg(long, value_name = "BINARY")]
+    lore: Option<PathBuf>,
+
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// All that was measured.
+struct Measured {
+    lore: Vec<Cost>,
+    git: Vec<Cost>,
+    peer: Option<Cost>,
+    index_bytes: u64,
+    git_bytes: u64,
+    resync: Times,
+    latency: Latency,
+    first: Times,
+}
+
+/// Measures and prints.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
+    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let repo = args.repo.canonicalize().with_context(|| format!("cannot find {}", args.repo.display()))?;
+    let peer = args.peer.as_ref().map(|peer| peer.canonicalize()).transpose().context("cannot find the peer")?;
+    let git = Git::at(&repo);
+    let commits = git.text(&["rev-list", "--count", "HEAD"])?;
+    let git_dir = repo.join(git.text(&["rev-parse", "--git-common-dir"])?);
+    warm(&git_dir.join("objects"))?;
+
+    let (lore, costs, git_costs) = sync_in_turn(&binary, &repo, args.runs.max(1))?;
+    let words = Words::of(&repo)?;
+    let resync = (0..QUICK_RUNS).map(|_| Ok(measure(&lore.command(&["sync", "--repo", NAME]))?.wall));
+    let measured = Measured {
+        index_bytes: size(lore.home())?,
+        git_bytes: size(&git_dir)?,
+        resync: Times::new(resync.collect::<Result<_>>()?),
+        latency: latency::answers(&lore, &words)?,
+        first: latency::first_answers(&lore, &words, QUICK_RUNS)?,
+        peer: peer.map(|peer| sync_peer(&peer, &repo)).transpose()?,
+        lore: costs,
+        git: git_costs,
+    };
+    let figures = figures(&measured);
+    if args.json {
+        say(&serde_json::to_string_pretty(&report(&measured, &figures, &repo, &commits))?);
+        return Ok(());
+    }
+    say(&format!("{}: {commits} commits; {} runs of lore and git in turn, medians", repo.display(), args.runs.max(1)));
+    say(&render(&figures));
+    let Latency { search, touches, with_results, failures } = &measured.latency;
+    let calls = search.count() + touches.count();
+    say(&format!("{calls} questions: {with_results} with results, {failures} failures; longest {:.1} ms", millis(search.longest().max(touches.longest()))));
+    Ok(())
+}
+
+/// Full syncs and `git log -p -M`, each time in the other order; gives the last home.
+fn sync_in_turn(binary: &Path, repo: &Path, runs: usize) -> Result<(Lore, Vec<Cost>, Vec<Cost>)> {
+    let mut log = Git::at(repo).command();
+    log.args(["log", "-p", "-M"]);
+    let (mut costs, mut git_costs) = (Vec::new(), Vec::new());
+    let mut last = None;
+    for run in 0..runs {
+        let lore = Lore::new(binary);
+        let path = repo.to_str().context("the path of the repository is not UTF-8")?;
+        output(&mut lore.command(&["add", path, "--name", NAME, "--no-sync"]))?;
+        let sync = lore.command(&["sync", "--repo", NAME]);
+        if run % 2 == 0 {
+            costs.push(measure(&sync)?);
+            git_costs.push(measure(&log)?);
+        } else {
+            git_costs.push(measure(&log)?);
+            costs.push(measure(&sync)?);
+        }
+        last = Some(lore);
+    }
+    Ok((last.context("at least one run was made")?, costs, git_costs))
+}
+
+/// One full sync of commitmux into a database of its own.
+fn sync_peer(peer: &Path, repo: &Path) -> Result<Cost> {
+    let dir = tempfile::tempdir()?;
+    let command = |args: &[&str]| {
+        let mut command = program(peer);
+        command.env("COMMITMUX_DB", dir.path().join("db.sqlite3")).env("HOME", dir.path()).args(args);
+        command
+    };
+    output(&mut command(&["init"]))?;
+    output(command(&["add-repo"]).arg(repo).args(["--name", NAME]))?;
+    measure(&command(&["sync", "--repo", NAME]))
+}
+
+/// Reads the objects once, so that no run pays for the disk.
+fn warm(dir: &Path) -> Result<()> {
+    for file in files(dir)? {
+        fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    }
+    Ok(())
+}
+
+fn size(dir: &Path) -> Result<u64> {
+    files(dir)?.iter().try_fold(0, |sum, file| Ok(sum + file.symlink_metadata()?.len()))
+}
+
+fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            files.extend(self::files(&entry.path())?);
+        } else if entry.file_type()?.is_file() {
+            files.push(entry.path());
+        }
+    }
+    Ok(files)
+}
+
+fn figures(measured: &Measured) -> Vec<Figure> {
+    let Measured { lore, git, peer, index_bytes, git_bytes, resync, latency, first } = measured;
+    let lore_wall = median(lore, |cost| cost.wall.as_secs_f64());
+    let lore_cpu = median(lore, |cost| cost.cpu.as_secs_f64());
+    let git_wall = median(git, |cost| cost.wall.as_secs_f64());
+    let git_cpu = median(git, |cost| cost.cpu.as_secs_f64());
+    let peak = lore.iter().map(|cost| cost.peak_bytes).max().unwrap_or(0);
+    let time = |name, time: Duration, aim| Figure { name, unit: "ms", measured: millis(time), reference: None, aim };
+    let against = |name, unit, measured, reference, aim| Figure { name, unit, measured, reference: Some(reference), aim };
+    let mut figures = vec![
+        against("full sync, wall", "s", lore_wall, ("git log -p -M", git_wall), Aim::RatioAtMost(0.9)),
+        against("full sync, CPU", "s", lore_cpu, ("git log -p -M", git_cpu), Aim::RatioAtMost(1.5)),
+    ];
+    if let Some(peer) = peer {
+        let (wall, cpu) = (peer.wall.as_secs_f64(), peer.cpu.as_secs_f64());
+        figures.push(against("full sync, wall", "s", lore_wall, ("commitmux", wall), Aim::TimesFaster(10.0)));
+        figures.push(against("full sync, CPU", "s", lore_cpu, ("commitmux", cpu), Aim::None));
+    }
+    figures.extend([
+        against("index size", "MB", megabytes(*index_bytes), (".git", megabytes(*git_bytes)), Aim::None),
+        Figure { name: "peak memory of a full sync", unit: "MB", measured: megabytes(peak), reference: None, aim: Aim::AtMost(400.0) },
+        time("sync with nothing to do, median", resync.percentile(50), Aim::AtMost(50.0)),
+        time("search, p50", latency.search.percentile(50), Aim::AtMost(2.0)),
+        time("search, p95", latency.search.percentile(95), Aim::AtMost(10.0)),
+        time("touches, p50", latency.touches.percentile(50), Aim::AtMost(2.0)),
+        time("touches, p95", latency.touches.percentile(95), Aim::AtMost(10.0)),
+        time("start to first answer, median", first.percentile(50), Aim::AtMost(20.0)),
+        time("start to first answer, p95", first.percentile(95), Aim::None),
+    ]);
+    figures
+}
+
+fn report(measured: &Measured, figures: &[Figure], repo: &Path, commits: &str) -> Value {
+    let runs = |costs: &[Cost]| -> Value {
+        let run = |cost: &Cost| {
+            json!({"wall_s": cost.wall.as_secs_f64(), "cpu_s": cost.cpu.as_secs_f64(), "peak_bytes": cost.peak_bytes})
+        };
+        costs.iter().map(run).collect()
+    };
+    json!({
+        "repository": repo.to_string_lossy(),
+        "commits": commits.parse::<u64>().ok(),
+        "cores": std::thread::available_parallelism().map_or(0, usize::from),
+        "lore_commit": output(program("git").args(["rev-parse", "HEAD"])).ok(),
+        "figures": figures.iter().map(Figure::json).collect::<Vec<_>>(),
+        "runs": {"lore": runs(&measured.lore), "git": runs(&measured.git), "commitmux": runs(measured.peer.as_slice())},
+        "questions": {
+            "asked": measured.latency.search.count() + measured.latency.touches.count(),
+            "with_results": measured.latency.with_results,
+            "failures": measured.latency.failures,
+        },
+    })
+}
+
+fn median(costs: &[Cost], value: impl Fn(&Cost) -> f64) -> f64 {
+    let mut values: Vec<f64> = costs.iter().map(value).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => 0.0,
+        len if len % 2 == 1 => values[middle],
+        _ => f64::midpoint(values[middle - 1], values[middle]),
+    }
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle() {
+        let cost = |wall| Cost { wall: Duration::from_secs(wall), cpu: Duration::ZERO, peak_bytes: 0 };
+        let wall = |costs: &[Cost]| median(costs, |cost| cost.wall.as_secs_f64());
+        assert!((wall(&[cost(9), cost(1), cost(2)]) - 2.0).abs() < 1e-9);
+        assert!((wall(&[cost(4), cost(1)]) - 2.5).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,147 @@
+//! What an agent waits for: answers over standard input and output, and the first one after the start.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use lore_testkit::{Git, Lore, Random, Session};
+use serde_json::{Value, json};
+
+/// Calls that are timed.
+const CALLS: usize = 300;
+/// The same questions on every machine and day.
+const SEED: u64 = 20_240_229;
+
+/// Times of answers, shortest first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Times(Vec<Duration>);
+
+impl Times {
+    pub(crate) fn new(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self(times)
+    }
+
+    /// The time that this many of a hundred answers do not exceed.
+    pub(crate) fn percentile(&self, percent: usize) -> Duration {
+        let rank = (self.0.len() * percent).div_ceil(100).max(1);
+        self.0.get(rank - 1).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn longest(&self) -> Duration {
+        self.0.last().copied().unwrap_or_default()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// How long answers took.
+#[derive(Debug, Default)]
+pub(crate) struct Latency {
+    pub(crate) search: Times,
+    pub(crate) touches: Times,
+    /// Answers with at least one result.
+    pub(crate) with_results: usize,
+    /// Answers that were failures.
+    pub(crate) failures: usize,
+}
+
+/// The words and folders that questions are made of.
+pub(crate) struct Words {
+    words: Vec<String>,
+    folders: Vec<String>,
+}
+
+impl Words {
+    /// Words of commit subjects, as often as they occur there, and the folders of changed files.
+    pub(crate) fn of(repo: &Path) -> Result<Self> {
+        let git = Git::at(repo);
+        let log = |args: &[&str]| -> Result<String> { Ok(String::from_utf8_lossy(&git.bytes(args)?).into_owned()) };
+        let subjects = log(&["log", "--format=%s", "--max-count=5000"])?;
+        let words = subjects.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2);
+        let words: Vec<String> = words.map(str::to_owned).collect();
+        let changed = log(&["log", "--format=", "--name-only", "--max-count=500"])?;
+        let folders = changed.lines().filter(|line| !line.is_empty());
+        let folders: Vec<String> =
+            folders.map(|path| path.rsplit_once('/').map_or(path, |(folder, _)| folder).to_owned()).collect();
+        ensure!(!words.is_empty() && !folders.is_empty(), "the repository has no history to ask about");
+        Ok(Self { words, folders })
+    }
+
+    /// A question: every fifth is about a path, every fifth of the others about words below a path.
+    fn question(&self, number: usize, random: &mut Random) -> (&'static str, Value) {
+        if number % 5 == 4 {
+            return ("commitmux_touches", json!({"path_glob": random.pick(&self.folders)}));
+        }
+        let count = 1 + random.below(3);
+        let words: Vec<&str> = (0..count).map(|_| random.pick(&self.words).as_str()).collect();
+        let mut asked = json!({"query": words.join(" ")});
+        if number % 5 == 3 {
+            asked["paths"] = json!([random.pick(&self.folders)]);
+        }
+        ("commitmux_search", asked)
+    }
+}
+
+/// Times many questions to one server.
+pub(crate) fn answers(lore: &Lore, words: &Words) -> Result<Latency> {
+    let mut session = Session::start(lore.command(&["serve", "--no-refresh"]))?;
+    session.initialize()?;
+    let mut random = Random::new(SEED);
+    let (mut search, mut touches) = (Vec::new(), Vec::new());
+    let mut latency = Latency::default();
+    for number in 0..CALLS {
+        let (tool, asked) = words.question(number, &mut random);
+        let started = Instant::now();
+        let answer = session.call(tool, &asked)?;
+        let took = started.elapsed();
+        if tool == "commitmux_touches" { touches.push(took) } else { search.push(took) }
+        match answer.value() {
+            Err(_) => latency.failures += 1,
+            Ok(value) => latency.with_results += usize::from(value.as_array().is_some_and(|rows| !rows.is_empty())),
+        }
+    }
+    let ended = session.end()?;
+    ensure!(ended.status.success(), "lore serve ended with {}: {}", ended.status, ended.log);
+    latency.search = Times::new(search);
+    latency.touches = Times::new(touches);
+    Ok(latency)
+}
+
+/// Times the way from the start of a process to its first answer.
+pub(crate) fn first_answers(lore: &Lore, words: &Words, runs: usize) -> Result<Times> {
+    let mut random = Random::new(SEED);
+    let times: Result<Vec<Duration>> = (0..runs)
+        .map(|_| {
+            let asked = json!({"query": random.pick(&words.words)});
+            let started = Instant::now();
+            let mut session = Session::start(lore.command(&["serve", "--no-refresh"]))?;
+            session.initialize()?;
+            let answer = session.call("commitmux_search", &asked)?;
+            let took = started.elapsed();
+            answer.value().context("the first answer is a failure")?;
+            session.end()?;
+            Ok(took)
+        })
+        .collect();
+    times.map(Times::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_times_that_were_measured() {
+        let times = Times::new((1..=300).rev().map(Duration::from_millis).collect());
+        assert_eq!(times.percentile(50), Duration::from_millis(150));
+        assert_eq!(times.percentile(95), Duration::from_millis(285));
+        assert_eq!(times.longest(), Duration::from_millis(300));
+        assert_eq!(Times::new(vec![Duration::from_millis(7)]).percentile(95), Duration::from_millis(7));
+        assert_eq!(Times::default().percentile(50), Duration::ZERO);
+    }
+}

@@ -1,0 +1,46 @@
+//! Automation of the project; `cargo xtask --help` lists it.
+#![forbid(unsafe_code)]
+
+mod bench;
+mod check_history;
+mod clients;
+mod kill_sync;
+mod program;
+mod test;
+mod tidy;
+
+use clap::Parser as _;
+
+/// Automation of the Lore project.
+#[derive(clap::Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Task {
+    /// Installs what the tests need and runs all of them.
+    Test(test::Args),
+    /// Runs what every change must pass: format, lints, and all tests.
+    Ci(test::Args),
+    /// Checks facts about the project that no compiler checks.
+    Tidy,
+    /// Compares Lore's history with git's.
+    CheckHistory(check_history::Args),
+    /// Kills syncs at random moments and compares what they leave.
+    KillSync(kill_sync::Args),
+    /// Measures Lore.
+    #[command(subcommand)]
+    Bench(bench::Bench),
+    /// Runs a program and prints what it cost; the benchmarks use it.
+    #[command(hide = true)]
+    Measured(bench::MeasuredArgs),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Task::parse() {
+        Task::Test(args) => test::run_tests(&args),
+        Task::Ci(args) => test::run_ci(&args),
+        Task::Tidy => tidy::run(),
+        Task::CheckHistory(args) => check_history::run(args),
+        Task::KillSync(args) => kill_sync::run(args),
+        Task::Bench(bench) => bench::run(bench),
+        Task::Measured(args) => bench::run_measured(&args),
+    }
+}

@@ -1,0 +1,57 @@
+//! `cargo xtask test` and `cargo xtask ci`: everything that a change must pass, on a machine with only Rust, git and Python.
+
+use std::{path::PathBuf, process::Command, time::Instant};
+
+use anyhow::{Context as _, Result};
+
+use crate::{
+    clients,
+    program::{cargo, output, run, say, target_dir},
+    tidy,
+};
+
+/// Installs what the tests need and runs all of them: tests, doc tests, documentation, tidy.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Leaves out the tests that drive other people's MCP clients, and their installation.
+    #[arg(long)]
+    no_clients: bool,
+}
+
+/// Runs all tests.
+pub(crate) fn run_tests(args: &Args) -> Result<()> {
+    let clients = if args.no_clients { None } else { Some(clients::install(&target_dir()?)?) };
+    if output(cargo().args(["nextest", "--version"])).is_ok() {
+        step("tests", with_tests(cargo().args(["nextest", "run", "--workspace"]), clients.as_ref()))?;
+    } else {
+        say("cargo-nextest is not installed: `cargo test` runs the tests, one crate after the other");
+        step("tests", with_tests(cargo().args(["test", "--workspace", "--tests"]), clients.as_ref()))?;
+    }
+    step("doc tests", cargo().args(["test", "--workspace", "--doc"]))?;
+    step("documentation", cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    say("── tidy");
+    tidy::run()
+}
+
+/// What `.ci/run` runs.
+pub(crate) fn run_ci(args: &Args) -> Result<()> {
+    step("format", cargo().args(["fmt", "--all", "--check"]))?;
+    step("clippy", cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    run_tests(args)
+}
+
+fn with_tests<'a>(command: &'a mut Command, clients: Option<&PathBuf>) -> &'a mut Command {
+    command.env("LORE_SLOW_TESTS", "1").env_remove("LORE_TEST_CLIENTS");
+    if let Some(dir) = clients {
+        command.env("LORE_TEST_CLIENTS", dir);
+    }
+    command
+}
+
+fn step(name: &str, command: &mut Command) -> Result<()> {
+    say(&format!("── {name}"));
+    let started = Instant::now();
+    run(command).with_context(|| format!("{name} did not pass"))?;
+    say(&format!("── {name}: {:.1} s", started.elapsed().as_secs_f32()));
+    Ok(())
+}

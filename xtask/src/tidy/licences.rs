@@ -1,0 +1,145 @@
+//! Licences of dependencies, from what their manifests declare.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use toml_edit::{DocumentMut, Item};
+
+/// Licences that a dependency may have. `deny.toml` holds the same list.
+const ALLOWED: &[&str] = &[
+    "0BSD",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+/// Packages whose licence is not one of the list.
+pub(super) fn check(packages: &[Value]) -> Vec<String> {
+    let unfit = packages.iter().filter(|package| !package["license"].as_str().is_some_and(is_allowed));
+    unfit
+        .map(|package| {
+            let (name, version) = (package["name"].as_str().unwrap_or("?"), package["version"].as_str().unwrap_or("?"));
+            let licence = package["license"].as_str().unwrap_or("(none declared)");
+            format!(
+                "{name} {version} has the licence {licence}, which is not on the list in xtask/src/tidy/licences.rs"
+            )
+        })
+        .collect()
+}
+
+/// Whether `deny.toml` holds the same list.
+pub(super) fn check_deny(root: &Path) -> Result<Vec<String>> {
+    let text = fs::read_to_string(root.join("deny.toml")).context("cannot read deny.toml")?;
+    let document: DocumentMut = text.parse().context("deny.toml is not TOML")?;
+    let listed = document.get("licenses").and_then(|table| table.get("allow")).and_then(Item::as_array);
+    let listed: BTreeSet<&str> = listed.into_iter().flatten().filter_map(|value| value.as_str()).collect();
+    let allowed: BTreeSet<&str> = ALLOWED.iter().copied().collect();
+    let differ = listed.symmetric_difference(&allowed);
+    Ok(differ.map(|name| format!("deny.toml and xtask/src/tidy/licences.rs disagree about {name}")).collect())
+}
+
+/// Reads an SPDX expression: `OR` binds weaker than `AND`; a slash is an old way to write `OR`.
+fn is_allowed(expression: &str) -> bool {
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
+    let words: Vec<&str> = spaced.split_whitespace().collect();
+    let mut parser = Parser { words: &words };
+    parser.any() && parser.words.is_empty()
+}
+
+struct Parser<'a> {
+    words: &'a [&'a str],
+}
+
+impl Parser<'_> {
+    fn any(&mut self) -> bool {
+        let mut allowed = self.all();
+        while self.take("OR") {
+            allowed |= self.all();
+        }
+        allowed
+    }
+
+    fn all(&mut self) -> bool {
+        let mut allowed = self.one();
+        while self.take("AND") {
+            allowed &= self.one();
+        }
+        allowed
+    }
+
+    fn one(&mut self) -> bool {
+        if self.take("(") {
+            return self.any() & self.take(")");
+        }
+        let Some((name, rest)) = self.words.split_first() else { return false };
+        self.words = rest;
+        if self.take("WITH") {
+            let Some((exception, rest)) = self.words.split_first() else { return false };
+            self.words = rest;
+            // An exception only adds to what the licence grants.
+            return ALLOWED.contains(&format!("{name} WITH {exception}").as_str()) || ALLOWED.contains(name);
+        }
+        ALLOWED.contains(name)
+    }
+
+    fn take(&mut self, word: &str) -> bool {
+        let found = self.words.first() == Some(&word);
+        if found {
+            self.words = &self.words[1..];
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn expressions_are_read_as_spdx_has_them() {
+        for (expression, allowed) in [
+            ("MIT", true),
+            ("MIT OR Apache-2.0", true),
+            ("MIT/Apache-2.0", true),
+            ("GPL-3.0", false),
+            ("GPL-3.0 OR MIT", true),
+            ("GPL-3.0 AND MIT", false),
+            ("(MIT OR GPL-3.0) AND Unicode-3.0", true),
+            ("(MIT OR GPL-3.0) AND GPL-2.0", false),
+            ("MIT AND (GPL-3.0 OR Zlib) AND ISC", true),
+            ("Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT", true),
+            ("GPL-2.0 WITH Classpath-exception-2.0", false),
+            ("GPL-3.0 OR MIT AND GPL-2.0", false),
+            ("(MIT", false),
+            ("MIT Apache-2.0", false),
+            ("", false),
+        ] {
+            assert_eq!(is_allowed(expression), allowed, "{expression}");
+        }
+    }
+
+    #[test]
+    fn a_package_without_a_licence_is_told() {
+        let packages = [
+            json!({"name": "a", "version": "1.0.0", "license": null}),
+            json!({"name": "b", "version": "1.0.0", "license": "MIT"}),
+        ];
+        let problems = check(&packages);
+        assert!(
+            problems.len() == 1 && problems[0].starts_with("a 1.0.0 has the licence (none declared)"),
+            "{problems:?}"
+        );
+    }
+}
