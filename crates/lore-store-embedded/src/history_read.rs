@@ -100,34 +100,15 @@ fn search(connection: &Connection, query: &CommitQuery, text: &str) -> rusqlite:
         );
         filter.and(&condition, values);
     }
-    let sql = format!(
-        "SELECT c.id, c.repo_id, c.sha, c.subject, c.author_name, c.author_time, c.patch_preview, c.lossy, {BM25} AS rank
-         FROM commits_fts JOIN commits AS c ON c.id = commits_fts.rowid
-         WHERE commits_fts MATCH ? {}
-         ORDER BY rank, coalesce(c.author_time, 0) DESC, c.commit_time DESC, c.sha, c.repo_id LIMIT ?",
-        filter.sql
-    );
-    let limit = i64::try_from(query.limit + 1).unwrap_or(i64::MAX);
-    let parameters =
-        std::iter::once(&text as &dyn ToSql).chain(filter.parameters()).chain(std::iter::once(&limit as &dyn ToSql));
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut hits = statement
-        .query_map(params_from_iter(parameters), |row| {
-            let hit = CommitHit {
-                repo: RepoId(row.get(1)?),
-                commit: rows::commit_id(row, 2)?,
-                subject: row.get(3)?,
-                author: row.get(4)?,
-                author_time: row.get(5)?,
-                matched_paths: Vec::new(),
-                patch_preview: row.get(6)?,
-                lossy: row.get(7)?,
-                // FTS5 calls the best the most negative.
-                score: -row.get::<_, f64>(8)?,
-            };
-            Ok((row.get::<_, i64>(0)?, hit))
-        })?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let ranked = best(connection, &filter, text, query.limit)?;
+    let mut hits =
+        ranked.into_iter().map(|(rank, id)| hit(connection, id, rank)).collect::<rusqlite::Result<Vec<_>>>()?;
+    // Equal ones newest first; the rest only makes the order the same in every index.
+    let age = |row: &Row| (row.hit.author_time.unwrap_or(0), row.commit_time);
+    hits.sort_by(|a, b| {
+        let order = b.hit.score.total_cmp(&a.hit.score).then_with(|| age(b).cmp(&age(a)));
+        order.then_with(|| (a.hit.commit, a.hit.repo).cmp(&(b.hit.commit, b.hit.repo)))
+    });
     let more = hits.len() > query.limit;
     hits.truncate(query.limit);
     let (tests, values) = if query.paths.is_empty() { ("1".to_owned(), Vec::new()) } else { any_path(&query.paths) };
@@ -135,12 +116,57 @@ fn search(connection: &Connection, query: &CommitQuery, text: &str) -> rusqlite:
         "SELECT p.path FROM file_changes AS f JOIN paths AS p ON p.path_id = f.path_id WHERE f.commit_id = ? AND {tests} ORDER BY f.position"
     );
     let mut statement = connection.prepare_cached(&sql)?;
-    for (id, hit) in &mut hits {
-        let parameters = std::iter::once(id as &dyn ToSql).chain(values.iter().map(|value| value as &dyn ToSql));
-        hit.matched_paths =
-            statement.query_map(params_from_iter(parameters), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    for row in &mut hits {
+        let parameters = std::iter::once(&row.id as &dyn ToSql).chain(values.iter().map(|value| value as &dyn ToSql));
+        let paths = statement.query_map(params_from_iter(parameters), |row| row.get(0))?;
+        row.hit.matched_paths = paths.collect::<rusqlite::Result<_>>()?;
     }
-    Ok((hits.into_iter().map(|(_, hit)| hit).collect(), more))
+    Ok((hits.into_iter().map(|row| row.hit).collect(), more))
+}
+
+/// Rank and row of the best `limit` matches and one more, and of all that rank the same as the last of them.
+///
+/// Only ranks are looked at here: reading the rows of every match would cost more than ranking them.
+fn best(connection: &Connection, filter: &Filter, text: &str, limit: usize) -> rusqlite::Result<Vec<(f64, i64)>> {
+    let join = if filter.sql.is_empty() { "" } else { "JOIN commits AS c ON c.id = commits_fts.rowid" };
+    let sql =
+        format!("SELECT {BM25}, commits_fts.rowid FROM commits_fts {join} WHERE commits_fts MATCH ? {}", filter.sql);
+    let parameters = std::iter::once(&text as &dyn ToSql).chain(filter.parameters());
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map(params_from_iter(parameters), |row| Ok((row.get::<_, f64>(0)?, row.get(1)?)))?;
+    let mut ranked = rows.collect::<rusqlite::Result<Vec<(f64, i64)>>>()?;
+    if ranked.len() > limit + 1 {
+        let (_, (last, _), _) = ranked.select_nth_unstable_by(limit, |a, b| a.0.total_cmp(&b.0));
+        let last = *last;
+        ranked.retain(|(rank, _)| *rank <= last);
+    }
+    Ok(ranked)
+}
+
+/// A hit with what its order depends on.
+struct Row {
+    id: i64,
+    commit_time: Option<i64>,
+    hit: CommitHit,
+}
+
+fn hit(connection: &Connection, id: i64, rank: f64) -> rusqlite::Result<Row> {
+    let sql = "SELECT repo_id, sha, subject, author_name, author_time, patch_preview, lossy, commit_time FROM commits WHERE id = ?1";
+    connection.prepare_cached(sql)?.query_row([id], |row| {
+        let hit = CommitHit {
+            repo: RepoId(row.get(0)?),
+            commit: rows::commit_id(row, 1)?,
+            subject: row.get(2)?,
+            author: row.get(3)?,
+            author_time: row.get(4)?,
+            matched_paths: Vec::new(),
+            patch_preview: row.get(5)?,
+            lossy: row.get(6)?,
+            // FTS5 calls the best the most negative.
+            score: -rank,
+        };
+        Ok(Row { id, commit_time: row.get(7)?, hit })
+    })
 }
 
 fn touches(connection: &Connection, query: &TouchQuery) -> rusqlite::Result<(Vec<TouchHit>, bool)> {

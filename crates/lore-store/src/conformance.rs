@@ -1,1 +1,359 @@
-//! x
+//! What every backend must do, as checks that panic where one does not.
+//!
+//! A backend's tests call [`check_history`] with a way to make an empty store; nothing here knows how it stores.
+
+use std::sync::Arc;
+
+use lore_model::{
+    BranchChoice, CommitId, CommitPrefix, CommitRecord, FileChange, FileStatus, NewRepo, Patch, PatchAbsence, Person,
+    Problem, Repo, RepoName, RepoPath, Source, Tip,
+};
+
+use crate::{
+    AuthorAlias, CommitQuery, HistoryStore, HistoryWriter, PatchPacker, PatchText, StoreError, SyncEnd, TouchQuery,
+};
+
+/// Runs every check of [`HistoryStore`] and [`HistoryWriter`], each on a store of its own.
+pub async fn check_history(make: impl Fn() -> Arc<dyn HistoryStore>) {
+    an_empty_store_answers_with_nothing(&*make()).await;
+    one_writer_at_a_time(&*make()).await;
+    repositories_are_kept_as_given(&*make()).await;
+    commits_come_back_as_they_were_put(&*make()).await;
+    putting_twice_is_putting_once(&*make()).await;
+    search_ranks_and_filters_before_the_limit(&*make()).await;
+    any_text_is_a_query(&*make()).await;
+    touches_are_newest_first_and_literal(&*make()).await;
+    prefixes_name_commits_of_one_repository(&*make()).await;
+    a_sync_ends_whole(&*make()).await;
+    another_fingerprint_forgets_everything(&*make()).await;
+    removing_a_repository_leaves_the_others(&*make()).await;
+    every_write_is_a_new_generation(&*make()).await;
+}
+
+const OK: &str = "the store does what it was asked";
+
+fn new_repo(name: &str) -> NewRepo {
+    NewRepo {
+        name: RepoName::parse(name).expect("a valid name"),
+        local_path: format!("/somewhere/{name}").into(),
+        source: Source::Local,
+        default_branch: None,
+        excludes: vec!["vendor/".to_owned()],
+        author_filter: None,
+        fork_of: None,
+        branches: BranchChoice::Default,
+    }
+}
+
+fn id(number: u8) -> CommitId {
+    CommitId::from_hex(format!("{number:02x}").repeat(20).as_bytes()).expect("40 digits")
+}
+
+fn file(status: FileStatus, path: &str, old: Option<&str>) -> FileChange {
+    FileChange { status, path: path.into(), old_path: old.map(Into::into) }
+}
+
+/// A commit number `number` at that many seconds, with this subject.
+fn commit(number: u8, subject: &str) -> CommitRecord {
+    let person = |name: &str| Person { name: name.to_owned(), email: format!("{name}@example.com") };
+    let mut packer = PatchPacker::new().expect("a packer");
+    CommitRecord {
+        id: id(number),
+        author: person("Ann"),
+        committer: person("Bob"),
+        author_time: Some(i64::from(number)),
+        commit_time: Some(i64::from(number)),
+        subject: subject.to_owned(),
+        body: None,
+        lossy: false,
+        parent_count: 1,
+        files: vec![file(FileStatus::Modified, "src/a.rs", None)],
+        patch_preview: String::new(),
+        patch: packer.pack(b"diff").expect("packed"),
+    }
+}
+
+async fn with_repo(store: &dyn HistoryStore, name: &str, commits: Vec<CommitRecord>) -> (Box<dyn HistoryWriter>, Repo) {
+    let writer = store.try_writer().await.expect(OK);
+    let repo = writer.add_repo(&new_repo(name)).await.expect(OK);
+    writer.begin_sync(repo.id, "f").await.expect(OK);
+    writer.put_commits(repo.id, commits).await.expect(OK);
+    (writer, repo)
+}
+
+fn query(text: &str) -> CommitQuery {
+    CommitQuery {
+        text: text.to_owned(),
+        repos: None,
+        paths: Vec::new(),
+        since: None,
+        until: None,
+        author: None,
+        limit: 10,
+    }
+}
+
+async fn found(store: &dyn HistoryStore, query: &CommitQuery) -> Vec<u8> {
+    store.search_commits(query).await.expect(OK).hits.iter().map(|hit| hit.commit.as_bytes()[0]).collect()
+}
+
+async fn an_empty_store_answers_with_nothing(store: &dyn HistoryStore) {
+    assert_eq!(store.list_repos().await.expect(OK), []);
+    assert!(found(store, &query("x")).await.is_empty());
+    assert_eq!(store.size().await.expect(OK).commits, 0);
+    assert_eq!(store.check(true).await.expect(OK), Vec::<String>::new());
+}
+
+async fn one_writer_at_a_time(store: &dyn HistoryStore) {
+    let first = store.try_writer().await.expect(OK);
+    assert!(matches!(store.try_writer().await, Err(StoreError::Locked)));
+    drop(first);
+    store.try_writer().await.map(drop).expect(OK);
+}
+
+async fn repositories_are_kept_as_given(store: &dyn HistoryStore) {
+    let writer = store.try_writer().await.expect(OK);
+    let full = NewRepo {
+        source: Source::Url("https://example.com/b.git".to_owned()),
+        default_branch: Some("main".to_owned()),
+        excludes: vec!["a\nb/".to_owned(), "\"q\"".to_owned()],
+        author_filter: Some("ann".to_owned()),
+        fork_of: Some("up".to_owned()),
+        branches: BranchChoice::Named(vec!["x".to_owned(), "y,z".to_owned()]),
+        ..new_repo("b")
+    };
+    let all = NewRepo { branches: BranchChoice::All, excludes: Vec::new(), ..new_repo("c") };
+    for new in [&full, &new_repo("a"), &all] {
+        assert_eq!(writer.add_repo(new).await.expect(OK).info, *new);
+    }
+    let listed: Vec<NewRepo> = store.list_repos().await.expect(OK).into_iter().map(|repo| repo.info).collect();
+    assert_eq!(listed, [new_repo("a"), full, all], "by name");
+    let same_name = NewRepo { local_path: "/elsewhere".into(), ..new_repo("a") };
+    let same_place = NewRepo { name: RepoName::parse("z").expect("a name"), ..new_repo("a") };
+    for taken in [same_name, same_place] {
+        assert!(matches!(writer.add_repo(&taken).await, Err(StoreError::RepoExists { .. })), "{taken:?}");
+    }
+}
+
+async fn commits_come_back_as_they_were_put(store: &dyn HistoryStore) {
+    let odd = RepoPath::new(&b"odd\xff\n\"path"[..]);
+    let rich = CommitRecord {
+        body: Some("line\n\nline".to_owned()),
+        author_time: None,
+        commit_time: Some(-5),
+        lossy: true,
+        files: vec![
+            FileChange { status: FileStatus::Renamed, path: odd.clone(), old_path: Some("old".into()) },
+            FileChange { status: FileStatus::Copied, path: "z".into(), old_path: Some(odd) },
+            file(FileStatus::TypeChanged, "link", None),
+            file(FileStatus::Deleted, "a", None),
+        ],
+        ..commit(1, "rich")
+    };
+    let binary = CommitRecord { patch: Patch::Absent(PatchAbsence::BinaryOnly), ..commit(2, "binary") };
+    let (writer, repo) = with_repo(store, "r", vec![rich.clone(), binary]).await;
+    let detail = store.find_commit(repo.id, id(1)).await.expect(OK).expect("it was put");
+    assert_eq!((detail.subject, detail.body, detail.files), (rich.subject, rich.body, rich.files));
+    assert_eq!((detail.author_time, detail.commit_time, detail.lossy), (None, Some(-5), true));
+    assert_eq!((detail.author, detail.committer, detail.patch_absence), (rich.author, rich.committer, None));
+    assert_eq!(store.find_patch(repo.id, id(1)).await.expect(OK), Some(PatchText::Bytes(b"diff".to_vec())));
+    assert_eq!(store.find_patch(repo.id, id(2)).await.expect(OK), Some(PatchText::Absent(PatchAbsence::BinaryOnly)));
+    assert_eq!(store.find_patch(repo.id, id(9)).await.expect(OK), None);
+    assert!(store.find_commit(repo.id, id(9)).await.expect(OK).is_none());
+    assert_eq!(writer.commits_without_patch(repo.id, PatchAbsence::BinaryOnly).await.expect(OK), [id(2)]);
+    assert_eq!(writer.known_commits(repo.id).await.expect(OK), [id(1), id(2)].into());
+}
+
+async fn putting_twice_is_putting_once(store: &dyn HistoryStore) {
+    let (writer, repo) = with_repo(store, "r", vec![commit(1, "before words")]).await;
+    let changed = CommitRecord { files: vec![file(FileStatus::Added, "new", None)], ..commit(1, "after words") };
+    writer.put_commits(repo.id, vec![changed]).await.expect(OK);
+    assert_eq!(found(store, &query("before")).await, Vec::<u8>::new());
+    assert_eq!(found(store, &query("words")).await, [1]);
+    assert_eq!(store.list_repos().await.expect(OK)[0].sync.commit_count, 1);
+    assert_eq!(store.find_commit(repo.id, id(1)).await.expect(OK).expect("it was put").files.len(), 1);
+    assert_eq!(store.check(true).await.expect(OK), Vec::<String>::new());
+}
+
+async fn search_ranks_and_filters_before_the_limit(store: &dyn HistoryStore) {
+    let mut commits: Vec<CommitRecord> = (1..=30).map(|number| commit(number, "needle in the subject")).collect();
+    commits.push(CommitRecord { body: Some("needle".to_owned()), ..commit(40, "in the body only, that is") });
+    commits.push(CommitRecord { patch_preview: "needle".to_owned(), ..commit(41, "in the diff only, that is") });
+    commits[4].files =
+        vec![file(FileStatus::Modified, "docs/50%_done.md", None), file(FileStatus::Added, "src/b.rs", None)];
+    let (_writer, repo) = with_repo(store, "r", commits).await;
+    let all = CommitQuery { limit: 100, ..query("needle") };
+    let order = found(store, &all).await;
+    assert_eq!(order.len(), 32);
+    assert_eq!(order[..30], (1..=30).rev().collect::<Vec<u8>>(), "equal ones newest first");
+    assert_eq!(order[30..], [40, 41], "subject before body before diff");
+    let first = store.search_commits(&CommitQuery { limit: 3, ..all.clone() }).await.expect(OK);
+    assert_eq!((first.hits.len(), first.more, first.quoted), (3, true, false));
+    assert_eq!(first.hits[0].matched_paths, ["src/a.rs"], "all files where there is no filter");
+    let by_path = CommitQuery { paths: vec!["0%_D".to_owned()], limit: 1, ..all.clone() };
+    let hit = store.search_commits(&by_path).await.expect(OK);
+    assert_eq!(hit.hits[0].matched_paths, ["docs/50%_done.md"], "only the paths that matched, case ignored");
+    assert_eq!((hit.hits[0].commit, hit.more), (id(5), false), "found though 25 others rank higher");
+    let literal = CommitQuery { paths: vec!["5_%".to_owned()], ..all.clone() };
+    assert!(found(store, &literal).await.is_empty(), "wildcards are literal");
+    let times = CommitQuery { since: Some(29), until: Some(40), ..all.clone() };
+    assert_eq!(found(store, &times).await, [30, 29, 40]);
+    let author = |text: &str| CommitQuery { author: Some(text.to_owned()), ..all.clone() };
+    assert_eq!(found(store, &author("ANN <")).await.len(), 32);
+    assert!(found(store, &author("bob")).await.is_empty());
+    assert_eq!(found(store, &CommitQuery { repos: Some(vec![repo.id]), ..all.clone() }).await.len(), 32);
+    assert!(found(store, &CommitQuery { repos: Some(Vec::new()), ..all }).await.is_empty());
+}
+
+async fn any_text_is_a_query(store: &dyn HistoryStore) {
+    let (_writer, _) = with_repo(store, "r", vec![commit(1, "use tree-sitter for foo(bar) and a\"b")]).await;
+    for (text, hit) in
+        [("tree-sitter", true), ("foo(", true), ("a\"b", true), ("tree AND", true), ("nosuch: foo", false)]
+    {
+        let matches = store.search_commits(&query(text)).await.expect(text);
+        assert_eq!((!matches.hits.is_empty(), matches.quoted), (hit, true), "{text}");
+    }
+    for text in ["tree sit*", "\"for foo\"", "subject: tree", "tree NOT nothing", "nothing OR foo"] {
+        let matches = store.search_commits(&query(text)).await.expect(text);
+        assert_eq!((matches.hits.len(), matches.quoted), (1, false), "{text}");
+    }
+    for text in [
+        "\0",
+        "*",
+        "\"",
+        "''; DROP TABLE commits",
+        "NEAR(",
+        "^",
+        "{",
+        "(((((((((((((((((((",
+        "ü\u{202e}",
+        "-",
+        ":",
+        "AND OR NOT",
+    ] {
+        if let Err(error) = store.search_commits(&query(text)).await {
+            assert!(matches!(error, StoreError::BadQuery(_)), "{text}: {error}");
+        }
+    }
+}
+
+async fn touches_are_newest_first_and_literal(store: &dyn HistoryStore) {
+    let mut commits: Vec<CommitRecord> = (1..=5).map(|number| commit(number, "s")).collect();
+    commits[2].files =
+        vec![file(FileStatus::Renamed, "lib/x_y.rs", Some("src/x.rs")), file(FileStatus::Added, "lib/xzy.rs", None)];
+    commits[4].author_time = Some(1);
+    let (_writer, repo) = with_repo(store, "r", commits).await;
+    let touch = |path: &str, limit: usize| TouchQuery {
+        path: path.to_owned(),
+        repos: None,
+        since: None,
+        until: None,
+        author: None,
+        limit,
+    };
+    let (hits, more) = store.list_touches(&touch("SRC/", 10)).await.expect(OK);
+    let order: Vec<u8> = hits.iter().map(|hit| hit.commit.as_bytes()[0]).collect();
+    assert_eq!((order.as_slice(), more), (&[4, 2, 5, 1][..], false), "by author date, then by commit date");
+    let (hits, more) = store.list_touches(&touch("src/", 2)).await.expect(OK);
+    assert_eq!((hits.len(), hits[1].commit, more), (2, id(2), true));
+    let (hits, _) = store.list_touches(&touch("x_y", 10)).await.expect(OK);
+    assert_eq!(hits.len(), 1, "an underscore is an underscore");
+    assert_eq!(hits[0].change, file(FileStatus::Renamed, "lib/x_y.rs", Some("src/x.rs")));
+    let (hits, _) = store.list_touches(&touch("lib/", 10)).await.expect(OK);
+    assert_eq!(hits.len(), 2, "one result for each file");
+    let filtered = TouchQuery {
+        since: Some(2),
+        until: Some(3),
+        repos: Some(vec![repo.id]),
+        author: Some("ann".to_owned()),
+        ..touch("rs", 10)
+    };
+    assert_eq!(store.list_touches(&filtered).await.expect(OK).0.len(), 3);
+}
+
+async fn prefixes_name_commits_of_one_repository(store: &dyn HistoryStore) {
+    let (writer, repo) = with_repo(store, "r", vec![commit(0xab, "x"), commit(0xac, "y")]).await;
+    let other = writer.add_repo(&new_repo("other")).await.expect(OK);
+    let near = CommitRecord {
+        id: CommitId::from_hex(format!("abab{}", "0".repeat(36)).as_bytes()).expect("40 digits"),
+        ..commit(1, "z")
+    };
+    writer.put_commits(repo.id, vec![near.clone()]).await.expect(OK);
+    let prefix = |text: &str| CommitPrefix::parse(text).expect("a prefix");
+    assert_eq!(store.list_candidates(repo.id, &prefix("ABAB"), 5).await.expect(OK), [near.id, id(0xab)]);
+    assert_eq!(store.list_candidates(repo.id, &prefix("ababab"), 5).await.expect(OK), [id(0xab)]);
+    assert_eq!(store.list_candidates(repo.id, &prefix("abab"), 1).await.expect(OK).len(), 1);
+    assert_eq!(store.list_candidates(other.id, &prefix("abab"), 5).await.expect(OK), []);
+}
+
+async fn a_sync_ends_whole(store: &dyn HistoryStore) {
+    let (writer, repo) = with_repo(store, "r", vec![commit(1, "stays"), commit(2, "goes")]).await;
+    assert!(store.list_repos().await.expect(OK)[0].sync.partial, "begun and not ended");
+    let mapped = Person { name: "Annette".to_owned(), email: "annette@example.com".to_owned() };
+    let end = SyncEnd {
+        at: 77,
+        head: Some(id(1)),
+        default_branch: Some("trunk".to_owned()),
+        tips: vec![
+            Tip { name: "HEAD".to_owned(), commit: id(1) },
+            Tip { name: "refs/heads/trunk".to_owned(), commit: id(1) },
+        ],
+        shallow: vec![id(1)],
+        remove: vec![id(2), id(9)],
+        aliases: vec![AuthorAlias { recorded: commit(1, "").author, mapped: mapped.clone() }],
+        problems: vec![Problem { reason: "a reason".to_owned(), count: 3 }],
+    };
+    assert_eq!(writer.list_authors(repo.id).await.expect(OK), [commit(1, "").author]);
+    let state = writer.end_sync(repo.id, end.clone()).await.expect(OK);
+    let listed = store.list_repos().await.expect(OK).remove(0);
+    assert_eq!(listed.sync, state);
+    assert_eq!((state.last_synced_at, state.last_synced_sha, state.partial), (Some(77), Some(id(1)), false));
+    assert_eq!((state.tips, state.shallow, state.commit_count), (end.tips, end.shallow, 1));
+    assert_eq!((state.problems, state.last_error), (end.problems, None));
+    assert_eq!(listed.info.default_branch.as_deref(), Some("trunk"));
+    assert!(found(store, &query("goes")).await.is_empty());
+    let by_mailmap = CommitQuery { author: Some("annette".to_owned()), ..query("stays") };
+    assert_eq!(found(store, &by_mailmap).await, [1]);
+    assert_eq!(store.find_commit(repo.id, id(1)).await.expect(OK).expect("it stays").mapped_author, Some(mapped));
+    writer.fail_sync(repo.id, "broken").await.expect(OK);
+    assert_eq!(store.list_repos().await.expect(OK)[0].sync.last_error.as_deref(), Some("broken"));
+    writer.note_current(repo.id, 99).await.expect(OK);
+    let state = store.list_repos().await.expect(OK).remove(0).sync;
+    assert_eq!((state.last_synced_at, state.last_error), (Some(99), None));
+    assert_eq!(store.check(true).await.expect(OK), Vec::<String>::new());
+}
+
+async fn another_fingerprint_forgets_everything(store: &dyn HistoryStore) {
+    let (writer, repo) = with_repo(store, "r", vec![commit(1, "words")]).await;
+    writer
+        .end_sync(repo.id, SyncEnd { tips: vec![Tip { name: "HEAD".to_owned(), commit: id(1) }], ..SyncEnd::default() })
+        .await
+        .expect(OK);
+    let same = writer.begin_sync(repo.id, "f").await.expect(OK);
+    assert_eq!((same.partial, same.tips.len()), (false, 1), "the state before");
+    let other = writer.begin_sync(repo.id, "g").await.expect(OK);
+    assert_eq!((other.partial, other.tips.len(), other.commit_count), (true, 0, 0));
+    assert!(found(store, &query("words")).await.is_empty());
+    assert!(writer.known_commits(repo.id).await.expect(OK).is_empty());
+}
+
+async fn removing_a_repository_leaves_the_others(store: &dyn HistoryStore) {
+    let (writer, first) = with_repo(store, "first", vec![commit(1, "words")]).await;
+    let second = writer.add_repo(&new_repo("second")).await.expect(OK);
+    writer.put_commits(second.id, vec![commit(1, "words")]).await.expect(OK);
+    writer.remove_repo(first.id).await.expect(OK);
+    assert_eq!(store.list_repos().await.expect(OK).len(), 1);
+    let hits = store.search_commits(&query("words")).await.expect(OK).hits;
+    assert_eq!(hits.iter().map(|hit| hit.repo).collect::<Vec<_>>(), [second.id]);
+    assert_eq!(hits[0].matched_paths, ["src/a.rs"], "shared paths stay");
+    let again = writer.add_repo(&new_repo("first")).await.expect(OK);
+    assert!(again.id > second.id, "an id is never used again");
+    assert_eq!(store.check(true).await.expect(OK), Vec::<String>::new());
+}
+
+async fn every_write_is_a_new_generation(store: &dyn HistoryStore) {
+    let (writer, repo) = with_repo(store, "r", Vec::new()).await;
+    let before = store.generation().await.expect(OK);
+    writer.put_commits(repo.id, vec![commit(1, "x")]).await.expect(OK);
+    assert_ne!(store.generation().await.expect(OK), before);
+}

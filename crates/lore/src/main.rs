@@ -6,6 +6,8 @@ mod config;
 mod environment;
 mod pager;
 mod progress;
+#[cfg(test)]
+mod reference;
 mod setup;
 mod time;
 mod ui;

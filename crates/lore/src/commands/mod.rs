@@ -18,6 +18,11 @@ mod sync;
 mod tools;
 mod touches;
 
+#[cfg(test)]
+pub(crate) use serve::INSTRUCTIONS;
+#[cfg(test)]
+pub(crate) use tools::cost as tool_cost;
+
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::{Parser, Subcommand};

@@ -83,6 +83,8 @@ pub(super) fn print(context: &Context<'_>, reports: &[Result<SyncReport, (String
     }
     for report in reports {
         match report {
+            // A hook or a timer calls it so: only what failed is worth a word.
+            Ok(_) if ui.is_quiet() => {}
             Ok(report) => {
                 let name = ui.paint(BOLD, &report.repo);
                 let removed = if report.removed > 0 { format!(", {} removed", report.removed) } else { String::new() };

@@ -53,7 +53,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
 }
 
 /// What a tool adds to the agent's context: the characters of its entry in `tools/list`, by four.
-fn cost(tool: &Tool) -> usize {
+pub(crate) fn cost(tool: &Tool) -> usize {
     let entry =
         json!({"name": tool.name, "title": tool.title, "description": tool.about, "inputSchema": (tool.input)()});
     entry.to_string().len().div_ceil(4)

@@ -1,0 +1,17 @@
+//! The embedded backend does what every backend must.
+
+use std::sync::{Arc, Mutex};
+
+use lore_store_embedded::EmbeddedStore;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_embedded_store_conforms() {
+    let folders = Mutex::new(Vec::new());
+    lore_store::conformance::check_history(|| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = EmbeddedStore::new(folder.path());
+        folders.lock().expect("no check panicked").push(folder);
+        Arc::new(store)
+    })
+    .await;
+}
