@@ -89,7 +89,11 @@ impl Git {
     /// A call inside a directory of Lore's own, which sees no other configuration.
     pub(crate) fn inside(&self, git_dir: &Path) -> Call {
         let mut call = self.bare();
-        call.command.env("GIT_DIR", git_dir);
+        // The user's folder may vanish while git runs, and holds nothing that git should see.
+        call.command.env("GIT_DIR", git_dir).current_dir(git_dir);
+        // Ctrl-C is for Lore, which then ends git in its own time.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut call.command, 0);
         call.args(["-c", "core.attributesFile=/dev/null", "-c", "core.commitGraph=true"])
     }
 
@@ -163,6 +167,7 @@ impl Call {
         let stdin = child.stdin.take();
         let mut stdout = child.stdout.take().expect("standard output is piped");
         let mut stderr = child.stderr.take().expect("standard error is piped");
+        widen(&stdout);
         let (answer, said) = thread::scope(|scope| {
             // Git may read its input slowly or not at all; writing it here would wait for ever.
             scope.spawn(move || stdin.map(|mut pipe| io::Write::write_all(&mut pipe, &input)));
@@ -187,6 +192,18 @@ impl Call {
         GitError::Failed { command: self.name.clone(), stderr: if said.is_empty() { status.to_string() } else { said } }
     }
 }
+
+/// Lets git write ahead: with the usual 64 KiB the two programs wake each other for every piece.
+#[cfg(target_os = "linux")]
+fn widen(pipe: &std::process::ChildStdout) {
+    // The system may allow less for this user; then it stays as it is.
+    if let Err(error) = rustix::pipe::fcntl_setpipe_size(pipe, 1 << 20) {
+        tracing::debug!(%error, "the pipe from git stays small");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn widen(_: &std::process::ChildStdout) {}
 
 pub(crate) fn broken_pipe(error: &io::Error) -> GitError {
     GitError::Stream(format!("the pipe from git broke: {error}"))

@@ -79,23 +79,29 @@ impl EmbeddedStore {
 
     fn open_writer(&self) -> Result<(WriterLock, Connection)> {
         let home = &self.inner.home;
-        fs::create_dir_all(home).map_err(|error| explain_io(home, &error))?;
-        restrict(home);
+        make_home(home).map_err(|error| explain_io(home, &error))?;
         let lock = WriterLock::try_take(&home.join("writer.lock"))?;
         let open = || {
             let connection = Connection::open(self.file())?;
             prepare(&connection)?;
-            // Freed pages can be given back to the system after a repository is removed.
-            connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-            connection.pragma_update(None, "page_size", 8192)?;
+            Ok(connection)
+        };
+        let configure = |connection: &Connection, version: i64| {
+            if version == 0 {
+                // Freed pages can be given back to the system after a repository is removed.
+                connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+                connection.pragma_update(None, "page_size", 8192)?;
+            }
             connection.pragma_update(None, "journal_mode", "WAL")?;
             // Transactions are few and large, so waiting for the disk at each costs little.
             connection.pragma_update(None, "synchronous", "FULL")?;
             connection.pragma_update(None, "cache_size", -65536)?;
-            connection.pragma_update(None, "wal_autocheckpoint", 4096)?;
-            Ok(connection)
+            connection.pragma_update(None, "wal_autocheckpoint", 4096)
         };
         let mut connection = open().map_err(|error| explain(self.file(), error))?;
+        // First of all: what a newer Lore has written is left alone.
+        let version = migrate::version(self.file(), &connection)?;
+        configure(&connection, version).map_err(|error| explain(self.file(), error))?;
         migrate::migrate(self.file(), &mut connection)?;
         Ok((lock, connection))
     }
@@ -178,16 +184,11 @@ pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Se
     }
 }
 
-/// Other users of the machine have no business in the index. Where that cannot be set, the umask decides.
-fn restrict(home: &Path) {
+/// Makes the folder where it is missing, closed to other users of the machine; one that exists is left as it is.
+fn make_home(home: &Path) -> std::io::Result<()> {
+    let mut folder = fs::DirBuilder::new();
+    folder.recursive(true);
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        if let Ok(meta) = fs::metadata(home)
-            && meta.permissions().mode() & 0o077 != 0
-            && let Err(error) = fs::set_permissions(home, fs::Permissions::from_mode(0o700))
-        {
-            tracing::debug!(%error, "the permissions of the index folder could not be set");
-        }
-    }
+    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+    folder.create(home)
 }

@@ -1,6 +1,9 @@
 //! Registering repositories and forgetting them.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
 
 use lore_git::{CloneUrl, GitError, Reader, Repository};
 use lore_model::{BranchChoice, Code, DEFAULT_EXCLUDES, Failure, NewRepo, Repo, RepoName, Source};
@@ -20,11 +23,10 @@ pub enum Target {
 
 impl Target {
     /// Reads what a user typed: a URL where it looks like one and no such folder exists.
-    pub fn parse(text: &str) -> Self {
-        if CloneUrl::looks_like(text) && !Path::new(text).exists() {
-            Self::Url(text.to_owned())
-        } else {
-            Self::Folder(text.into())
+    pub fn parse(text: &OsStr) -> Self {
+        match text.to_str().filter(|text| CloneUrl::looks_like(text)) {
+            Some(url) if !Path::new(url).exists() => Self::Url(url.to_owned()),
+            _ => Self::Folder(text.into()),
         }
     }
 }

@@ -332,7 +332,8 @@ async fn read_all(
         return Err(failure);
     }
     let error = work.first_error.lock().unwrap_or_else(PoisonError::into_inner).take();
-    error.map_or(Ok(()), Err).and(cancel.check()).map_err(git_failure)
+    // Work that was told to stop may fail in other ways too.
+    cancel.check().and(error.map_or(Ok(()), Err)).map_err(git_failure)
 }
 
 /// What the workers share.

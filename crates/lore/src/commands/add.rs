@@ -1,5 +1,7 @@
 //! `lore add`: registers a repository and reads its history.
 
+use std::ffi::OsString;
+
 use lore_core::history::{AddRequest, SyncOptions, Target};
 use lore_model::{BranchChoice, Code, Failure, Source};
 use serde_json::json;
@@ -17,7 +19,7 @@ use super::{Context, project::cancel_on_interrupt, sync};
 pub(crate) struct Args {
     /// A folder inside a git repository, or a URL
     #[arg(value_name = "PATH|URL")]
-    target: String,
+    target: OsString,
     /// What to call it [default: the last part of the path or URL]
     #[arg(long, value_name = "N")]
     name: Option<String>,

@@ -4,7 +4,7 @@ use lore_model::{BranchChoice, DEFAULT_EXCLUDES, Failure, Repo, Source};
 use serde_json::{Value, json};
 
 use super::Context;
-use crate::ui::{BOLD, DIM};
+use crate::ui::{BOLD, DIM, one_line};
 
 /// List the registered repositories
 #[derive(clap::Args)]
@@ -22,8 +22,8 @@ pub(super) async fn run(context: &Context<'_>, Args {}: Args) -> Result<(), Fail
     for repo in &repos {
         let name = context.ui.paint(BOLD, &format!("{:width$}", repo.name()));
         let place = match &repo.info.source {
-            Source::Local => repo.info.local_path.display().to_string(),
-            Source::Url(url) => url.clone(),
+            Source::Local => one_line(&repo.info.local_path.to_string_lossy()),
+            Source::Url(url) => one_line(url),
         };
         context.ui.line(&format!("{name}  {:>8} commits  {place}", repo.sync.commit_count))?;
         let details = details(repo);

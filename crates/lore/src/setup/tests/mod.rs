@@ -3,8 +3,6 @@
 //! [`Desk::check`] is the one place that knows the order of things; whatever it is given, it also
 //! proves that a second setup changes nothing and that undoing gives the first bytes back.
 
-#![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts that way")]
-
 mod fresh;
 mod locations;
 mod random;
