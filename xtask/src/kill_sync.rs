@@ -1,11 +1,12 @@
 //! `cargo xtask kill-sync`: SIGKILL at random moments of a sync, and the index must be that of an undisturbed one.
 
-use std::{path::PathBuf, process::Child, time::Duration};
+use std::{fs, path::PathBuf, process::Child, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
 use lore_testkit::crash::{Kills, Report, kill_and_compare};
 use nix::{
-    sys::signal::{Signal, killpg},
+    errno::Errno,
+    sys::signal::{Signal, kill},
     unistd::Pid,
 };
 
@@ -37,12 +38,12 @@ pub(crate) fn run(args: Args) -> Result<()> {
     let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
     let path = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
     let mut kills = 0;
-    let mut kill = |child: &mut Child| {
+    let mut kill_in_turn = |child: &mut Child| {
         kills += 1;
-        // In turn: what a power cut does, and what `kill -9 PID` does, which leaves lore's own git running.
-        if kills % 2 == 1 { kill_group(child) } else { Ok(child.kill()?) }
+        // In turn: what a power cut does, and what `kill -9 PID` does, which leaves the gits of lore running.
+        if kills % 2 == 1 { kill_tree(child) } else { Ok(child.kill()?) }
     };
-    let report = kill_and_compare(&binary, &path, Kills { times, attempts: times * 10, seed }, &mut kill)?;
+    let report = kill_and_compare(&binary, &path, Kills { times, attempts: times * 10, seed }, &mut kill_in_turn)?;
     print(&report);
     ensure!(report.differences.is_empty(), "{} of {} indexes differ", report.differences.len(), report.indexes);
     ensure!(report.killed.len() == times, "only {} syncs could be killed while they ran", report.killed.len());
@@ -64,7 +65,52 @@ fn seconds(time: Duration) -> String {
     format!("{:.3}", time.as_secs_f64())
 }
 
-fn kill_group(child: &Child) -> Result<()> {
-    let group = Pid::from_raw(i32::try_from(child.id()).context("the number of a process is small")?);
-    Ok(killpg(group, Signal::SIGKILL)?)
+/// Kills the process and all that it has started; where the system does not tell which those are, the process alone.
+fn kill_tree(child: &mut Child) -> Result<()> {
+    let started = descendants(child.id());
+    child.kill()?;
+    for id in started {
+        match kill(Pid::from_raw(i32::try_from(id)?), Signal::SIGKILL) {
+            // It ended first.
+            Ok(()) | Err(Errno::ESRCH) => {}
+            Err(error) => return Err(error).with_context(|| format!("process {id} cannot be killed")),
+        }
+    }
+    Ok(())
+}
+
+fn descendants(id: u32) -> Vec<u32> {
+    let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let id = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+            Some((id, parent_in(&stat)?))
+        })
+        .collect();
+    let mut found = vec![id];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        found.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(id, _)| *id));
+        next += 1;
+    }
+    found.split_off(1)
+}
+
+/// The parent in a line of `/proc/PID/stat`, whose second field is a name that may hold anything.
+fn parent_in(stat: &str) -> Option<u32> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_is_found_behind_any_name() {
+        assert_eq!(parent_in("71 (git) S 70 71 5 0 -1"), Some(70));
+        assert_eq!(parent_in("71 (a) b (c) R 12 71 5 0 -1"), Some(12));
+        assert_eq!(parent_in(""), None);
+    }
 }

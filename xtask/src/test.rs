@@ -1,6 +1,6 @@
 //! `cargo xtask test` and `cargo xtask ci`: everything that a change must pass, on a machine with only Rust, git and Python.
 
-use std::{path::PathBuf, process::Command, time::Instant};
+use std::{process::Command, time::Instant};
 
 use anyhow::{Context as _, Result};
 
@@ -21,12 +21,18 @@ pub(crate) struct Args {
 /// Runs all tests.
 pub(crate) fn run_tests(args: &Args) -> Result<()> {
     let clients = if args.no_clients { None } else { Some(clients::install(&target_dir()?)?) };
+    let mut tests = cargo();
     if output(cargo().args(["nextest", "--version"])).is_ok() {
-        step("tests", with_tests(cargo().args(["nextest", "run", "--workspace"]), clients.as_ref()))?;
+        tests.args(["nextest", "run", "--workspace"]);
     } else {
         say("cargo-nextest is not installed: `cargo test` runs the tests, one crate after the other");
-        step("tests", with_tests(cargo().args(["test", "--workspace", "--tests"]), clients.as_ref()))?;
+        tests.args(["test", "--workspace", "--tests", "--no-fail-fast"]);
     }
+    tests.env("LORE_SLOW_TESTS", "1").env_remove("LORE_TEST_CLIENTS");
+    if let Some(dir) = clients {
+        tests.env("LORE_TEST_CLIENTS", dir);
+    }
+    step("tests", &mut tests)?;
     step("doc tests", cargo().args(["test", "--workspace", "--doc"]))?;
     step("documentation", cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     say("── tidy");
@@ -38,14 +44,6 @@ pub(crate) fn run_ci(args: &Args) -> Result<()> {
     step("format", cargo().args(["fmt", "--all", "--check"]))?;
     step("clippy", cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
     run_tests(args)
-}
-
-fn with_tests<'a>(command: &'a mut Command, clients: Option<&PathBuf>) -> &'a mut Command {
-    command.env("LORE_SLOW_TESTS", "1").env_remove("LORE_TEST_CLIENTS");
-    if let Some(dir) = clients {
-        command.env("LORE_TEST_CLIENTS", dir);
-    }
-    command
 }
 
 fn step(name: &str, command: &mut Command) -> Result<()> {

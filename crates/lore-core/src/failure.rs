@@ -24,6 +24,10 @@ pub fn git_failure(error: GitError) -> Failure {
         GitError::NoProgram(_) => {
             Failure::new(Code::GitFailed, message).hint("install git 2.36 or later and make sure that it is in PATH")
         }
+        GitError::Failed { command, .. } if ["clone", "fetch", "ls-remote"].contains(&command.as_str()) => {
+            Failure::new(Code::GitFailed, message)
+                .hint("check the URL, the network and your credentials: `git ls-remote URL` must work without a prompt")
+        }
         GitError::Failed { .. } | GitError::Stream(_) => Failure::new(Code::GitFailed, message)
             .hint("run `lore doctor`; if git itself works there, please report this"),
         GitError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
@@ -40,8 +44,10 @@ pub fn store_failure(error: StoreError) -> Failure {
     let message = error.to_string();
     let failure = match &error {
         StoreError::Locked => Failure::new(Code::Busy, message).hint("wait for it to end and try again"),
-        StoreError::RepoExists { name, .. } => Failure::new(Code::RepoExists, message)
-            .hint(format!("choose another name with `--name`, or run `lore remove {name}` first")),
+        StoreError::RepoExists { name, .. } => Failure::new(Code::RepoExists, message).hint(format!(
+            "`lore sync --repo {name}` brings it up to date; to register it anew, run `lore remove {name}` first; another \
+             repository needs another `--name`"
+        )),
         StoreError::Absent(_) => {
             Failure::new(Code::RepoNotFound, message).hint("run `lore repos` to see what is registered")
         }

@@ -14,8 +14,8 @@ pub struct RefProbe {
     common_dir: PathBuf,
 }
 
-/// How many loose refs are looked at before the rest is judged by its folders.
-const MAX_ENTRIES: usize = 4096;
+/// With more loose refs than this, reading them is left to git's own ways.
+const MAX_ENTRIES: usize = 8192;
 
 impl RefProbe {
     /// A probe of this repository.
@@ -23,7 +23,9 @@ impl RefProbe {
         Self { git_dir: repository.git_dir(), common_dir: repository.common_dir() }
     }
 
-    /// A number that changes when a branch, HEAD or the shallow boundary does; `None` where the repository is gone.
+    /// A number that changes when a branch, HEAD or the shallow boundary does.
+    ///
+    /// `None` where that cannot be told cheaply: the repository is gone, or has very many loose refs.
     pub fn signature(&self) -> Option<u64> {
         let mut hash = 0xcbf2_9ce4_8422_2325;
         mix(&mut hash, &self.git_dir.join("HEAD"))?;
@@ -32,6 +34,9 @@ impl RefProbe {
                 hash = step(hash, 1);
             }
         }
+        for linked in fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten().flatten() {
+            mix(&mut hash, &linked.path().join("HEAD"));
+        }
         let mut folders = vec![self.common_dir.join("refs/heads"), self.common_dir.join("refs/remotes/origin")];
         let mut seen = 0;
         while let Some(folder) = folders.pop() {
@@ -39,7 +44,7 @@ impl RefProbe {
             for entry in entries.flatten() {
                 seen += 1;
                 if seen > MAX_ENTRIES {
-                    return Some(hash);
+                    return None;
                 }
                 mix(&mut hash, &entry.path());
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

@@ -123,6 +123,7 @@ impl Repository {
                     refs.tips.push(tip);
                 }
                 refs.tips.extend(head_id.map(|commit| Tip { name: "HEAD".to_owned(), commit }));
+                refs.tips.extend(linked_heads(&repo));
             }
             BranchChoice::Named(names) => {
                 for name in names {
@@ -137,6 +138,7 @@ impl Repository {
                 if !bare {
                     refs.tips.extend(head_id.map(|commit| Tip { name: "HEAD".to_owned(), commit }));
                 }
+                refs.tips.extend(linked_heads(&repo));
             }
         }
         refs.tips.sort_unstable();
@@ -191,20 +193,31 @@ pub(crate) fn object_id(id: CommitId) -> gix::ObjectId {
     gix::ObjectId::from_bytes_or_panic(id.as_bytes())
 }
 
-/// The branch that counts as the main line: what was said before, what `origin` calls its HEAD, what HEAD is on, or a usual name.
+/// The branch that counts as the main line: what `origin` calls its HEAD (a mirror's own HEAD is just that), what was said
+/// before, a usual name, or what HEAD is on.
 fn default_branch(repo: &gix::Repository, known: Option<&str>, head: Option<&str>) -> Option<String> {
     let remote_head = || {
         let reference = repo.try_find_reference("refs/remotes/origin/HEAD").ok()??;
         let target = reference.target().try_name()?.shorten().to_str_lossy().into_owned();
         Some(target.strip_prefix("origin/")?.to_owned())
     };
-    let exists = |name: &str| branch(repo, name).is_some();
-    known
-        .map(str::to_owned)
-        .filter(|name| exists(name))
-        .or_else(|| remote_head().filter(|name| exists(name)))
-        .or_else(|| ["main", "master", "trunk"].into_iter().find(|name| exists(name)).map(str::to_owned))
-        .or_else(|| head.map(str::to_owned))
+    let first = if repo.workdir().is_none() { head.map(str::to_owned) } else { remote_head() };
+    let usual = ["main", "master", "trunk"].map(str::to_owned);
+    let candidates = first.into_iter().chain(known.map(str::to_owned)).chain(usual);
+    candidates.into_iter().find(|name| branch(repo, name).is_some()).or_else(|| head.map(str::to_owned))
+}
+
+/// The HEADs of linked work trees, which are work on the same repository. Seen from one of these, the others are not.
+fn linked_heads(repo: &gix::Repository) -> Vec<Tip> {
+    if repo.git_dir() != repo.common_dir() {
+        return Vec::new();
+    }
+    let linked = repo.worktrees().unwrap_or_default().into_iter().filter_map(|proxy| {
+        let name = format!("worktrees/{}/HEAD", proxy.id().ok()?.to_str_lossy());
+        let head = proxy.into_repo_with_possibly_inaccessible_worktree().ok()?.head_id().ok()?.detach();
+        Some(Tip { name, commit: commit_id(head) })
+    });
+    linked.collect()
 }
 
 /// A local branch, or one that was fetched from `origin`.

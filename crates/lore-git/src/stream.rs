@@ -46,9 +46,10 @@ pub(crate) struct Records<R> {
     input: R,
     nonce: Vec<u8>,
     finder: Finder<'static>,
+    /// Bytes from `start` to `end` have been read and not taken.
     buffer: Vec<u8>,
-    /// What has been taken out of the buffer's beginning.
     start: usize,
+    end: usize,
     patch_cap: usize,
 }
 
@@ -57,7 +58,7 @@ impl<R: Read> Records<R> {
     pub(crate) fn new(input: R, nonce: &str, patch_cap: usize) -> Self {
         let nonce = nonce.as_bytes().to_vec();
         let finder = Finder::new(&nonce).into_owned();
-        Self { input, nonce, finder, buffer: Vec::with_capacity(2 * READ_SIZE), start: 0, patch_cap }
+        Self { input, nonce, finder, buffer: vec![0; 4 * READ_SIZE], start: 0, end: 0, patch_cap }
     }
 
     /// The next commit, or `None` at the end.
@@ -123,7 +124,7 @@ impl<R: Read> Records<R> {
     /// Takes everything up to the next nonce or the end.
     fn take_patch(&mut self, record: &mut Record) -> Result<()> {
         loop {
-            let rest = &self.buffer[self.start..];
+            let rest = self.rest();
             let (taken, done) = match self.finder.find(rest) {
                 Some(end) => (end, true),
                 // The last bytes may be the beginning of a nonce.
@@ -134,7 +135,7 @@ impl<R: Read> Records<R> {
                 return Ok(());
             }
             if !self.fill()? {
-                let rest = self.buffer.len() - self.start;
+                let rest = self.rest().len();
                 self.keep(record, rest);
                 return Ok(());
             }
@@ -149,12 +150,12 @@ impl<R: Read> Records<R> {
     }
 
     fn at_nonce(&mut self) -> Result<bool> {
-        while self.buffer.len() - self.start < self.nonce.len() && self.fill()? {}
-        Ok(self.buffer[self.start..].starts_with(&self.nonce))
+        while self.rest().len() < self.nonce.len() && self.fill()? {}
+        Ok(self.rest().starts_with(&self.nonce))
     }
 
     fn peek(&mut self) -> Result<Option<u8>> {
-        if self.start == self.buffer.len() && !self.fill()? {
+        if self.start == self.end && !self.fill()? {
             return Ok(None);
         }
         Ok(Some(self.buffer[self.start]))
@@ -171,12 +172,12 @@ impl<R: Read> Records<R> {
     fn take_until_nul(&mut self) -> Result<Vec<u8>> {
         let mut scanned = 0;
         loop {
-            if let Some(end) = memchr::memchr(0, &self.buffer[self.start + scanned..]) {
+            if let Some(end) = memchr::memchr(0, &self.rest()[scanned..]) {
                 let from = self.start;
                 self.start += scanned + end + 1;
                 return Ok(self.buffer[from..self.start - 1].to_vec());
             }
-            scanned = self.buffer.len() - self.start;
+            scanned = self.rest().len();
             if !self.fill()? {
                 return Err(self.unfit("it ends inside a field"));
             }
@@ -185,24 +186,32 @@ impl<R: Read> Records<R> {
 
     /// Reads more; `false` at the end of the input.
     fn fill(&mut self) -> Result<bool> {
-        if self.start > READ_SIZE || self.start == self.buffer.len() {
-            self.buffer.drain(..self.start);
+        if self.buffer.len() - self.end < READ_SIZE {
+            // What has been taken makes room; only a long field makes the buffer grow.
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
             self.start = 0;
+            if self.buffer.len() - self.end < READ_SIZE {
+                self.buffer.resize(self.buffer.len() * 2, 0);
+            }
         }
-        let old = self.buffer.len();
-        self.buffer.resize(old + READ_SIZE, 0);
         let count = loop {
-            match self.input.read(&mut self.buffer[old..]) {
+            match self.input.read(&mut self.buffer[self.end..]) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                other => break other,
+                other => break other.map_err(|error| broken_pipe(&error))?,
             }
         };
-        self.buffer.truncate(old + *count.as_ref().unwrap_or(&0));
-        Ok(count.map_err(|error| broken_pipe(&error))? > 0)
+        self.end += count;
+        Ok(count > 0)
+    }
+
+    /// What has been read and not taken.
+    fn rest(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
     }
 
     fn unfit(&self, what: &str) -> GitError {
-        let rest = &self.buffer[self.start..];
+        let rest = self.rest();
         let near = String::from_utf8_lossy(&rest[..rest.len().min(60)]).into_owned();
         GitError::Stream(format!("{what}, near {near:?}"))
     }

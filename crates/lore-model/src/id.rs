@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::brief;
+
 /// Names one registered repository inside one index. Never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RepoId(pub i64);
@@ -88,14 +90,15 @@ impl CommitPrefix {
         if text.is_empty() {
             return Err("the commit SHA is empty".to_owned());
         }
+        let quoted = brief(text);
         if !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(format!("`{text}` is not a commit SHA: it may hold hexadecimal digits only"));
+            return Err(format!("`{quoted}` is not a commit SHA: it may hold hexadecimal digits only"));
         }
         if text.len() < Self::MIN {
-            return Err(format!("`{text}` is too short for a commit SHA: give at least {} digits", Self::MIN));
+            return Err(format!("`{quoted}` is too short for a commit SHA: give at least {} digits", Self::MIN));
         }
         if text.len() > 64 {
-            return Err(format!("`{text}` is too long for a commit SHA: at most 64 digits"));
+            return Err(format!("`{quoted}` is too long for a commit SHA: at most 64 digits"));
         }
         Ok(Self(text.to_ascii_lowercase()))
     }

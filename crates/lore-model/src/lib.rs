@@ -15,4 +15,4 @@ pub use failure::{Code, CodeRow, Failure};
 pub use id::{CommitId, CommitPrefix, InvalidCommitId, RepoId};
 pub use path::RepoPath;
 pub use repo::{BranchChoice, DEFAULT_EXCLUDES, NewRepo, Problem, Repo, RepoName, Source, SyncState, Tip};
-pub use text::{closest, escape_controls, is_invisible};
+pub use text::{brief, closest, escape_controls, is_invisible};

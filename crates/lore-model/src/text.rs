@@ -33,6 +33,15 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The beginning of a text that somebody sent, for messages that quote it.
+pub fn brief(text: &str) -> Cow<'_, str> {
+    const QUOTED: usize = 100;
+    match text.char_indices().nth(QUOTED) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+    }
+}
+
 /// The name that was probably meant: the nearest one, where it is near enough.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
@@ -70,6 +79,12 @@ mod tests {
     fn invisible_characters_are_shown_not_deleted() {
         assert_eq!(escape_controls("a\u{202e}b\u{1b}[31m\u{e0041}"), "a<U+202E>b<U+001B>[31m<U+E0041>");
         assert!(matches!(escape_controls("tab\tline\r\n❤\u{fe0f} 日本"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn quoted_text_is_cut() {
+        assert_eq!(brief("short"), "short");
+        assert_eq!(brief(&"é".repeat(101)), format!("{}…", "é".repeat(100)));
     }
 
     #[test]

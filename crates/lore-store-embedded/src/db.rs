@@ -88,9 +88,10 @@ impl EmbeddedStore {
         };
         let configure = |connection: &Connection, version: i64| {
             if version == 0 {
+                // The size first: setting the other one writes, and then it is too late.
+                connection.pragma_update(None, "page_size", 8192)?;
                 // Freed pages can be given back to the system after a repository is removed.
                 connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
-                connection.pragma_update(None, "page_size", 8192)?;
             }
             connection.pragma_update(None, "journal_mode", "WAL")?;
             // Transactions are few and large, so waiting for the disk at each costs little.

@@ -278,7 +278,11 @@ impl HistoryStore for EmbeddedStore {
                 }
                 match answer {
                     Ok((hits, more)) => Ok(Ok(CommitMatches { hits, more, quoted })),
-                    Err(error) if is_syntax(&error) => Ok(Err(StoreError::BadQuery(error.to_string()))),
+                    // With every word quoted only its size can be wrong, and SQLite's words for it help nobody.
+                    Err(error) if is_syntax(&error) => {
+                        tracing::debug!(%error, "a query was refused");
+                        Ok(Err(StoreError::BadQuery("it has no words, or too many".to_owned())))
+                    }
                     Err(error) => Err(error),
                 }
             })

@@ -239,7 +239,16 @@ impl HistoryWriter for Writer {
             Ok(())
         })
         .await?;
-        self.query(|connection| connection.execute_batch("PRAGMA incremental_vacuum")).await?;
+        self.query(|connection| {
+            // What was deleted stays in the full-text index until its parts are merged.
+            connection.execute("INSERT INTO commits_fts (commits_fts) VALUES ('optimize')", [])?;
+            // Each step frees one page.
+            let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
+            let mut freed = statement.query([])?;
+            while freed.next()?.is_some() {}
+            Ok(())
+        })
+        .await?;
         self.checkpoint().await
     }
 

@@ -109,12 +109,6 @@ fn run(lore: &Lore, args: &[&str]) -> Result<()> {
 fn sync_until(lore: &Lore, moment: Duration, kill: &mut dyn FnMut(&mut Child) -> Result<()>) -> Result<bool> {
     let mut command = lore.command(&["sync", "--repo", NAME]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::CommandExt as _;
-        // A group of its own can be killed with all the programs it has started.
-        command.process_group(0);
-    }
     let mut child = command.spawn().context("cannot start lore")?;
     wait(moment);
     if let Some(status) = child.try_wait()? {

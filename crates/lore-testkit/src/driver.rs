@@ -56,7 +56,9 @@ impl Lore {
     /// A command that is ready to start, for tests that need its pipes or its process.
     pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
         let mut command = isolated(&self.binary);
-        command.env("LORE_HOME", self.home()).env("HOME", self.user_home()).args(args);
+        // Not where the tests run: that is inside a repository, which `lore` would take for the user's project.
+        command.current_dir(self.user_home());
+        command.env("LORE_HOME", self.home()).env("HOME", self.user_home()).env("TZ", "UTC").args(args);
         command
     }
 

@@ -155,6 +155,58 @@ fn hash(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
+    /// Two commits with a file and a patch each; numbers of rows begin after `:o`.
+    const ROWS: &str = "
+        INSERT INTO repos VALUES (:o + 1, 'r', '/r', NULL, 'main', '[]', NULL, NULL, NULL);
+        INSERT INTO commits SELECT :o + n, :o + 1, 'sha' || n, 'A', 'a', 'C', 'c', n, n, 'subject ' || n, NULL, 1, 'diff', 0, 0
+            FROM (SELECT 1 AS n UNION SELECT 2);
+        INSERT INTO commits_fts (rowid, subject, body, patch_preview) SELECT id, subject, body, patch_preview FROM commits;
+        INSERT INTO paths SELECT :o + n, 'file' || n, x'' FROM (SELECT 1 AS n UNION SELECT 2);
+        INSERT INTO file_changes SELECT :o + n, :o + n, 0, 'A', NULL, :o + 1, n FROM (SELECT 1 AS n UNION SELECT 2);
+        INSERT INTO patches SELECT :o + n, x'2801', 2 FROM (SELECT 1 AS n UNION SELECT 2);
+        INSERT INTO ingest_state (repo_id, last_synced_at, last_synced_sha) VALUES (:o + 1, 1000 + :o, 'sha2');";
+
+    fn contents_after(offset: usize, change: &str) -> Result<String> {
+        let dir = tempfile::tempdir()?;
+        let file = dir.path().join("lore.db");
+        let connection = Connection::open(&file)?;
+        connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0001_history.sql"))?;
+        connection.execute_batch(&ROWS.replace(":o", &offset.to_string()))?;
+        connection.execute_batch(change)?;
+        drop(connection);
+        contents(&file)
+    }
+
+    #[test]
+    fn only_what_was_indexed_counts() -> Result<()> {
+        let contents = contents_after(0, "")?;
+        assert_eq!(difference(&contents, &contents_after(40, "UPDATE meta SET value = 9")?), None);
+        for change in [
+            "DELETE FROM patches WHERE commit_id = 2",
+            "UPDATE patches SET patch_blob = x'2802' WHERE commit_id = 2",
+            "DELETE FROM file_changes WHERE commit_id = 2",
+            "DELETE FROM repos",
+            "INSERT INTO paths (path) VALUES ('of no commit')",
+            "INSERT INTO patches VALUES (7, x'', 0)",
+            "UPDATE commits SET lossy = 1 WHERE id = 1",
+            "UPDATE ingest_state SET partial = 0",
+        ] {
+            assert!(difference(&contents, &contents_after(0, change)?).is_some(), "{change}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn an_index_that_does_not_hold_together_is_told() {
+        for change in [
+            "INSERT INTO commits_fts (commits_fts, rowid, subject, body, patch_preview) VALUES ('delete', 1, 'subject 1', NULL, 'diff')",
+            "UPDATE commits SET subject = 'another' WHERE id = 1",
+            "CREATE TABLE added_later (x)",
+        ] {
+            assert!(contents_after(0, change).is_err(), "{change}");
+        }
+    }
+
     #[test]
     fn differences_name_the_rows_of_each_side() {
         assert_eq!(difference("a\nb\n", "a\nb\n"), None);

@@ -112,9 +112,35 @@ impl Session {
         }
     }
 
+    /// Sends lines as they are, whatever they hold, and gives the next message of the server.
+    pub fn raw(&mut self, line: &str) -> Result<Value> {
+        let input = self.input.as_mut().context("the input is open until the end")?;
+        input.write_all(format!("{line}\n").as_bytes()).context("the server does not read")?;
+        let mut answer = String::new();
+        self.output.read_line(&mut answer)?;
+        serde_json::from_str(&answer).with_context(|| format!("not JSON: {answer}"))
+    }
+
+    /// The server's process id.
+    pub fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until the server has ended by itself: its input stays open.
+    pub fn ended(mut self) -> Result<Ended> {
+        let input = self.input.take();
+        let ended = self.wait();
+        drop(input);
+        ended
+    }
+
     /// Closes the server's input and waits for its end.
     pub fn end(mut self) -> Result<Ended> {
         drop(self.input.take());
+        self.wait()
+    }
+
+    fn wait(mut self) -> Result<Ended> {
         let status = self.child.wait()?;
         let log = self.log.take().and_then(|log| log.join().ok()).unwrap_or_default();
         Ok(Ended { status, log })

@@ -1,6 +1,6 @@
 //! Reads arguments leniently where the meaning is plain, and answers a wrong name with the right one.
 
-use lore_model::{Code, Failure};
+use lore_model::{Code, Failure, brief};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -43,7 +43,9 @@ fn describe(name: &str, property: &Value) -> String {
 
 /// `"5"` for 5, `5.0` for 5, `"a,b"` for a list, one value for a list of one.
 fn plain(name: &str, property: &Value, value: Value) -> Result<Value, Failure> {
-    let unfit = |value: &Value| invalid(format!("`{name}` cannot be {value}")).hint(describe(name, property));
+    let unfit = |value: &Value| {
+        invalid(format!("`{name}` cannot be {}", brief(&value.to_string()))).hint(describe(name, property))
+    };
     match property.get("type").and_then(Value::as_str) {
         Some("integer") => whole_number(&value).map(Value::from).ok_or_else(|| unfit(&value)),
         Some("boolean") => match &value {
@@ -97,7 +99,7 @@ fn whole_number(value: &Value) -> Option<i64> {
 
 fn unknown(tool: &str, name: &str, properties: &Map<String, Value>) -> Failure {
     let known: Vec<String> = properties.keys().map(|known| format!("`{known}`")).collect();
-    let failure = invalid(format!("`{tool}` has no argument `{name}`"));
+    let failure = invalid(format!("`{tool}` has no argument `{}`", brief(name)));
     match lore_model::closest(name, properties.keys().map(String::as_str)) {
         Some(near) => failure.hint(format!("did you mean `{near}`? It takes {}", known.join(", "))),
         None => failure.hint(format!("it takes {}", known.join(", "))),

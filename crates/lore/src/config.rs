@@ -72,6 +72,9 @@ impl Provider for Flags {
     }
 }
 
+/// The source of the home that needs no word.
+pub(crate) const DEFAULT_HOME: &str = "the default";
+
 /// Where Lore keeps its things: `--home`, `LORE_HOME` or `~/.lore`.
 pub(crate) fn home(flag: Option<&Path>) -> Result<(PathBuf, &'static str), Failure> {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -81,7 +84,7 @@ pub(crate) fn home(flag: Option<&Path>) -> Result<(PathBuf, &'static str), Failu
     if let Some(path) = environment::folder("LORE_HOME") {
         return Ok((absolute(&path), "the environment (LORE_HOME)"));
     }
-    environment::home().map(|home| (home.join(".lore"), "the default")).ok_or_else(|| {
+    environment::home().map(|home| (home.join(".lore"), DEFAULT_HOME)).ok_or_else(|| {
         Failure::new(Code::InvalidConfig, "there is no home directory to keep the index in")
             .hint("set LORE_HOME to a folder")
     })

@@ -23,6 +23,11 @@ pub(crate) fn working_directory() -> PathBuf {
     std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."))
 }
 
+/// What the program was called with.
+pub(crate) fn arguments() -> impl Iterator<Item = std::ffi::OsString> {
+    std::env::args_os().skip(1)
+}
+
 /// This very program.
 pub(crate) fn executable() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("lore"))

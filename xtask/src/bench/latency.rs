@@ -99,7 +99,11 @@ pub(crate) fn answers(lore: &Lore, words: &Words) -> Result<Latency> {
         let started = Instant::now();
         let answer = session.call(tool, &asked)?;
         let took = started.elapsed();
-        if tool == "commitmux_touches" { touches.push(took) } else { search.push(took) }
+        if tool == "commitmux_touches" {
+            touches.push(took);
+        } else {
+            search.push(took);
+        }
         match answer.value() {
             Err(_) => latency.failures += 1,
             Ok(value) => latency.with_results += usize::from(value.as_array().is_some_and(|rows| !rows.is_empty())),

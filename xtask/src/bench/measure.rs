@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use nix::sys::{
     resource::{UsageWho, getrusage},
-    time::TimeVal,
+    time::TimeValLike as _,
 };
 use serde_json::{Value, json};
 
@@ -77,13 +77,9 @@ pub(crate) fn run_measured(args: &Args) -> Result<()> {
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
     let cost = json!({
         "wall_us": u64::try_from(wall.as_micros())?,
-        "cpu_us": micros(usage.user_time()) + micros(usage.system_time()),
+        "cpu_us": usage.user_time().num_microseconds() + usage.system_time().num_microseconds(),
         "peak_bytes": u64::try_from(usage.max_rss())? * unit,
     });
     crate::program::say(&cost.to_string());
     Ok(())
-}
-
-fn micros(time: TimeVal) -> i64 {
-    time.tv_sec() * 1_000_000 + i64::from(time.tv_usec())
 }

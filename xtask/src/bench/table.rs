@@ -123,7 +123,13 @@ mod tests {
     #[test]
     fn columns_are_aligned() {
         let figures = [
-            Figure { name: "sync, wall", unit: "s", measured: 2.0, reference: Some(("git", 4.0)), aim: Aim::RatioAtMost(0.9) },
+            Figure {
+                name: "sync, wall",
+                unit: "s",
+                measured: 2.0,
+                reference: Some(("git", 4.0)),
+                aim: Aim::RatioAtMost(0.9),
+            },
             Figure { name: "peak memory", unit: "MB", measured: 123.4, reference: None, aim: Aim::None },
         ];
         let expected = "             measured  reference     ratio   aim     verdict\n\

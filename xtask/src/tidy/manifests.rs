@@ -57,12 +57,9 @@ fn manifest_problem(name: &str, text: &str) -> Result<Option<String>> {
     Ok((inherits != Some(true)).then(|| format!("the manifest of `{name}` lacks `[lints] workspace = true`")))
 }
 
-/// Crates that may have unsafe code, in one module each, with a safe twin that is tested to agree.
-const UNSAFE: [&str; 2] = ["lore-embed", "lore-store-embedded"];
-
 fn root_problem(name: &str, code: &str) -> Option<String> {
     let forbids = code.lines().any(|line| line.trim() == "#![forbid(unsafe_code)]");
-    (!forbids && !UNSAFE.contains(&name)).then(|| format!("`{name}` lacks `#![forbid(unsafe_code)]` in its root"))
+    (!forbids).then(|| format!("`{name}` lacks `#![forbid(unsafe_code)]` in its root"))
 }
 
 #[cfg(test)]
@@ -101,6 +98,5 @@ mod tests {
     fn unsafe_code_is_forbidden_in_the_root() {
         assert_eq!(root_problem("a", "//! Text.\n#![forbid(unsafe_code)]\n"), None);
         assert!(root_problem("a", "//! #![forbid(unsafe_code)] is missing\n").is_some());
-        assert_eq!(root_problem("lore-embed", ""), None);
     }
 }

@@ -13,7 +13,7 @@ use std::{
 
 pub use freshness::{FreshState, Freshness, RepoFreshness};
 use lore_git::Git;
-use lore_model::{Code, Failure, Repo};
+use lore_model::{Code, Failure, Repo, brief};
 use lore_store::{HistoryStore, HistoryWriter, StoreError};
 pub use query::{
     CommitAnswer, Hit, LIMIT_MAX, MATCHED_PATHS_MAX, PatchAnswer, SearchAnswer, SearchRequest, TouchAnswer,
@@ -94,6 +94,7 @@ impl History {
 /// The repository of that name among these.
 fn named<'a>(repos: &'a [Repo], name: &str) -> Result<&'a Repo, Failure> {
     repos.iter().find(|repo| repo.name() == name).ok_or_else(|| {
+        let name = brief(name);
         let names: Vec<&str> = repos.iter().map(Repo::name).collect();
         if names.is_empty() {
             return Failure::new(Code::RepoNotFound, format!("Repository {name} not found: none is registered"))

@@ -12,6 +12,12 @@ pub const LIMIT_MAX: usize = 500;
 /// The most paths that are listed of one hit.
 pub const MATCHED_PATHS_MAX: usize = 1000;
 
+/// The most files that are listed of one commit.
+const CHANGED_FILES_MAX: usize = 10_000;
+
+/// The most repositories or paths that one question may name.
+const NAMES_MAX: usize = 500;
+
 /// The longest text that is searched for.
 const TEXT_MAX: usize = 8192;
 
@@ -109,6 +115,8 @@ pub struct CommitAnswer {
     pub repo: String,
     /// The commit.
     pub commit: CommitDetail,
+    /// How many files were left out of its list.
+    pub files_left_out: usize,
     /// How fresh the index is.
     pub freshness: Freshness,
 }
@@ -133,6 +141,7 @@ impl History {
         let repos = self.repos().await?;
         let scope = scope(&repos, &request.repos)?;
         let (limit, clamped) = clamp(request.limit);
+        few("paths", &request.paths)?;
         for path in &request.paths {
             checked("path", path)?;
         }
@@ -183,8 +192,11 @@ impl History {
         let not_found = || Failure::new(Code::CommitNotFound, format!("Commit {repo}:{sha} not found"));
         let (repos, id, commit) = self.resolve(repo, sha, &not_found).await?;
         let commit = self.store.find_commit(id, commit).await.map_err(store_failure)?.ok_or_else(not_found)?;
+        let mut commit = commit;
+        let files_left_out = commit.files.len().saturating_sub(CHANGED_FILES_MAX);
+        commit.files.truncate(CHANGED_FILES_MAX);
         let freshness = self.freshness(&repos, Some(&[id])).await;
-        Ok(CommitAnswer { repo: repo.to_owned(), commit, freshness })
+        Ok(CommitAnswer { repo: repo.to_owned(), commit, files_left_out, freshness })
     }
 
     /// The patch of one commit by the beginning of its SHA.
@@ -237,7 +249,7 @@ fn absence_hint(why: PatchAbsence) -> String {
 
 /// A text that is worth searching for.
 fn checked(name: &str, text: &str) -> Result<String, Failure> {
-    if text.trim().is_empty() {
+    if text.trim_matches(|c: char| c.is_whitespace() || c == '\0').is_empty() {
         return Err(Failure::new(Code::InvalidArgument, format!("`{name}` is empty"))
             .hint(format!("say in `{name}` what to look for")));
     }
@@ -253,10 +265,20 @@ fn clamp(limit: i64) -> (usize, Option<usize>) {
     (applied, (i64::try_from(applied).ok() != Some(limit)).then_some(applied))
 }
 
+/// A list that is short enough to be meant.
+fn few(name: &str, list: &[String]) -> Result<(), Failure> {
+    if list.len() <= NAMES_MAX {
+        return Ok(());
+    }
+    Err(Failure::new(Code::InvalidArgument, format!("`{name}` names {}", list.len()))
+        .hint(format!("name at most {NAMES_MAX}")))
+}
+
 fn scope(repos: &[Repo], names: &[String]) -> Result<Option<Vec<RepoId>>, Failure> {
     if names.is_empty() {
         return Ok(None);
     }
+    few("repos", names)?;
     names.iter().map(|name| named(repos, name).map(|repo| repo.id)).collect::<Result<_, _>>().map(Some)
 }
 

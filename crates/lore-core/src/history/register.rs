@@ -140,6 +140,10 @@ impl History {
     /// Checks that the folder is in a repository that can be read, and returns its root.
     async fn open(&self, folder: &Path, branches: &BranchChoice) -> Result<PathBuf, Failure> {
         let (folder, branches) = (folder.to_owned(), branches.clone());
+        if !folder.exists() {
+            return Err(Failure::new(Code::NotARepository, format!("{} does not exist", folder.display()))
+                .hint("name a folder inside a git repository, or a URL to clone"));
+        }
         let opened = blocking(move || {
             let repository = Repository::discover(&folder)?;
             let refs = repository.refs(&branches, None)?;

@@ -4,14 +4,11 @@ use std::{
     collections::HashSet,
     num::NonZero,
     ops::ControlFlow,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use lore_git::{Cancel, CloneUrl, Diff, GitError, Mailmap, Mirror, ReadCommit, Reader, Refs, Repository, Scope};
-use lore_model::{CommitId, CommitRecord, Failure, Patch, PatchAbsence, Problem, Repo, Source, SyncState, Tip};
+use lore_model::{Code, CommitId, CommitRecord, Failure, Patch, PatchAbsence, Problem, Repo, Source, SyncState, Tip};
 use lore_store::{AuthorAlias, HistoryWriter, PatchPacker, SyncEnd};
 use tokio::sync::mpsc;
 
@@ -27,8 +24,9 @@ const PREVIEW_CHARS: usize = 500;
 /// Counts up when what is stored of a commit changes, so that all is read anew.
 const EXTRACTION: u32 = 1;
 
-/// Commits for one run of git: enough to pay for starting it, few enough to share the work evenly.
-const CHUNK: usize = 512;
+/// Commits for one run of git: large ones first, because starting it anew costs; small ones at the end, so that all cores
+/// end together.
+const CHUNK: std::ops::RangeInclusive<usize> = 256..=4096;
 
 /// A batch is handed over when it has so many commits or bytes.
 const BATCH_COMMITS: usize = 512;
@@ -102,7 +100,9 @@ impl History {
         progress: Progress<'_>,
     ) -> Result<SyncReport, Failure> {
         let done = self.sync_inner(writer, repo, options, cancel, progress).await;
-        if let Err(failure) = &done {
+        if let Err(failure) = &done
+            && failure.code != Code::Interrupted
+        {
             // The failure itself is what counts; where even this cannot be noted, it is reported all the same.
             if let Err(error) = writer.fail_sync(repo.id, &failure.message).await {
                 tracing::debug!(%error, "the failure of a sync could not be noted");
@@ -291,10 +291,16 @@ async fn read_all(
         return Ok(());
     }
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let jobs = options.jobs.map_or(cores, NonZero::get).min(ids.len().div_ceil(CHUNK)).max(1);
+    let jobs = options.jobs.map_or(cores, NonZero::get).min(ids.len().div_ceil(*CHUNK.start())).max(1);
     let (sender, mut receiver) = mpsc::channel::<Batch>(jobs * 2);
-    let work =
-        Arc::new(Work { ids, scope, reader: reader.clone(), next: AtomicUsize::new(0), first_error: Mutex::default() });
+    let work = Arc::new(Work {
+        ids,
+        scope,
+        reader: reader.clone(),
+        jobs,
+        next: Mutex::default(),
+        first_error: Mutex::default(),
+    });
     let workers: Vec<_> = (0..jobs)
         .map(|_| {
             let (work, sender) = (Arc::clone(&work), sender.clone());
@@ -341,7 +347,9 @@ struct Work {
     ids: Vec<CommitId>,
     scope: Scope,
     reader: Reader,
-    next: AtomicUsize,
+    jobs: usize,
+    /// The first that no worker has taken.
+    next: Mutex<usize>,
     first_error: Mutex<Option<GitError>>,
 }
 
@@ -349,22 +357,29 @@ impl Work {
     fn run(&self, sender: &mpsc::Sender<Batch>) {
         if let Err(error) = self.read_chunks(sender) {
             // Nobody needs more chunks once one has failed.
-            self.next.store(usize::MAX / 2, Ordering::Relaxed);
+            *self.next.lock().unwrap_or_else(PoisonError::into_inner) = self.ids.len();
             let mut first = self.first_error.lock().unwrap_or_else(PoisonError::into_inner);
             first.get_or_insert(error);
         }
+    }
+
+    /// An even share of what is left.
+    fn next_chunk(&self) -> Option<&[CommitId]> {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = self.ids.get(*next..).filter(|left| !left.is_empty())?;
+        let size = (left.len() / self.jobs).clamp(*CHUNK.start(), *CHUNK.end()).min(left.len());
+        *next += size;
+        Some(&left[..size])
     }
 
     fn read_chunks(&self, sender: &mpsc::Sender<Batch>) -> Result<(), GitError> {
         let mut packer = PatchPacker::new().map_err(|error| GitError::Stream(error.to_string()))?;
         let mut batch = Batch::default();
         loop {
-            let start = self.next.fetch_add(CHUNK, Ordering::Relaxed);
-            if start >= self.ids.len() {
+            let Some(chunk) = self.next_chunk() else {
                 hand_over(&mut batch, sender);
                 return Ok(());
-            }
-            let chunk = &self.ids[start..self.ids.len().min(start + CHUNK)];
+            };
             let mut packing = Ok(());
             let read = self.reader.read(chunk, &self.scope, &mut |commit| {
                 match pack(&mut packer, commit) {

@@ -34,12 +34,12 @@ fn small_repositories_are_the_same_each_time() {
 }
 
 #[test]
-fn the_binary_sees_nothing_but_its_homes_and_the_path() {
+fn the_binary_sees_nothing_but_its_homes_the_path_and_a_time_zone() {
     let lore = Lore::new(Path::new("env"));
     let printed = String::from_utf8(lore.ok(&["-u", "NOTHING"])).unwrap();
     let mut names: Vec<&str> = printed.lines().filter_map(|line| line.split('=').next()).collect();
     names.sort_unstable();
-    assert_eq!(names, ["HOME", "LORE_HOME", "PATH"]);
+    assert_eq!(names, ["HOME", "LORE_HOME", "PATH", "TZ"]);
     assert!(lore.home().is_dir() && lore.user_home().is_dir());
     assert_eq!(lore.json(&["printf", "[1]"]), serde_json::json!([1]));
     let failed = lore.run(&["sh", "-c", "echo out; echo err >&2; exit 7"]);

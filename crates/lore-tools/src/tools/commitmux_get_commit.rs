@@ -54,6 +54,7 @@ async fn get_commit(context: Context, input: Input) -> Result<Answer, Failure> {
     if let Some(why) = commit.patch_absence {
         answer.note("no_patch", why.reason());
     }
+    answer.note_if(found.files_left_out > 0, "changed_files_left_out", found.files_left_out);
     let invalid_path = |file: &lore_model::FileChange| {
         !file.path.is_text() || file.old_path.as_ref().is_some_and(|path| !path.is_text())
     };

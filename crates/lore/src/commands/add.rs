@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use lore_core::history::{AddRequest, SyncOptions, Target};
-use lore_model::{BranchChoice, Code, Failure, Source};
+use lore_model::{BranchChoice, Code, Failure, Repo, Source};
 use serde_json::json;
 
 use super::{Context, project::cancel_on_interrupt, sync};
@@ -63,7 +63,10 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     };
     let history = &context.lore.history;
     let writer = context.writer().await?;
-    let repo = history.add(&*writer, request).await?;
+    let repo = match history.add(&*writer, request.clone()).await {
+        Err(failure) if failure.code == Code::RepoExists => begun(context, &request).await?.ok_or(failure)?,
+        other => other?,
+    };
     if args.no_sync {
         if context.ui.is_json() {
             return context.ui.value(&json!({"repo": repo.name(), "path": repo.info.local_path.to_string_lossy()}));
@@ -84,4 +87,16 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         }
         Err(failure) => Err(failure),
     }
+}
+
+/// The same repository, registered before and not yet read to its end: adding it again goes on.
+async fn begun(context: &Context<'_>, request: &AddRequest) -> Result<Option<Repo>, Failure> {
+    let Target::Folder(folder) = &request.target else { return Ok(None) };
+    let repo = context.lore.history.find_project(folder).await?;
+    let same_name = |repo: &Repo| request.name.as_ref().is_none_or(|name| name == repo.name());
+    let repo = repo.filter(|repo| repo.sync.last_synced_at.is_none() && same_name(repo));
+    if let Some(repo) = &repo {
+        context.ui.note(&format!("`{}` is registered already; going on where its sync stopped", repo.name()));
+    }
+    Ok(repo)
 }

@@ -2,15 +2,15 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use lore_core::{
-    history::{AddRequest, SyncOptions, Target},
-    store_failure,
-};
+use lore_core::history::{AddRequest, SyncOptions, Target};
 use lore_model::{Code, Failure, RepoName};
 use lore_store_embedded::{CommitmuxRepo, read_commitmux};
 use serde_json::json;
 
-use super::{Context, sync::sync_all};
+use super::{
+    Context,
+    sync::{self, sync_all},
+};
 use crate::environment;
 
 /// Take over the repositories of another tool
@@ -40,9 +40,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
         .or_else(|| environment::home().map(|home| home.join(".commitmux/db.sqlite3")))
         .unwrap_or_default();
     let found = read_commitmux(&file).map_err(|error| {
-        let mut failure = store_failure(error);
-        failure.hint = Some("name the database with `--db PATH`".to_owned());
-        failure
+        let message = format!("{} cannot be read as a commitmux database", file.display());
+        Failure::new(Code::NoAccess, message).hint("name the database with `--db PATH`").caused_by(error)
     })?;
     let history = &context.lore.history;
     let writer = context.writer().await?;
@@ -60,26 +59,21 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
         }
     }
     drop(writer);
-    if context.ui.is_json() && (no_sync || added.is_empty()) {
+    let ui = context.ui;
+    ui.note(&format!("{}: {} repositories taken over, {} left alone", file.display(), added.len(), skipped.len()));
+    for (name, failure) in &skipped {
+        ui.warn(&format!("{name} was left alone: {failure}"));
+    }
+    let names: Vec<String> = added.iter().map(|repo| repo.name().to_owned()).collect();
+    let reports = if no_sync { Vec::new() } else { sync_all(context, added, &SyncOptions::default()).await? };
+    if ui.is_json() {
         let skipped: Vec<_> =
             skipped.iter().map(|(name, failure)| json!({"repo": name, "reason": failure.message})).collect();
-        let added: Vec<_> = added.iter().map(lore_model::Repo::name).collect();
-        context.ui.value(&json!({"added": added, "skipped": skipped}))?;
-        return Ok(ExitCode::SUCCESS);
+        ui.value(&json!({"added": names, "skipped": skipped, "repos": sync::reports_json(&reports)}))?;
+    } else {
+        sync::print(context, &reports)?;
     }
-    context.ui.note(&format!(
-        "{}: {} repositories taken over, {} left alone",
-        file.display(),
-        added.len(),
-        skipped.len()
-    ));
-    for (name, failure) in &skipped {
-        context.ui.warn(&format!("{name} was left alone: {failure}"));
-    }
-    if no_sync || added.is_empty() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    sync_all(context, added, &SyncOptions::default()).await
+    Ok(sync::exit_code(&reports))
 }
 
 /// A clone that commitmux managed is cloned anew, because its branches were never moved forward.

@@ -94,11 +94,15 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let ui = context.ui;
     if ui.is_json() {
         let results: Vec<Value> = found.hits.iter().map(hit_json).collect();
-        return ui.value(&json!({"results": results, "more": found.more, "query_quoted": found.quoted, "freshness": freshness_json(&found.freshness)}));
+        return ui.value(&json!({"results": results, "more": found.more, "query_quoted": found.quoted, "limit_clamped": found.clamped, "freshness": freshness_json(&found.freshness)}));
     }
     context.warn_if_not_fresh(&found.freshness);
+    if found.quoted {
+        ui.note("note: this is no valid query syntax, so every word was taken literally (AND must stand around parentheses)");
+    }
+    context.note_clamped(found.clamped);
     if found.hits.is_empty() {
-        ui.note("nothing found; try fewer words, a prefix* or OR between them");
+        context.note_nothing(&found.freshness, "nothing found; try fewer words, a prefix* or OR between them");
         return Ok(());
     }
     for hit in &found.hits {

@@ -42,23 +42,23 @@ use crate::{
 #[derive(Parser)]
 #[command(name = "lore", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(
-    after_help = "Examples:\n  lore log \"rate limiter\"          search the history of the repository you are in, and of all others\n  lore touches src/auth/           what changed there lately\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git failed, 130 interrupted."
+    after_help = "Examples:\n  lore log \"rate limiter\"          search the history of all your repositories\n  lore touches src/auth/           what changed there lately\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git failed, 130 interrupted."
 )]
 pub(crate) struct Cli {
     /// Where Lore keeps its index [default: `$LORE_HOME` or `~/.lore`]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
     home: Option<PathBuf>,
     /// Print JSON for programs (errors too, on standard error)
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
     /// When to use colour
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", help_heading = "Global options")]
     pub(crate) color: Color,
     /// Say only what is asked for: no progress, no notes
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) quiet: bool,
     /// Log more to standard error (twice for even more)
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = "Global options")]
     pub(crate) verbose: u8,
     #[command(subcommand)]
     command: Command,
@@ -105,40 +105,54 @@ impl Cli {
         let loaded = crate::config::load(self.home.as_deref(), flags)?;
         let lore = wire::lore(&loaded);
         let context = Context { ui, loaded, lore };
-        let done = match self.command {
-            Command::Add(args) => add::run(&context, args).await,
-            Command::Remove(args) => remove::run(&context, args).await,
-            Command::Repos(args) => repos::run(&context, args).await,
-            Command::Sync(args) => return sync::run(&context, args).await,
-            Command::Status(args) => status::run(&context, args).await,
-            Command::Log(args) => log::run(&context, args).await,
-            Command::Touches(args) => touches::run(&context, args).await,
-            Command::Show(args) => show::run(&context, args).await,
-            Command::Patch(args) => patch::run(&context, args).await,
-            Command::Serve(args) => serve::run(&context, args).await,
-            Command::Setup(args) => setup::run(&context, &args),
-            Command::Tools(args) => tools::run(&context, &args),
-            Command::Doctor(args) => return doctor::run(&context, args).await,
-            Command::Import(args) => return import::run(&context, args).await,
-            Command::Config(args) => config::run(&context, &args),
-            Command::Completions(_) => Ok(()),
+        let done = |()| ExitCode::SUCCESS;
+        let ended = match self.command {
+            Command::Add(args) => add::run(&context, args).await.map(done),
+            Command::Remove(args) => remove::run(&context, args).await.map(done),
+            Command::Repos(args) => repos::run(&context, args).await.map(done),
+            Command::Sync(args) => sync::run(&context, args).await,
+            Command::Status(args) => status::run(&context, args).await.map(done),
+            Command::Log(args) => log::run(&context, args).await.map(done),
+            Command::Touches(args) => touches::run(&context, args).await.map(done),
+            Command::Show(args) => show::run(&context, args).await.map(done),
+            Command::Patch(args) => patch::run(&context, args).await.map(done),
+            Command::Serve(args) => serve::run(&context, args).await.map(done),
+            Command::Setup(args) => setup::run(&context, &args).map(done),
+            Command::Tools(args) => tools::run(&context, &args).map(done),
+            Command::Doctor(args) => doctor::run(&context, args).await,
+            Command::Import(args) => import::run(&context, args).await,
+            Command::Config(args) => config::run(&context, &args).map(done),
+            Command::Completions(_) => Ok(ExitCode::SUCCESS),
         };
-        match done {
+        match ended {
             // `lore log x | head` has done what it was asked to.
             Err(failure) if failure.message == BROKEN_PIPE => Ok(ExitCode::SUCCESS),
-            other => other.map(|()| ExitCode::SUCCESS),
+            other => other,
         }
     }
 }
 
 impl Context<'_> {
+    /// Says why nothing was found.
+    fn note_nothing(&self, freshness: &Freshness, otherwise: &str) {
+        let none = freshness.repos.is_empty();
+        self.ui.note(if none { "no repository is registered; `lore add PATH` registers one" } else { otherwise });
+    }
+
+    /// Says that another limit was applied than was asked for.
+    fn note_clamped(&self, clamped: Option<usize>) {
+        if let Some(limit) = clamped {
+            self.ui.note(&format!("note: the limit is {limit}; it may be 1 to {}", lore_core::history::LIMIT_MAX));
+        }
+    }
+
     /// Tells people what the answer may lack.
     fn warn_if_not_fresh(&self, freshness: &Freshness) {
         let names = |state: FreshState| -> Vec<&str> {
             freshness.repos.iter().filter(|repo| repo.state == state).map(|repo| repo.name.as_str()).collect()
         };
         for (state, what) in [
-            (FreshState::Stale, "has new commits that are not indexed: run `lore sync`"),
+            (FreshState::Stale, "has moved since it was indexed: run `lore sync`"),
             (FreshState::Partial, "is not completely indexed yet: run `lore sync`"),
             (FreshState::NeverSynced, "has not been indexed yet: run `lore sync`"),
             (FreshState::Missing, "is no longer where it was; the answer is from the index"),

@@ -12,7 +12,19 @@ use crate::{environment, progress::SyncProgress};
 
 impl Context<'_> {
     /// Brings the current repository up to date, registering it at first use. Outside a repository nothing happens.
+    ///
+    /// Where that cannot be done, the other repositories can still be asked.
     pub(super) async fn refresh_project(&self) -> Result<(), Failure> {
+        match self.try_refresh_project().await {
+            Err(failure) if failure.code != Code::Interrupted && !self.lore.history.repos().await?.is_empty() => {
+                self.ui.warn(&format!("the repository you are in could not be brought up to date: {failure}"));
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    async fn try_refresh_project(&self) -> Result<(), Failure> {
         let history = &self.lore.history;
         let here = environment::working_directory();
         let repo = match history.find_project(&here).await {
@@ -39,7 +51,7 @@ impl Context<'_> {
                     repo.name()
                 ));
                 let report = self.sync_one(&*writer, &repo, &SyncOptions::default(), &cancel_on_interrupt()).await?;
-                self.ui.note(&format!("indexed {} commits", report.total));
+                self.ui.note(&format!("indexed {}", super::sync::count(report.total, "commit")));
                 Ok(())
             }
             Some(_) | None => Ok(()),
@@ -52,6 +64,11 @@ impl Context<'_> {
             return Ok(name.to_owned());
         }
         self.refresh_project().await?;
+        self.project_name().await
+    }
+
+    /// The name of the repository the user stands in.
+    pub(super) async fn project_name(&self) -> Result<String, Failure> {
         let here = environment::working_directory();
         let repo = self.lore.history.find_project(&here).await?;
         repo.map(|repo| repo.name().to_owned()).ok_or_else(|| {

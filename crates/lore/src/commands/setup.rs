@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::Context;
 use crate::{
+    config::DEFAULT_HOME,
     environment,
     setup::{self, Host, Os, Place, Registration, STAND_INS, Scope},
     ui::{DIM, GREEN, RED},
@@ -45,10 +46,14 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let scope = if args.project { Scope::Project } else { Scope::User };
     let place = place(context)?;
     let executable = environment::executable();
-    let registration = match &args.stand_in {
+    let mut registration = match &args.stand_in {
         Some(name) => Registration::standing_in(name, executable)?,
         None => Registration::lore(executable),
     };
+    // The host does not have this shell's variables.
+    if context.loaded.home_source != DEFAULT_HOME {
+        registration.args.extend(["--home".to_owned(), context.loaded.home.to_string_lossy().into_owned()]);
+    }
     let ui = context.ui;
     if args.print {
         let snippet = setup::snippet(host, scope, &place, &registration)?;
@@ -83,12 +88,18 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
             ui.line(&painted)?;
         }
         let done = if args.undo { "no longer starts Lore" } else { "will start Lore" };
-        ui.line(&format!("{} {done}; restart it to take effect", host.title()))?;
+        ui.line(&format!("{} {done}", host.title()))?;
     }
     for note in &change.notes {
         ui.note(&format!("note: {note}"));
     }
     Ok(())
+}
+
+/// The root of the repository the user stands in, or the folder itself.
+fn project_root() -> std::path::PathBuf {
+    let here = environment::working_directory();
+    lore_git::Repository::discover(&here).map_or(here, |repository| repository.path().to_owned())
 }
 
 /// Where the hosts keep their files.
@@ -102,7 +113,7 @@ pub(super) fn place(context: &Context<'_>) -> Result<Place, Failure> {
         local_app_data: environment::folder("LOCALAPPDATA"),
         claude_config_dir: environment::folder("CLAUDE_CONFIG_DIR"),
         codex_home: environment::folder("CODEX_HOME"),
-        project: environment::working_directory(),
+        project: project_root(),
         state_dir: context.loaded.home.join("setup"),
         os: Os::HERE,
     })

@@ -57,6 +57,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             file.old_path.as_ref().map_or_else(String::new, |path| format!(" (from {})", one_line(&path.to_text())));
         head.push(format!("{} {}{from}", file.status.letter(), one_line(&file.path.to_text())));
     }
+    if found.files_left_out > 0 {
+        head.push(format!("(and {} more files)", found.files_left_out));
+    }
     head.push(String::new());
     ui.to_page((head.join("\n") + "\n").as_bytes());
     match history.patch(&repo, &commit.commit.to_hex()).await {
@@ -96,6 +99,7 @@ fn commit_json(found: &CommitAnswer) -> Value {
         "no_date": commit.author_time.is_none(),
         "parent_count": commit.parent_count,
         "changed_files": files,
+        "changed_files_left_out": found.files_left_out,
         "patch": commit.patch_absence.map_or("stored", lore_model::PatchAbsence::as_str),
         "replaced_invalid_utf8": commit.lossy,
         "freshness": freshness_json(&found.freshness),

@@ -30,9 +30,9 @@ pub(super) async fn run(context: &Context<'_>, Args {}: Args) -> Result<(), Fail
         }));
     }
     ui.line(&format!(
-        "{} repositories, {} commits, {:.1} MB in {}",
-        repos.len(),
-        size.commits,
+        "{}, {}, {:.1} MB in {}",
+        if repos.len() == 1 { "1 repository".to_owned() } else { format!("{} repositories", repos.len()) },
+        super::sync::count(size.commits, "commit"),
         megabytes(size.bytes),
         context.loaded.home.display()
     ))?;
@@ -40,14 +40,17 @@ pub(super) async fn run(context: &Context<'_>, Args {}: Args) -> Result<(), Fail
     for (repo, fresh) in repos.iter().zip(&freshness.repos) {
         let (style, word) = match fresh.state {
             FreshState::Current => (GREEN, "current"),
-            FreshState::Stale => (YELLOW, "stale: new commits, run `lore sync`"),
+            FreshState::Stale => (YELLOW, "stale: its branches have moved, run `lore sync`"),
             FreshState::Partial => (YELLOW, "partial: run `lore sync` to complete it"),
             FreshState::NeverSynced => (YELLOW, "never synced: run `lore sync`"),
             FreshState::Missing => (RED, "missing: the repository is not there; the index still answers"),
         };
-        let synced = repo.sync.last_synced_at.map_or_else(|| "never".to_owned(), |then| time::age(then, history.now()));
+        let synced = repo
+            .sync
+            .last_synced_at
+            .map_or_else(String::new, |then| format!("synced {}  ", time::age(then, history.now())));
         let name = ui.paint(BOLD, &format!("{:width$}", repo.name()));
-        ui.line(&format!("{name}  {:>8} commits  synced {synced}  {}", repo.sync.commit_count, ui.paint(style, word)))?;
+        ui.line(&format!("{name}  {:>8} commits  {synced}{}", repo.sync.commit_count, ui.paint(style, word)))?;
         for problem in &repo.sync.problems {
             ui.line(&ui.paint(DIM, &format!("{:width$}  {} {}", "", problem.count, problem.reason)))?;
         }

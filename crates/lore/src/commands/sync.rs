@@ -17,7 +17,7 @@ use crate::{
 /// Repositories that were registered by URL are fetched first. It can be stopped at any moment and goes on where it was.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only this repository (may be repeated)
+    /// Only this repository, `.` for the one you are in (may be repeated)
     #[arg(long, value_name = "N")]
     repo: Vec<String>,
     /// Read commits again whose objects were missing (after `git fetch` in a partial clone)
@@ -38,7 +38,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     // Unknown names are told before anything is waited for.
     let mut names = Vec::new();
     for name in &args.repo {
-        names.push(context.lore.history.repo(name).await?.name().to_owned());
+        let name = if name == "." { context.project_name().await? } else { name.clone() };
+        names.push(context.lore.history.repo(&name).await?.name().to_owned());
     }
     let options = SyncOptions { jobs: NonZero::new(context.loaded.config.jobs), retry_missing: args.retry_missing };
     let repos = context.lore.history.repos().await?;
@@ -46,15 +47,20 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
         return Err(Failure::new(Code::RepoNotFound, "no repository is registered").hint("run `lore add PATH` first"));
     }
     let wanted = repos.into_iter().filter(|repo| names.is_empty() || names.iter().any(|name| name == repo.name()));
-    sync_all(context, wanted.collect(), &options).await
+    let reports = sync_all(context, wanted.collect(), &options).await?;
+    print(context, &reports)?;
+    Ok(exit_code(&reports))
 }
+
+/// What a sync of one repository came to.
+pub(super) type Report = Result<SyncReport, (String, Failure)>;
 
 /// Syncs these repositories one after the other; one that fails does not keep the others from being read.
 pub(super) async fn sync_all(
     context: &Context<'_>,
     repos: Vec<Repo>,
     options: &SyncOptions,
-) -> Result<ExitCode, Failure> {
+) -> Result<Vec<Report>, Failure> {
     let cancel = cancel_on_interrupt();
     let writer = context.writer().await?;
     let mut reports = Vec::new();
@@ -68,18 +74,25 @@ pub(super) async fn sync_all(
             break;
         }
     }
-    drop(writer);
-    print(context, &reports)?;
-    let worst = reports.iter().find_map(|report| report.as_ref().err()).map(|(_, failure)| failure.code.row().exit);
-    Ok(worst.map_or(ExitCode::SUCCESS, ExitCode::from))
+    Ok(reports)
+}
+
+/// The exit code of the first failure.
+pub(super) fn exit_code(reports: &[Report]) -> ExitCode {
+    let first = reports.iter().find_map(|report| report.as_ref().err()).map(|(_, failure)| failure.code.row().exit);
+    first.map_or(ExitCode::SUCCESS, ExitCode::from)
+}
+
+/// `1 commit`, `2 commits`.
+pub(super) fn count(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Tells what was done and what was left out.
-pub(super) fn print(context: &Context<'_>, reports: &[Result<SyncReport, (String, Failure)>]) -> Result<(), Failure> {
+pub(super) fn print(context: &Context<'_>, reports: &[Report]) -> Result<(), Failure> {
     let ui = context.ui;
     if ui.is_json() {
-        let rows: Vec<Value> = reports.iter().map(report_json).collect();
-        return ui.value(&json!({"repos": rows}));
+        return ui.value(&json!({"repos": reports_json(reports)}));
     }
     for report in reports {
         match report {
@@ -91,7 +104,7 @@ pub(super) fn print(context: &Context<'_>, reports: &[Result<SyncReport, (String
                 let done = if report.added == 0 && report.removed == 0 {
                     "up to date".to_owned()
                 } else {
-                    format!("{} commits read{removed}", report.added)
+                    format!("{} read{removed}", count(report.added, "commit"))
                 };
                 ui.line(&format!("{name}: {done}, {} in the index", report.total))?;
                 for problem in &report.problems {
@@ -107,7 +120,12 @@ pub(super) fn print(context: &Context<'_>, reports: &[Result<SyncReport, (String
     Ok(())
 }
 
-fn report_json(report: &Result<SyncReport, (String, Failure)>) -> Value {
+/// The reports for `--json`.
+pub(super) fn reports_json(reports: &[Report]) -> Vec<Value> {
+    reports.iter().map(report_json).collect()
+}
+
+fn report_json(report: &Report) -> Value {
     match report {
         Ok(report) => json!({
             "repo": report.repo,

@@ -54,7 +54,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
 
 /// What a tool adds to the agent's context: the characters of its entry in `tools/list`, by four.
 pub(crate) fn cost(tool: &Tool) -> usize {
-    let entry =
-        json!({"name": tool.name, "title": tool.title, "description": tool.about, "inputSchema": (tool.input)()});
+    let entry = json!({"name": tool.name, "title": tool.title, "description": tool.about, "inputSchema": (tool.input)(),
+        "annotations": {"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false}});
     entry.to_string().len().div_ceil(4)
 }

@@ -51,11 +51,12 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             })
             .collect();
         return ui
-            .value(&json!({"results": results, "more": found.more, "freshness": freshness_json(&found.freshness)}));
+            .value(&json!({"results": results, "more": found.more, "limit_clamped": found.clamped, "freshness": freshness_json(&found.freshness)}));
     }
     context.warn_if_not_fresh(&found.freshness);
+    context.note_clamped(found.clamped);
     if found.touches.is_empty() {
-        ui.note("nothing found: no indexed commit changed such a path");
+        context.note_nothing(&found.freshness, "nothing found: no indexed commit changed such a path");
         return Ok(());
     }
     for touched in &found.touches {

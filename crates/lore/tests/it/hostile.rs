@@ -1,0 +1,197 @@
+//! Repositories and requests that mean harm.
+
+use std::path::Path;
+
+use lore_testkit::{Git, odd};
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+#[test]
+fn nothing_that_a_repository_names_is_run() {
+    let place = Place::new();
+    let hostile = odd::hostile(Path::new(&place.path("trap"))).expect("git makes the repository");
+    let path = hostile.path.to_str().expect("UTF-8").to_owned();
+    let newest = hostile.commits.last().expect("it has commits").clone();
+    let unharmed = |what: &str| {
+        let ran = std::fs::read_to_string(&hostile.canary).unwrap_or_default();
+        assert!(!hostile.canary.exists(), "{what} ran {ran}");
+    };
+    for args in [
+        &["add", &path, "--name", "trap", "--all-branches"][..],
+        &["sync"],
+        &["sync", "--retry-missing"],
+        &["repos"],
+        &["status"],
+        &["log", "commit", "--path", "src", "--author", "a"],
+        &["log", "commit", "--repo", "."],
+        &["touches", "src"],
+        &["show", "trap", &newest],
+        &["show", ".", &newest],
+        &["patch", "trap", &newest],
+        &["doctor", "--deep"],
+        &["tools", "--cost"],
+        &["setup", "cursor", "--project", "--print"],
+        &["remove", "trap"],
+        // Now through the other door.
+        &["log", "commit"],
+        &["remove", "."],
+    ] {
+        let output = place.lore.command(args).current_dir(&path).output().expect("lore starts");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        unharmed(&args.join(" "));
+    }
+    let mut server = place.serve(&["--project", &path]);
+    server.wait_for("commitmux_search", &json!({"query": "commit"}), |answer| !answer.value[0].is_null());
+    let sha = json!({"repo": "repo", "sha": newest});
+    for (tool, arguments) in [
+        ("commitmux_get_commit", &sha),
+        ("commitmux_get_patch", &sha),
+        ("commitmux_touches", &json!({"path_glob": "src"})),
+    ] {
+        assert!(!server.call(tool, arguments).is_error);
+    }
+    assert!(server.end().status.success());
+    unharmed("serve");
+    // A clone runs git's own server side in that repository.
+    place.add(&format!("file://{path}"), &["--name", "clone"]);
+    place.sync();
+    unharmed("a clone");
+    // The trap is a trap: git itself walks into it.
+    Git::at(&hostile.path).bytes(&["show", "--ext-diff", "HEAD"]).expect("git shows the commit");
+    assert!(hostile.canary.exists());
+}
+
+#[test]
+fn text_cannot_steer_a_terminal_or_pretend_to_be_another_line() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.write("evil\u{1b}[2J\nM fake.txt", "x\n");
+    repo.git(&["add", "--all"]);
+    let message = "Clear\u{1b}[2J\u{9b}31m\u{7} it\n\nbody \u{1b}]0;owned\u{7}\r\nhidden\u{8}\u{8}";
+    repo.git(&["commit", "--quiet", "--cleanup=verbatim", "--author=Ev\u{1b}[8mil <e@e>", "-m", message]);
+    let sha = repo.git(&["rev-parse", "HEAD"]);
+    place.add(repo.path(), &[]);
+    for args in [&["log", "clear"][..], &["touches", "evil"], &["show", "r", &sha]] {
+        let output = place.lore.run(args);
+        let shown = String::from_utf8(output.stdout).expect("output is UTF-8");
+        // Git itself ends a header line whose path holds a space with a tab.
+        let steering = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        assert!(!shown.contains(steering), "{args:?}: {shown:?}");
+        assert!(shown.contains("<U+001B>") && !shown.contains("\nM fake.txt"), "{args:?}: {shown:?}");
+    }
+    // The same in what is said about errors.
+    let said = place.refused(3, &["show", "no\u{1b}[2Jsuch", "abcd"]);
+    assert!(said.contains("no<U+001B>[2Jsuch"), "{said:?}");
+    // Programs get the exact text.
+    assert!(
+        place.lore.json(&["show", "r", &sha, "--json"])["subject"].as_str().is_some_and(|text| text.contains('\u{1b}'))
+    );
+}
+
+/// Texts that somebody's parser, query or shell has stumbled over.
+#[rustfmt::skip]
+const NASTY: [&str; 101] = [
+    "", " ", "\u{0}", "a\u{0}b", "\"", "'", "\"\"", "\"a", "a\"b", "*", "a*", "*a", "^a", "a^", "NEAR(",
+    "NEAR(a b, 5)", "NEAR(a b, x)", "a AND", "AND", "OR", "NOT", "NOT a", "a NOT", "(a", "a)", "()", "((((",
+    "a + b", "a -b", "-a", "--", "--help", "-a -b", "{a b}: c", "subject : a", "nocolumn: a", "- {subject}: a",
+    "a:b", "a.b", "a,b", "a;b", "a/b", "a\\b", "%", "_", "%%", "\\", "[a]", "{}", "a{2}",
+    "'; DROP TABLE commits; --", "1 OR 1=1", "x' OR '1'='1", "\") OR 1=1 --", "?1", ":name", "@var", "$1",
+    "commits_fts", "rank", "rowid:1", "\r\n", "\t", "\u{1b}[2J", "\u{202e}", "\u{feff}", "\u{fffd}", "é", "日本語",
+    "🦀", "e\u{301}", "../../etc/passwd", "/etc/passwd", ".", "..", "~", "$(touch x)", "`touch x`", "|touch x", "&",
+    "<a>", "null", "true", "0", "-1", "99999999999999999999", "1e999", "NaN", "{\"a\": 1}", "[\"a\"]", "[", "HEAD",
+    "HEAD~1", "@{u}", ":/fix", "main..HEAD", "abc", "abcd", "0000000000000000000000000000000000000000",
+    "deadbeef%", "ABCD",
+];
+
+/// The same, and long ones.
+fn nasty() -> Vec<String> {
+    let long = [
+        "x".repeat(1 << 20),
+        "x ".repeat(4000),
+        "a OR ".repeat(1500) + "a",
+        "(".repeat(4000),
+        "a NOT ".repeat(1000) + "a",
+        "NEAR(".repeat(900),
+        "\"".repeat(3001),
+        "a".repeat(40),
+        "f".repeat(64),
+        "0".repeat(65),
+        "-".repeat(8000),
+        "é".repeat(4096),
+        "%".repeat(8000),
+        "_%".repeat(4000),
+    ];
+    NASTY.into_iter().map(str::to_owned).chain(long).collect()
+}
+
+#[test]
+fn any_text_is_a_legal_question() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.write("src/a.txt", "a\n");
+    repo.commit("Add a");
+    place.add(repo.path(), &[]);
+    let mut server = place.serve(&["--no-refresh"]);
+    let mut ask = |tool: &str, arguments: Value| {
+        let answer = server.call(tool, &arguments);
+        let asked: String = arguments.to_string().chars().take(100).collect();
+        if answer.is_error {
+            let code = answer.meta["lore/error"]["code"].as_str().unwrap_or_default();
+            let expected = ["invalid_argument", "repo_not_found", "commit_not_found", "patch_not_found"];
+            assert!(expected.contains(&code), "{tool} {asked}: {code}: {}", answer.text);
+            for word in ["SQL", "fts5", "syntax error", "no such column", "unterminated", "parser"] {
+                assert!(!answer.text.contains(word) && !answer.more.contains(word), "{tool} {asked}: {}", answer.text);
+            }
+            let length = answer.text.len() + answer.more.len();
+            assert!(length < 2000, "{tool} {asked}: {length} bytes of error");
+        }
+    };
+    for text in nasty() {
+        ask("commitmux_search", json!({"query": text}));
+        ask("commitmux_search", json!({"query": "a", "paths": [text]}));
+        ask("commitmux_search", json!({"query": "a", "repos": [text]}));
+        ask("commitmux_search", json!({"query": "a", "since": text, "limit": text}));
+        ask("commitmux_touches", json!({"path_glob": text}));
+        ask("commitmux_get_commit", json!({"repo": text, "sha": "abcd"}));
+        ask("commitmux_get_commit", json!({"repo": "r", "sha": text}));
+        ask("commitmux_get_patch", json!({"repo": "r", "sha": text, "max_bytes": text}));
+        ask("commitmux_get_patch", json!({"repo": "r", "sha": "abcd", text.as_str(): text}));
+    }
+    assert_eq!(server.call("commitmux_search", &json!({"query": "add"})).value[0]["subject"], "Add a");
+    assert!(server.end().status.success());
+}
+
+#[test]
+fn any_argument_is_a_legal_argument() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.write("src/a.txt", "a\n");
+    repo.commit("Add a");
+    place.add(repo.path(), &[]);
+    for text in
+        ["", "\"", "NEAR(", "'; DROP TABLE commits; --", "-x", "--", "*", "%", "\u{1b}[2J", "a\nb", "..", "日本語"]
+    {
+        for args in [
+            &["log", "--no-sync", "--", text][..],
+            &["log", "--no-sync", "a", &format!("--path={text}"), &format!("--author={text}")],
+            &["log", "--no-sync", "a", &format!("--since={text}")],
+            &["touches", "--no-sync", "--", text],
+            &["show", "--", text, "abcd"],
+            &["patch", "--", "r", text],
+            &["sync", &format!("--repo={text}")],
+            &["remove", "--", &format!("x{text}")],
+        ] {
+            let output = place.lore.run(args);
+            let code = output.status.code().expect("it ends by itself");
+            assert!([0, 2, 3].contains(&code), "{args:?} ended with {code}: {}", output.stderr);
+            assert!(
+                !output.stderr.contains("SQL") && !output.stderr.contains("syntax error"),
+                "{args:?}: {}",
+                output.stderr
+            );
+            assert!(!output.stderr.contains('\u{1b}'), "{args:?}: {:?}", output.stderr);
+        }
+    }
+    assert_eq!(place.subjects(), ["Add a"]);
+}

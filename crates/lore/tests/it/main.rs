@@ -1,0 +1,15 @@
+//! Drives the real binary, over its command line and over MCP.
+
+mod cli;
+mod clients;
+mod concurrent;
+mod growing;
+mod history;
+mod hostile;
+mod kill;
+mod mcp_history;
+mod place;
+mod repositories;
+mod stdio;
+mod switches;
+mod upstream;
