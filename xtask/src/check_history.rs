@@ -5,7 +5,6 @@
 use std::{
     io::Write as _,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     time::Instant,
 };
 
@@ -46,7 +45,7 @@ pub(crate) struct Args {
 /// Runs the comparison; fails where anything differs.
 pub(crate) fn run(args: Args) -> Result<()> {
     let Args { path, generated, lore, all, seed } = args;
-    let binary = lore.map_or_else(build_release, Ok)?;
+    let binary = lore.map_or_else(crate::program::build_release, Ok)?;
     let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
     let mut differences = Vec::new();
     if generated {
@@ -98,21 +97,4 @@ fn check(binary: &Path, name: &str, repo: &Path, selection: Selection) -> Result
         compared.as_secs_f32(),
     )?;
     Ok(differences)
-}
-
-/// Builds the binary and asks cargo where it is: the target directory may be anywhere.
-#[expect(clippy::disallowed_methods, reason = "cargo is started here, with the environment that it needs")]
-fn build_release() -> Result<PathBuf> {
-    let output = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--package", "lore", "--message-format=json-render-diagnostics"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stderr(Stdio::inherit())
-        .output()?;
-    ensure!(output.status.success(), "the release build failed");
-    String::from_utf8(output.stdout)?
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "lore")
-        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .context("cargo did not say where the binary is")
 }

@@ -21,6 +21,8 @@ enum Task {
     Ci(test::Args),
     /// Checks facts about the project that no compiler checks.
     Tidy,
+    /// Writes the reference pages and the README's tables from the program.
+    Codegen,
     /// Compares Lore's history with git's.
     CheckHistory(check_history::Args),
     /// Kills syncs at random moments and compares what they leave.
@@ -38,6 +40,7 @@ fn main() -> anyhow::Result<()> {
         Task::Test(args) => test::run_tests(&args),
         Task::Ci(args) => test::run_ci(&args),
         Task::Tidy => tidy::run(),
+        Task::Codegen => test::run_codegen(),
         Task::CheckHistory(args) => check_history::run(args),
         Task::KillSync(args) => kill_sync::run(args),
         Task::Bench(bench) => bench::run(bench),

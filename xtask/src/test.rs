@@ -46,6 +46,13 @@ pub(crate) fn run_ci(args: &Args) -> Result<()> {
     run_tests(args)
 }
 
+/// Lets the tests that compare the written pages write them instead.
+pub(crate) fn run_codegen() -> Result<()> {
+    let mut command = cargo();
+    command.args(["test", "--quiet", "--package", "lore", "--bin", "lore", "reference::"]).env("UPDATE_EXPECT", "1");
+    step("codegen", &mut command)
+}
+
 fn step(name: &str, command: &mut Command) -> Result<()> {
     say(&format!("── {name}"));
     let started = Instant::now();

@@ -119,6 +119,10 @@ impl Git {
             .env("GIT_NO_REPLACE_OBJECTS", "1")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("LC_ALL", "C")
+            // Git takes and frees a buffer for every blob; with glibc each would go back to the system and come again.
+            .env("MALLOC_MMAP_THRESHOLD_", "33554432")
+            .env("MALLOC_TRIM_THRESHOLD_", "67108864")
+            .env("MALLOC_TOP_PAD_", "8388608")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

@@ -2,12 +2,13 @@
 
 use std::{
     collections::HashSet,
+    convert::Infallible,
     io::Read,
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
-use lore_model::{CommitId, FileChange, PatchAbsence, Person};
+use lore_model::{CommitId, CommitRecord, PatchAbsence, Person};
 
 use crate::{
     Cancel, Git, GitError, Repository, Result,
@@ -48,33 +49,7 @@ pub struct Scope {
 }
 
 /// One commit as read.
-#[derive(Debug)]
-pub struct ReadCommit {
-    /// The object name.
-    pub id: CommitId,
-    /// How many parents it has (none at the boundary of a shallow clone).
-    pub parent_count: u32,
-    /// As recorded.
-    pub author: Person,
-    /// As recorded.
-    pub committer: Person,
-    /// Absent where git prints none.
-    pub author_time: Option<i64>,
-    /// Absent where git prints none.
-    pub commit_time: Option<i64>,
-    /// The first paragraph of the message on one line.
-    pub subject: String,
-    /// The rest of the message.
-    pub body: Option<String>,
-    /// Whether text above was not UTF-8.
-    pub lossy: bool,
-    /// Changed files against the first parent.
-    pub files: Vec<FileChange>,
-    /// The beginning of the diff.
-    pub preview: String,
-    /// The diff.
-    pub diff: Diff,
-}
+pub type ReadCommit = CommitRecord<Diff>;
 
 /// The diff of a commit.
 #[derive(Debug)]
@@ -275,27 +250,18 @@ impl Reader {
     }
 }
 
-fn finish(record: Record, scope: &Scope, absent: Option<PatchAbsence>) -> ReadCommit {
-    let preview = preview(&record.patch, scope.preview_chars);
-    let diff = match absent {
-        Some(reason) => Diff::Absent(reason),
-        None if record.patch_len > scope.patch_cap as u64 => Diff::Absent(PatchAbsence::TooLarge),
-        None if is_binary_only(&record.patch) => Diff::Absent(PatchAbsence::BinaryOnly),
-        None => Diff::Bytes(record.patch),
-    };
-    ReadCommit {
-        id: record.id,
-        parent_count: record.parent_count,
-        author: record.author,
-        committer: record.committer,
-        author_time: record.author_time,
-        commit_time: record.commit_time,
-        subject: record.subject,
-        body: record.body,
-        lossy: record.lossy,
-        files: record.files,
-        preview,
-        diff,
+fn finish(mut record: Record, scope: &Scope, absent: Option<PatchAbsence>) -> ReadCommit {
+    record.patch_preview = preview(&record.patch.bytes, scope.preview_chars);
+    let finished = record.try_map_patch(|patch| {
+        Ok::<_, Infallible>(match absent {
+            Some(reason) => Diff::Absent(reason),
+            None if patch.len > scope.patch_cap as u64 => Diff::Absent(PatchAbsence::TooLarge),
+            None if is_binary_only(&patch.bytes) => Diff::Absent(PatchAbsence::BinaryOnly),
+            None => Diff::Bytes(patch.bytes),
+        })
+    });
+    match finished {
+        Ok(commit) => commit,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::io::Read;
 
-use lore_model::{CommitId, FileChange, FileStatus, Person, RepoPath};
+use lore_model::{CommitId, CommitRecord, FileChange, FileStatus, Person, RepoPath};
 use memchr::memmem::Finder;
 
 use crate::{GitError, Result, program::broken_pipe};
@@ -16,25 +16,17 @@ pub(crate) const FIELDS: [&str; 10] = ["%H", "%P", "%an", "%ae", "%at", "%cn", "
 
 const READ_SIZE: usize = 128 * 1024;
 
-/// A commit as the stream tells it.
-#[derive(Debug)]
-pub(crate) struct Record {
-    pub(crate) id: CommitId,
-    pub(crate) parent_count: u32,
-    pub(crate) author: Person,
-    pub(crate) author_time: Option<i64>,
-    pub(crate) committer: Person,
-    pub(crate) commit_time: Option<i64>,
-    pub(crate) subject: String,
-    pub(crate) body: Option<String>,
-    /// Whether anything above was not UTF-8.
-    pub(crate) lossy: bool,
-    pub(crate) files: Vec<FileChange>,
+/// A patch as the stream tells it.
+#[derive(Debug, Default)]
+pub(crate) struct RawPatch {
     /// The patch, cut after the cap.
-    pub(crate) patch: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// The length of the whole patch.
-    pub(crate) patch_len: u64,
+    pub(crate) len: u64,
 }
+
+/// A commit as the stream tells it; its preview is made later.
+pub(crate) type Record = CommitRecord<RawPatch>;
 
 /// The `--format` argument for a nonce.
 pub(crate) fn format_argument(nonce: &str) -> String {
@@ -87,8 +79,8 @@ impl<R: Read> Records<R> {
             body: Some(fields.text(self.take_until_nul()?)),
             lossy: fields.lossy,
             files: Vec::new(),
-            patch: Vec::new(),
-            patch_len: 0,
+            patch_preview: String::new(),
+            patch: RawPatch::default(),
         };
         record.body = record.body.map(|body| body.trim_end().to_owned()).filter(|body| !body.is_empty());
         self.expect(0)?;
@@ -143,9 +135,9 @@ impl<R: Read> Records<R> {
     }
 
     fn keep(&mut self, record: &mut Record, count: usize) {
-        let room = (self.patch_cap + 1).saturating_sub(record.patch.len()).min(count);
-        record.patch.extend_from_slice(&self.buffer[self.start..self.start + room]);
-        record.patch_len += count as u64;
+        let room = (self.patch_cap + 1).saturating_sub(record.patch.bytes.len()).min(count);
+        record.patch.bytes.extend_from_slice(&self.buffer[self.start..self.start + room]);
+        record.patch.len += count as u64;
         self.start += count;
     }
 
@@ -277,8 +269,8 @@ mod tests {
                         record.body,
                         record.lossy,
                         record.files.iter().map(|f| (f.status.letter(), &f.path, &f.old_path)).collect::<Vec<_>>(),
-                        String::from_utf8_lossy(&record.patch),
-                        record.patch_len
+                        String::from_utf8_lossy(&record.patch.bytes),
+                        record.patch.len
                     )
                     .unwrap(),
                 }

@@ -18,9 +18,9 @@ impl Person {
     }
 }
 
-/// Everything that Lore keeps of one commit.
+/// Everything that Lore keeps of one commit; `P` is its diff in the form it has on the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommitRecord {
+pub struct CommitRecord<P = Patch> {
     /// The object name.
     pub id: CommitId,
     /// Who wrote the change, as the commit itself says.
@@ -44,7 +44,42 @@ pub struct CommitRecord {
     /// The first characters of the diff, for full-text search and excerpts.
     pub patch_preview: String,
     /// The diff against the first parent, or why there is none.
-    pub patch: Patch,
+    pub patch: P,
+}
+
+impl<P> CommitRecord<P> {
+    /// The same commit with its diff in another form.
+    pub fn try_map_patch<Q, E>(self, change: impl FnOnce(P) -> Result<Q, E>) -> Result<CommitRecord<Q>, E> {
+        let Self {
+            id,
+            author,
+            committer,
+            author_time,
+            commit_time,
+            subject,
+            body,
+            lossy,
+            parent_count,
+            files,
+            patch_preview,
+            patch,
+        } = self;
+        let patch = change(patch)?;
+        Ok(CommitRecord {
+            id,
+            author,
+            committer,
+            author_time,
+            commit_time,
+            subject,
+            body,
+            lossy,
+            parent_count,
+            files,
+            patch_preview,
+            patch,
+        })
+    }
 }
 
 /// The diff of a commit, as it is stored.

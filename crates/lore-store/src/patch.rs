@@ -4,23 +4,30 @@ use std::io;
 
 use lore_model::Patch;
 
-const LEVEL: i32 = 3;
+const LEVEL: i32 = 1;
 
 /// The most that a stored patch may unpack to; the cap on patches is far below.
 const MAX_UNPACKED: usize = 64 << 20;
 
 /// Packs patches. One per thread: the compressor's memory is reused.
-pub struct PatchPacker(zstd::bulk::Compressor<'static>);
+pub struct PatchPacker {
+    compressor: zstd::bulk::Compressor<'static>,
+    /// Room for the largest frame so far; what is kept is copied out of it, as short as it is.
+    room: Vec<u8>,
+}
 
 impl PatchPacker {
     /// A packer.
     pub fn new() -> io::Result<Self> {
-        zstd::bulk::Compressor::new(LEVEL).map(Self)
+        Ok(Self { compressor: zstd::bulk::Compressor::new(LEVEL)?, room: Vec::new() })
     }
 
     /// Packs a patch (an empty one too).
     pub fn pack(&mut self, bytes: &[u8]) -> io::Result<Patch> {
-        Ok(Patch::Stored { zstd: self.0.compress(bytes)?, raw_len: bytes.len() as u64 })
+        self.room.clear();
+        self.room.reserve(zstd::zstd_safe::compress_bound(bytes.len()));
+        self.compressor.compress_to_buffer(bytes, &mut self.room)?;
+        Ok(Patch::Stored { zstd: self.room.clone(), raw_len: bytes.len() as u64 })
     }
 }
 

@@ -20,7 +20,7 @@ pub use query::{
     TouchRequest, Touched,
 };
 pub use register::{AddRequest, Target};
-pub use sync::{PATCH_CAP, Progress, SyncEvent, SyncOptions, SyncReport};
+pub use sync::{PATCH_CAP, Progress, SyncEvent, SyncOptions, SyncReport, SyncTask};
 
 use crate::{Clock, store_failure};
 

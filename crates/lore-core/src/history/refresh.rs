@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use lore_git::Cancel;
 use lore_model::{Code, Failure, Repo, RepoId, Source};
 
-use super::{AddRequest, FreshState, History, SyncOptions, Target};
+use super::{AddRequest, FreshState, History, SyncOptions, SyncTask, Target};
 use crate::store_failure;
 
 /// How often refs are looked at: a few `stat` calls each time.
@@ -69,7 +69,9 @@ impl History {
             },
         };
         project.repo = Some(repo.id);
-        self.sync(&*writer, &repo, &SyncOptions::default(), cancel, &|_| {}).await?;
+        let options = SyncOptions::default();
+        let task = SyncTask { writer: &*writer, options: &options, cancel, progress: &|_| {} };
+        self.sync(&repo, &task).await?;
         Ok(())
     }
 

@@ -74,6 +74,19 @@ pub enum SyncEvent {
 /// Hears how a sync goes on.
 pub type Progress<'a> = &'a (dyn Fn(SyncEvent) + Send + Sync);
 
+/// What a sync is done with.
+#[derive(Clone, Copy)]
+pub struct SyncTask<'a> {
+    /// The one writer.
+    pub writer: &'a dyn HistoryWriter,
+    /// How it is done.
+    pub options: &'a SyncOptions,
+    /// Stops it.
+    pub cancel: &'a Cancel,
+    /// Hears how it goes on.
+    pub progress: Progress<'a>,
+}
+
 /// What a repository looks like now.
 struct Seen {
     repository: Repository,
@@ -91,34 +104,21 @@ struct Plan {
 
 impl History {
     /// Brings one repository's history up to date.
-    pub async fn sync(
-        &self,
-        writer: &dyn HistoryWriter,
-        repo: &Repo,
-        options: &SyncOptions,
-        cancel: &Cancel,
-        progress: Progress<'_>,
-    ) -> Result<SyncReport, Failure> {
-        let done = self.sync_inner(writer, repo, options, cancel, progress).await;
+    pub async fn sync(&self, repo: &Repo, task: &SyncTask<'_>) -> Result<SyncReport, Failure> {
+        let done = self.sync_inner(repo, task).await;
         if let Err(failure) = &done
             && failure.code != Code::Interrupted
         {
             // The failure itself is what counts; where even this cannot be noted, it is reported all the same.
-            if let Err(error) = writer.fail_sync(repo.id, &failure.message).await {
+            if let Err(error) = task.writer.fail_sync(repo.id, &failure.message).await {
                 tracing::debug!(%error, "the failure of a sync could not be noted");
             }
         }
         done
     }
 
-    async fn sync_inner(
-        &self,
-        writer: &dyn HistoryWriter,
-        repo: &Repo,
-        options: &SyncOptions,
-        cancel: &Cancel,
-        progress: Progress<'_>,
-    ) -> Result<SyncReport, Failure> {
+    async fn sync_inner(&self, repo: &Repo, task: &SyncTask<'_>) -> Result<SyncReport, Failure> {
+        let SyncTask { writer, options, cancel, progress } = *task;
         self.fetch(repo, cancel, progress).await?;
         let seen = look(repo.clone()).await?;
         let state = &repo.sync;
@@ -140,7 +140,7 @@ impl History {
         progress(SyncEvent::Started(plan.read.len() as u64));
         let scope = Scope { excludes: repo.info.excludes.clone(), patch_cap: PATCH_CAP, preview_chars: PREVIEW_CHARS };
         let (added, removed) = (plan.read.len() as u64, plan.remove.len() as u64);
-        read_all(writer, repo, &reader, plan.read, scope, options, cancel, progress).await?;
+        read_all(task, repo, &reader, plan.read, scope).await?;
         let end = SyncEnd {
             at: self.clock.now(),
             head: seen.refs.head.or_else(|| seen.refs.tips.first().map(|tip| tip.commit)),
@@ -276,17 +276,14 @@ async fn aliases(writer: &dyn HistoryWriter, repo: &Repo, mailmap: &Mailmap) -> 
 type Batch = (Vec<CommitRecord>, usize);
 
 /// Reads on all cores while one task stores.
-#[expect(clippy::too_many_arguments, reason = "the parts of one sync, used once")]
 async fn read_all(
-    writer: &dyn HistoryWriter,
+    task: &SyncTask<'_>,
     repo: &Repo,
     reader: &Reader,
     ids: Vec<CommitId>,
     scope: Scope,
-    options: &SyncOptions,
-    cancel: &Cancel,
-    progress: Progress<'_>,
 ) -> Result<(), Failure> {
+    let SyncTask { writer, options, cancel, progress } = *task;
     if ids.is_empty() {
         return Ok(());
     }
@@ -419,22 +416,8 @@ fn weight(record: &CommitRecord) -> usize {
 }
 
 fn pack(packer: &mut PatchPacker, commit: ReadCommit) -> std::io::Result<CommitRecord> {
-    let patch = match commit.diff {
-        Diff::Bytes(bytes) => packer.pack(&bytes)?,
-        Diff::Absent(reason) => Patch::Absent(reason),
-    };
-    Ok(CommitRecord {
-        id: commit.id,
-        author: commit.author,
-        committer: commit.committer,
-        author_time: commit.author_time,
-        commit_time: commit.commit_time,
-        subject: commit.subject,
-        body: commit.body,
-        lossy: commit.lossy,
-        parent_count: commit.parent_count,
-        files: commit.files,
-        patch_preview: commit.preview,
-        patch,
+    commit.try_map_patch(|diff| match diff {
+        Diff::Bytes(bytes) => packer.pack(&bytes),
+        Diff::Absent(reason) => Ok(Patch::Absent(reason)),
     })
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use anyhow::Result;
 
 use super::{Selection, Truth};
+use crate::Random;
 
 /// The selected commits, in the order in which they are given.
 pub(super) fn choose(truth: &Truth, all: Vec<String>, selection: Selection) -> Result<Vec<String>> {
@@ -19,22 +20,13 @@ pub(super) fn choose(truth: &Truth, all: Vec<String>, selection: Selection) -> R
 
 /// So many different ones, each equally likely.
 fn some(all: &[String], count: usize, seed: u64) -> Vec<String> {
-    let mut state = seed;
+    let mut random = Random::new(seed);
     let mut pool: Vec<&String> = all.iter().collect();
     let mut taken = Vec::new();
     while taken.len() < count && !pool.is_empty() {
-        let index = usize::try_from(next(&mut state) % pool.len() as u64).expect("below the length");
-        taken.push(pool.swap_remove(index).clone());
+        taken.push(pool.swap_remove(random.below(pool.len())).clone());
     }
     taken
-}
-
-/// `SplitMix64`: three lines instead of a dependency, and the same numbers for ever.
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

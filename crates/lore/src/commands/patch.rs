@@ -12,17 +12,24 @@ use crate::ui::{BOLD, CYAN, GREEN, RED, Ui};
 /// On a terminal it is coloured and goes through your pager; elsewhere the exact bytes are printed.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    commit: CommitArgs,
+}
+
+/// Names one commit.
+#[derive(clap::Args)]
+pub(crate) struct CommitArgs {
     /// The repository, `.` for the one you are in
     #[arg(value_name = "REPO")]
-    repo: String,
+    pub(super) repo: String,
     /// The commit's SHA, or its first digits (at least 4)
     #[arg(value_name = "SHA")]
-    sha: String,
+    pub(super) sha: String,
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let repo = context.repo_name(&args.repo).await?;
-    let found = context.lore.history.patch(&repo, &args.sha).await?;
+    let repo = context.repo_name(&args.commit.repo).await?;
+    let found = context.lore.history.patch(&repo, &args.commit.sha).await?;
     let ui = context.ui;
     if ui.is_json() {
         return ui.value(&json!({

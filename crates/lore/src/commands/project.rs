@@ -2,7 +2,7 @@
 
 use lore_core::{
     Cancel,
-    history::{AddRequest, FreshState, SyncOptions, SyncReport, Target},
+    history::{AddRequest, FreshState, SyncOptions, SyncReport, SyncTask, Target},
 };
 use lore_model::{Code, Failure, Repo, Source};
 use lore_store::HistoryWriter;
@@ -91,7 +91,8 @@ impl Context<'_> {
         cancel: &Cancel,
     ) -> Result<SyncReport, Failure> {
         let progress = SyncProgress::new(self.ui, repo.name());
-        let done = self.lore.history.sync(writer, repo, options, cancel, &|event| progress.event(event)).await;
+        let task = SyncTask { writer, options, cancel, progress: &|event| progress.event(event) };
+        let done = self.lore.history.sync(repo, &task).await;
         progress.finish();
         done
     }

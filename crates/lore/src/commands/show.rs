@@ -4,7 +4,11 @@ use lore_core::history::CommitAnswer;
 use lore_model::{Code, Failure};
 use serde_json::{Map, Value, json};
 
-use super::{Context, freshness_json, patch::to_page, path_json};
+use super::{
+    Context, freshness_json,
+    patch::{CommitArgs, to_page},
+    path_json,
+};
 use crate::{
     time,
     ui::{DIM, YELLOW, one_line},
@@ -13,18 +17,14 @@ use crate::{
 /// Show one commit: message, files and diff
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The repository, `.` for the one you are in
-    #[arg(value_name = "REPO")]
-    repo: String,
-    /// The commit's SHA, or its first digits (at least 4)
-    #[arg(value_name = "SHA")]
-    sha: String,
+    #[command(flatten)]
+    commit: CommitArgs,
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let history = &context.lore.history;
-    let repo = context.repo_name(&args.repo).await?;
-    let found = history.commit(&repo, &args.sha).await?;
+    let repo = context.repo_name(&args.commit.repo).await?;
+    let found = history.commit(&repo, &args.commit.sha).await?;
     let ui = context.ui;
     if ui.is_json() {
         return ui.value(&commit_json(&found));

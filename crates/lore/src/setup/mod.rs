@@ -2,7 +2,7 @@
 //!
 //! A change is planned, shown, and only then made; it touches the bytes of one entry and can be
 //! undone. Nothing here reads the environment or prints: the folders come in as a [`Place`], and
-//! what there is to say goes out as a [`Change`] with its notes.
+//! what there is to say goes out as a `Change` with its notes.
 
 mod change;
 mod document;
