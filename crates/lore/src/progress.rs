@@ -6,10 +6,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use lore_core::history::SyncEvent;
 
 use crate::ui::Ui;
+
+/// The bar of a sync under way.
+fn bar_style() -> ProgressStyle {
+    let template = "{prefix} {bar:30} {human_pos}/{human_len} commits, {rate}, {eta} left";
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).with_key(
+        "rate",
+        |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            write!(out, "{:.0}/s", state.per_sec()).expect("the bar is drawn into memory first");
+        },
+    )
+}
 
 /// How often a plain line is printed.
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -32,11 +43,8 @@ impl<'a> SyncProgress<'a> {
     pub(crate) fn new(ui: &'a Ui, name: &'a str) -> Self {
         let shown = std::io::stderr().is_terminal() && !ui.is_quiet();
         let bar = shown.then(|| {
-            let style = ProgressStyle::with_template(
-                "{prefix} {bar:30} {human_pos}/{human_len} commits, {per_sec}, {eta} left {msg}",
-            );
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_prefix(name.to_owned())
+            bar.with_style(bar_style()).with_prefix(name.to_owned())
         });
         let now = Instant::now();
         Self { ui, name, bar, plain: Mutex::new(Plain { total: 0, started: now, said: now }) }
@@ -55,10 +63,7 @@ impl<'a> SyncProgress<'a> {
             }
             (Some(bar), SyncEvent::Started(total)) => {
                 bar.disable_steady_tick();
-                let style = ProgressStyle::with_template(
-                    "{prefix} {bar:30} {human_pos}/{human_len} commits, {per_sec}, {eta} left",
-                );
-                bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+                bar.set_style(bar_style());
                 bar.set_message("");
                 bar.reset();
                 bar.set_length(total);
