@@ -24,6 +24,9 @@ pub fn git_failure(error: GitError) -> Failure {
         GitError::NoProgram(_) => {
             Failure::new(Code::GitFailed, message).hint("install git 2.36 or later and make sure that it is in PATH")
         }
+        GitError::CutOff { .. } => {
+            Failure::new(Code::GitFailed, message).hint("run it again: what was read so far is kept")
+        }
         GitError::Failed { command, .. } if ["clone", "fetch", "ls-remote"].contains(&command.as_str()) => {
             Failure::new(Code::GitFailed, message)
                 .hint("check the URL, the network and your credentials: `git ls-remote URL` must work without a prompt")

@@ -55,6 +55,14 @@ pub enum GitError {
         /// What it said.
         stderr: String,
     },
+    /// The program was killed or ran out of memory: nothing is wrong with the repository.
+    #[error("`git {command}` was cut off: {how}")]
+    CutOff {
+        /// The subcommand.
+        command: String,
+        /// What ended it.
+        how: String,
+    },
     /// The program printed something that is not what it prints.
     #[error("the output of `git log` could not be understood: {0}")]
     Stream(String),

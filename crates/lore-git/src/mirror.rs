@@ -114,11 +114,15 @@ impl<'a> Mirror<'a> {
     fn clone_whole(&self) -> Result<()> {
         let parent = self.path.parent().unwrap_or(Path::new("."));
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let unfinished = parent.join(format!("{name}.unfinished"));
-        if unfinished.exists() {
-            fs::remove_dir_all(&unfinished).map_err(GitError::io(&unfinished))?;
-        }
         fs::create_dir_all(parent).map_err(GitError::io(parent))?;
+        // A name of its own: a git that outlived its Lore may still be writing under the last one.
+        let prefix = format!("{name}.unfinished-");
+        for entry in fs::read_dir(parent).map_err(GitError::io(parent))?.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&prefix) {
+                fs::remove_dir_all(entry.path()).map_err(GitError::io(entry.path()))?;
+            }
+        }
+        let unfinished = parent.join(format!("{prefix}{}", std::process::id()));
         let call = self.checked().subcommand("clone").args([
             "--quiet",
             "--bare",
@@ -152,7 +156,7 @@ impl<'a> Mirror<'a> {
             .args(["--quiet", "--symref", "--"])
             .arg(self.url.as_str())
             .arg("HEAD")
-            .run()?;
+            .run_until(self.cancel)?;
         let printed = String::from_utf8_lossy(&printed);
         let branch = printed.lines().find_map(|line| line.strip_prefix("ref: ")?.split('\t').next());
         if let Some(branch) = branch.filter(|branch| branch.starts_with("refs/heads/")) {
@@ -170,13 +174,22 @@ impl<'a> Mirror<'a> {
         let tolerated = TOLERATED.iter().flat_map(|id| ["-c".to_owned(), format!("fetch.fsck.{id}=warn")]);
         self.git
             .network()
-            .args(["-c", "fetch.fsckObjects=true", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0"])
+            .args([
+                "-c",
+                "fetch.fsckObjects=true",
+                "-c",
+                "core.hooksPath=/dev/null",
+                "-c",
+                "gc.auto=0",
+                "-c",
+                "init.defaultRefFormat=files",
+            ])
             .args(tolerated)
     }
 
     fn wait(&self, call: crate::program::Call) -> Result<()> {
         self.cancel.check()?;
-        call.run().map(|_| ())
+        call.run_until(self.cancel).map(|_| ())
     }
 }
 

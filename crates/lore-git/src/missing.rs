@@ -3,10 +3,13 @@
 use gix::{bstr::BString, objs::tree::EntryMode};
 use lore_model::CommitId;
 
-use crate::repository::object_id;
+use crate::{Cancel, repository::object_id};
 
 /// How deep the folders of a tree may go; deeper ones are not looked into.
 const MAX_DEPTH: usize = 4096;
+
+/// How many entries are compared before a commit counts as whole: trees can name more paths than any machine can list.
+const MAX_ENTRIES: usize = 5_000_000;
 
 /// What is there of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,11 +23,11 @@ pub(crate) enum Completeness {
 }
 
 /// Looks at the trees of a commit and its first parent, and at the blobs that differ.
-pub(crate) fn completeness(repo: &gix::Repository, id: CommitId, excludes: &[String]) -> Completeness {
-    compare(repo, id, excludes).unwrap_or(Completeness::TreesMissing)
+pub(crate) fn completeness(repo: &gix::Repository, id: CommitId, excludes: &[String], cancel: &Cancel) -> Completeness {
+    compare(repo, id, excludes, cancel).unwrap_or(Completeness::TreesMissing)
 }
 
-fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String]) -> Option<Completeness> {
+fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String], cancel: &Cancel) -> Option<Completeness> {
     let commit = repo.find_object(object_id(id)).ok()?.try_into_commit().ok()?;
     let new = commit.tree_id().ok()?.detach();
     let shallow = repo.shallow_commits().ok().flatten().is_some_and(|ids| ids.contains(&object_id(id)));
@@ -41,6 +44,7 @@ fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String]) -> Option<
     // Pairs of folders that differ; each entry of a folder is compared by name.
     let mut folders = vec![(BString::default(), old, Some(new), 0)];
     let mut found = Completeness::Whole;
+    let mut looked_at = 0;
     while let Some((path, old, new, depth)) = folders.pop() {
         if old == new {
             continue;
@@ -49,6 +53,10 @@ fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String]) -> Option<
             return None;
         }
         let (before, after) = (entries(repo, old)?, entries(repo, new)?);
+        looked_at += before.len() + after.len();
+        if looked_at > MAX_ENTRIES || cancel.is_cancelled() {
+            return Some(found);
+        }
         let changed = changed(&before, &after);
         for (name, old, new) in changed {
             let mut path = path.clone();

@@ -12,6 +12,8 @@ use crate::Repository;
 pub struct RefProbe {
     git_dir: PathBuf,
     common_dir: PathBuf,
+    /// What HEAD points to, wherever that is.
+    head: Option<PathBuf>,
 }
 
 /// With more loose refs than this, reading them is left to git's own ways.
@@ -20,7 +22,9 @@ const MAX_ENTRIES: usize = 8192;
 impl RefProbe {
     /// A probe of this repository.
     pub fn new(repository: &Repository) -> Self {
-        Self { git_dir: repository.git_dir(), common_dir: repository.common_dir() }
+        let common_dir = repository.common_dir();
+        let head = repository.head_name().map(|name| common_dir.join(name));
+        Self { git_dir: repository.git_dir(), common_dir, head }
     }
 
     /// A number that changes when a branch, HEAD or the shallow boundary does.
@@ -33,6 +37,9 @@ impl RefProbe {
             if mix(&mut hash, &self.common_dir.join(name)).is_none() {
                 hash = step(hash, 1);
             }
+        }
+        if let Some(head) = &self.head {
+            mix(&mut hash, head);
         }
         for linked in fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten().flatten() {
             mix(&mut hash, &linked.path().join("HEAD"));

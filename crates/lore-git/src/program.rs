@@ -8,8 +8,10 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
+        mpsc,
     },
     thread,
+    time::Duration,
 };
 
 use crate::{GitError, Result};
@@ -24,6 +26,9 @@ const TRANSPORT_VARIABLES: [&str; 7] = [
     "GIT_SSL_CAPATH",
     "GIT_PROXY_COMMAND",
 ];
+
+/// How often work that waits for another machine looks whether it is to stop.
+const CANCEL_EVERY: Duration = Duration::from_millis(100);
 
 /// How much of what git says about an error is kept.
 const STDERR_KEPT: usize = 4096;
@@ -160,6 +165,35 @@ impl Call {
         Ok(printed)
     }
 
+    /// Runs it to its end, or ends it when the caller asks to stop.
+    pub(crate) fn run_until(mut self, cancel: &Cancel) -> Result<Vec<u8>> {
+        let mut child = self.command.spawn().map_err(GitError::NoProgram)?;
+        let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
+        let (ended, watched) = mpsc::channel::<()>();
+        let pid = child.id();
+        let (printed, said) = thread::scope(|scope| {
+            scope.spawn(move || {
+                while watched.recv_timeout(CANCEL_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    if cancel.is_cancelled() {
+                        return terminate(pid);
+                    }
+                }
+            });
+            let said = scope.spawn(move || stderr.as_mut().map(first_bytes).unwrap_or_default());
+            let mut printed = Vec::new();
+            let read = stdout.as_mut().map_or(Ok(0), |pipe| pipe.read_to_end(&mut printed));
+            let said = said.join().unwrap_or_default();
+            drop(ended);
+            (read.map(|_| printed), said)
+        });
+        let status = child.wait().map_err(GitError::NoProgram)?;
+        cancel.check()?;
+        if !status.success() {
+            return Err(self.failed(status, &said));
+        }
+        printed.map_err(|error| broken_pipe(&error))
+    }
+
     /// Runs it with the given standard input while `read` takes what it prints.
     ///
     /// Where `read` stops early, by an error or otherwise, git is ended.
@@ -193,9 +227,26 @@ impl Call {
 
     fn failed(&self, status: ExitStatus, said: &[u8]) -> GitError {
         let said = String::from_utf8_lossy(said).trim().to_owned();
+        // Without an exit code it was ended by a signal.
+        if status.code().is_none() || said.contains("ut of memory") {
+            let how = if said.is_empty() { status.to_string() } else { said };
+            return GitError::CutOff { command: self.name.clone(), how };
+        }
         GitError::Failed { command: self.name.clone(), stderr: if said.is_empty() { status.to_string() } else { said } }
     }
 }
+
+/// Asks a program to end; git then takes away what it has begun.
+#[cfg(unix)]
+fn terminate(pid: u32) {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(Err(error)) = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM)) {
+        tracing::debug!(%error, "git had ended already");
+    }
+}
+
+#[cfg(not(unix))]
+fn terminate(_: u32) {}
 
 /// Lets git write ahead: with the usual 64 KiB the two programs wake each other for every piece.
 #[cfg(target_os = "linux")]

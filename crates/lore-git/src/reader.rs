@@ -14,7 +14,6 @@ use crate::{
     Cancel, Git, GitError, Repository, Result,
     missing::{self, Completeness},
     own_dir,
-    repository::object_id,
     stream::{Record, Records, format_argument},
 };
 
@@ -117,21 +116,12 @@ impl Reader {
 
     /// The author of each of these commits, as recorded.
     pub fn authors(&self, ids: &[CommitId]) -> Result<Vec<(CommitId, Person)>> {
-        let unreadable =
-            |why: String| GitError::Unreadable { path: self.repository.path().to_owned(), what: "a commit", why };
-        let repo = self.repository.local();
         let mut authors = Vec::with_capacity(ids.len());
-        for id in ids {
-            self.cancel.check()?;
-            let commit = repo.find_object(object_id(*id)).map_err(|error| unreadable(error.to_string()))?;
-            let commit = commit.try_into_commit().map_err(|error| unreadable(error.to_string()))?;
-            // A commit without a readable author has nobody's name.
-            let person = commit.author().map_or_else(
-                |_| Person::default(),
-                |author| Person { name: author.name.to_string(), email: author.email.to_string() },
-            );
-            authors.push((*id, person));
-        }
+        let mut left = ids.iter().copied().collect();
+        self.pass(ids, Depth::Messages, &Scope::default(), &mut left, &mut |commit| {
+            authors.push((commit.id, commit.author));
+            ControlFlow::Continue(())
+        })?;
         Ok(authors)
     }
 
@@ -147,7 +137,7 @@ impl Reader {
         let mut left: HashSet<CommitId> = ids.iter().copied().collect();
         match self.pass(ids, Depth::Patches, scope, &mut left, each) {
             // A missing object ends the stream; so does a damaged one. Find out which commits are whole.
-            Err(GitError::Failed { stderr, .. }) => {
+            Err(GitError::Failed { stderr, .. }) if names_an_object(&stderr) => {
                 tracing::debug!(stderr, "reading commits one kind at a time");
                 self.read_incomplete(ids, scope, &mut left, each)
             }
@@ -170,7 +160,7 @@ impl Reader {
         let (mut whole, mut listed, mut bare) = (Vec::new(), Vec::new(), Vec::new());
         for id in ids.iter().filter(|id| left.contains(id)) {
             self.cancel.check()?;
-            match missing::completeness(&repo, *id, &scope.excludes) {
+            match missing::completeness(&repo, *id, &scope.excludes, &self.cancel) {
                 Completeness::Whole => whole.push(*id),
                 Completeness::BlobsMissing => listed.push(*id),
                 Completeness::TreesMissing => bare.push(*id),
@@ -178,8 +168,8 @@ impl Reader {
         }
         for (ids, depth) in [(&whole, Depth::Patches), (&listed, Depth::Lists), (&bare, Depth::Messages)] {
             match self.pass(ids, depth, scope, left, each) {
-                Err(GitError::Failed { .. }) | Ok(()) => {}
-                Err(error) => return Err(error),
+                Err(GitError::Failed { stderr, .. }) if names_an_object(&stderr) => {}
+                other => other?,
             }
         }
         // Git needed more than was foreseen, or an object is damaged: one commit at a time, as deep as each goes.
@@ -189,7 +179,7 @@ impl Reader {
             let mut tried = Ok(());
             for depth in depths {
                 tried = self.pass(&[id], depth, scope, left, each);
-                if !matches!(tried, Err(GitError::Failed { .. })) {
+                if !matches!(&tried, Err(GitError::Failed { stderr, .. }) if names_an_object(stderr)) {
                     break;
                 }
             }
@@ -295,6 +285,13 @@ fn pathspecs(excludes: &[String]) -> impl Iterator<Item = String> {
         }
         spec + "*"
     })
+}
+
+/// Whether git says that an object could not be read; everything else that makes it fail is no fault of the repository.
+fn names_an_object(stderr: &str) -> bool {
+    ["unable to read", "could not read", "missing", "corrupt", "bad object", "bad tree", "unable to find"]
+        .iter()
+        .any(|words| stderr.contains(words))
 }
 
 /// One item a line, for git's standard input.

@@ -55,6 +55,11 @@ impl Repository {
         if !objects.is_dir() {
             return Err(not_a_repository(format!("{} is missing", objects.display())));
         }
+        if repository.common_dir().join("reftable").is_dir() {
+            return Err(not_a_repository(
+                "it keeps its refs in the reftable format, which Lore cannot read yet".to_owned(),
+            ));
+        }
         Ok(repository)
     }
 
@@ -115,19 +120,20 @@ impl Repository {
             Err(error) => return Err(self.unreadable("HEAD", &error)),
         };
         let bare = repo.workdir().is_none();
-        let default_branch = default_branch(&repo, known_default, head_branch.as_deref());
+        let unreadable = |error: gix::Error| self.unreadable("a branch", &error);
+        let default_branch = default_branch(&repo, known_default, head_branch.as_deref()).map_err(unreadable)?;
         let mut refs = Refs { head: head_id, default_branch, tips: Vec::new(), missing: Vec::new() };
         match choice {
             BranchChoice::Default => {
-                if let Some(tip) = refs.default_branch.as_deref().and_then(|name| branch(&repo, name)) {
-                    refs.tips.push(tip);
+                if let Some(name) = &refs.default_branch {
+                    refs.tips.extend(branch(&repo, name).map_err(unreadable)?);
                 }
                 refs.tips.extend(head_id.map(|commit| Tip { name: "HEAD".to_owned(), commit }));
                 refs.tips.extend(linked_heads(&repo));
             }
             BranchChoice::Named(names) => {
                 for name in names {
-                    match branch(&repo, name) {
+                    match branch(&repo, name).map_err(unreadable)? {
                         Some(tip) => refs.tips.push(tip),
                         None => refs.missing.push(name.clone()),
                     }
@@ -144,6 +150,11 @@ impl Repository {
         refs.tips.sort_unstable();
         refs.tips.dedup();
         Ok(refs)
+    }
+
+    /// The full name of the ref that HEAD points to.
+    pub(crate) fn head_name(&self) -> Option<String> {
+        Some(self.local().head_name().ok()??.as_bstr().to_str_lossy().into_owned())
     }
 
     /// The short names of all branches.
@@ -172,9 +183,8 @@ impl Repository {
         for reference in platform.prefixed("refs/heads/").map_err(|error| self.unreadable("refs", &error))? {
             let mut reference = reference.map_err(|error| self.unreadable("refs", &error))?;
             let name = reference.name().as_bstr().to_str_lossy().into_owned();
-            if let Ok(commit) = reference.peel_to_commit() {
-                tips.push(Tip { name, commit: commit_id(commit.id) });
-            }
+            let commit = reference.peel_to_commit().map_err(|error| self.unreadable("a branch", &error))?;
+            tips.push(Tip { name, commit: commit_id(commit.id) });
         }
         tips.sort_unstable();
         Ok(tips)
@@ -195,7 +205,7 @@ pub(crate) fn object_id(id: CommitId) -> gix::ObjectId {
 
 /// The branch that counts as the main line: what `origin` calls its HEAD (a mirror's own HEAD is just that), what was said
 /// before, a usual name, or what HEAD is on.
-fn default_branch(repo: &gix::Repository, known: Option<&str>, head: Option<&str>) -> Option<String> {
+fn default_branch(repo: &gix::Repository, known: Option<&str>, head: Option<&str>) -> gix::Result<Option<String>> {
     let remote_head = || {
         let reference = repo.try_find_reference("refs/remotes/origin/HEAD").ok()??;
         let target = reference.target().try_name()?.shorten().to_str_lossy().into_owned();
@@ -204,7 +214,12 @@ fn default_branch(repo: &gix::Repository, known: Option<&str>, head: Option<&str
     let first = if repo.workdir().is_none() { head.map(str::to_owned) } else { remote_head() };
     let usual = ["main", "master", "trunk"].map(str::to_owned);
     let candidates = first.into_iter().chain(known.map(str::to_owned)).chain(usual);
-    candidates.into_iter().find(|name| branch(repo, name).is_some()).or_else(|| head.map(str::to_owned))
+    for name in candidates {
+        if branch(repo, &name)?.is_some() {
+            return Ok(Some(name));
+        }
+    }
+    Ok(head.map(str::to_owned))
 }
 
 /// The HEADs of linked work trees, which are work on the same repository. Seen from one of these, the others are not.
@@ -220,12 +235,18 @@ fn linked_heads(repo: &gix::Repository) -> Vec<Tip> {
     linked.collect()
 }
 
-/// A local branch, or one that was fetched from `origin`.
-fn branch(repo: &gix::Repository, name: &str) -> Option<Tip> {
-    ["refs/heads/", "refs/remotes/origin/"].into_iter().find_map(|prefix| {
+/// A local branch, or one that was fetched from `origin`. Only what is not there is absent: what cannot be read is an error.
+fn branch(repo: &gix::Repository, name: &str) -> gix::Result<Option<Tip>> {
+    for prefix in ["refs/heads/", "refs/remotes/origin/"] {
         let full = format!("{prefix}{name}");
-        let mut reference = repo.try_find_reference(full.as_str()).ok()??;
-        let commit = reference.peel_to_commit().ok()?.id;
-        Some(Tip { name: full, commit: commit_id(commit) })
-    })
+        // What cannot be a name names nothing.
+        if gix::refs::FullName::try_from(full.as_str()).is_err() {
+            continue;
+        }
+        if let Some(mut reference) = repo.try_find_reference(full.as_str())? {
+            let commit = commit_id(reference.peel_to_commit()?.id);
+            return Ok(Some(Tip { name: full, commit }));
+        }
+    }
+    Ok(None)
 }

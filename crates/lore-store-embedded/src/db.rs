@@ -30,8 +30,11 @@ pub struct EmbeddedStore {
 struct Inner {
     home: PathBuf,
     file: PathBuf,
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Vec<(FileId, Connection)>>,
 }
+
+/// Which file a connection was opened on: a file may be moved away and another one made in its place.
+type FileId = (u64, u64);
 
 impl EmbeddedStore {
     /// The index in this folder, which need not exist yet: until something is written, everything is empty.
@@ -53,14 +56,17 @@ impl EmbeddedStore {
     ) -> Result<Option<T>> {
         let store = self.clone();
         run(move || {
-            let Some(mut connection) = store.take_reader()? else { return Ok(None) };
+            let Some((file, mut connection)) = store.take_reader()? else { return Ok(None) };
             let answer = (|| {
                 let transaction = connection.transaction()?;
                 query(&transaction)
             })();
             let mut idle = store.inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if answer.is_ok() && idle.len() < MAX_IDLE {
-                idle.push(connection);
+            if let Some(file) = file
+                && answer.is_ok()
+                && idle.len() < MAX_IDLE
+            {
+                idle.push((file, connection));
             }
             answer.map(Some).map_err(|error| explain(store.file(), error))
         })
@@ -107,28 +113,31 @@ impl EmbeddedStore {
         Ok((lock, connection))
     }
 
-    fn take_reader(&self) -> Result<Option<Connection>> {
-        let idle = self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        if let Some(connection) = idle {
-            return Ok(Some(connection));
+    /// A connection, and the file it is on if it may be kept for the next call.
+    fn take_reader(&self) -> Result<Option<(Option<FileId>, Connection)>> {
+        let Some(file) = file_id(self.file()) else { return Ok(None) };
+        let mut idle = self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|(opened, _)| *opened == file);
+        if let Some((_, connection)) = idle.pop() {
+            return Ok(Some((Some(file), connection)));
         }
-        if !self.file().exists() {
-            return Ok(None);
-        }
-        let connection = self.open_reader()?;
+        drop(idle);
+        let (connection, keep) = self.open_reader()?;
+        let keep = keep.then_some(file);
         match migrate::version(self.file(), &connection)? {
             // A writer was stopped before it had made the tables.
             0 => Ok(None),
-            migrate::NEWEST => Ok(Some(connection)),
+            migrate::NEWEST => Ok(Some((keep, connection))),
             _ => {
                 drop(connection);
                 drop(self.open_writer()?);
-                self.open_reader().map(Some)
+                self.open_reader().map(|(connection, _)| Some((keep, connection)))
             }
         }
     }
 
-    fn open_reader(&self) -> Result<Connection> {
+    /// A read-only connection, and whether it will see what others write later.
+    fn open_reader(&self) -> Result<(Connection, bool)> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let open = |immutable: bool| {
             let connection = Connection::open_with_flags(uri(self.file(), immutable), flags)?;
@@ -140,14 +149,36 @@ impl EmbeddedStore {
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
             Ok(connection)
         };
-        match open(false) {
-            Ok(connection) => Ok(connection),
-            // On a read-only file system WAL's shared memory cannot be made; nobody can write there either.
-            Err(first) => match explain(self.file(), first) {
-                StoreError::NoAccess { path, what } => open(true).map_err(|_| StoreError::NoAccess { path, what }),
-                other => Err(other),
+        let first = match open(false) {
+            Ok(connection) => return Ok((connection, true)),
+            Err(error) => explain(self.file(), error),
+        };
+        // Where WAL's shared memory cannot be made (a read-only file system), the file alone can still be read, as long as
+        // everything is in it.
+        let log = self.file().with_file_name("lore.db-wal");
+        let whole = fs::metadata(log).map_or(true, |meta| meta.len() == 0);
+        match first {
+            StoreError::NoAccess { path, what } if whole => match open(true) {
+                Ok(connection) => Ok((connection, false)),
+                Err(_) => Err(StoreError::NoAccess { path, what }),
             },
+            other => Err(other),
         }
+    }
+}
+
+/// What the file system calls the file; `None` where there is none.
+fn file_id(path: &Path) -> Option<FileId> {
+    let meta = fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some((meta.dev(), meta.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let made = meta.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        Some((0, made.map_or(0, |age| u64::try_from(age.as_nanos()).unwrap_or(0))))
     }
 }
 

@@ -263,8 +263,8 @@ impl HistoryWriter for Writer {
         .await
     }
 
-    async fn begin_sync(&self, repo: RepoId, fingerprint: &str) -> Result<SyncState> {
-        let fingerprint = fingerprint.to_owned();
+    async fn begin_sync(&self, repo: RepoId, fingerprint: &str, shallow: &[CommitId]) -> Result<SyncState> {
+        let (fingerprint, shallow) = (fingerprint.to_owned(), shallow.to_owned());
         self.write(move |transaction, _| {
             let mut before = state(transaction, repo)?;
             if before.fingerprint != fingerprint {
@@ -276,6 +276,10 @@ impl HistoryWriter for Writer {
                 before.partial = true;
             }
             transaction.execute("UPDATE ingest_state SET partial = 1 WHERE repo_id = ?1", [repo.0])?;
+            let mut insert = transaction.prepare_cached("INSERT OR IGNORE INTO repo_tips (repo_id, name, sha, shallow) VALUES (?1, '', ?2, 1)")?;
+            for commit in &shallow {
+                insert.execute(params![repo.0, commit.to_hex()])?;
+            }
             Ok(before)
         })
         .await

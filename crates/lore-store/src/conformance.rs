@@ -76,7 +76,7 @@ fn commit(number: u8, subject: &str) -> CommitRecord {
 async fn with_repo(store: &dyn HistoryStore, name: &str, commits: Vec<CommitRecord>) -> (Box<dyn HistoryWriter>, Repo) {
     let writer = store.try_writer().await.expect(OK);
     let repo = writer.add_repo(&new_repo(name)).await.expect(OK);
-    writer.begin_sync(repo.id, "f").await.expect(OK);
+    writer.begin_sync(repo.id, "f", &[]).await.expect(OK);
     writer.put_commits(repo.id, commits).await.expect(OK);
     (writer, repo)
 }
@@ -329,10 +329,16 @@ async fn another_fingerprint_forgets_everything(store: &dyn HistoryStore) {
         .end_sync(repo.id, SyncEnd { tips: vec![Tip { name: "HEAD".to_owned(), commit: id(1) }], ..SyncEnd::default() })
         .await
         .expect(OK);
-    let same = writer.begin_sync(repo.id, "f").await.expect(OK);
+    let same = writer.begin_sync(repo.id, "f", &[]).await.expect(OK);
     assert_eq!((same.partial, same.tips.len()), (false, 1), "the state before");
-    let other = writer.begin_sync(repo.id, "g").await.expect(OK);
+    let other = writer.begin_sync(repo.id, "g", &[id(7)]).await.expect(OK);
     assert_eq!((other.partial, other.tips.len(), other.commit_count), (true, 0, 0));
+    let begun = store.list_repos().await.expect(OK).remove(0).sync;
+    assert_eq!(
+        (begun.partial, begun.shallow),
+        (true, vec![id(7)]),
+        "the boundary is known even if the sync never ends"
+    );
     assert!(found(store, &query("words")).await.is_empty());
     assert!(writer.known_commits(repo.id).await.expect(OK).is_empty());
 }

@@ -58,8 +58,9 @@ pub trait HistoryWriter: Send + Sync {
 
     /// Notes that reading has begun under this fingerprint, and returns the state as it stood before.
     ///
-    /// Where another fingerprint stood, all commits of the repository are dropped first.
-    async fn begin_sync(&self, repo: RepoId, fingerprint: &str) -> Result<SyncState>;
+    /// Where another fingerprint stood, all commits of the repository are dropped first. The boundary of a shallow clone is
+    /// added to the one that is known: commits read under either may have to be read again.
+    async fn begin_sync(&self, repo: RepoId, fingerprint: &str, shallow: &[CommitId]) -> Result<SyncState>;
 
     /// Every commit of the repository that the index holds.
     async fn known_commits(&self, repo: RepoId) -> Result<HashSet<CommitId>>;

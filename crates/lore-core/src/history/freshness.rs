@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::PoisonError};
 use lore_git::{RefProbe, Repository};
 use lore_model::{CommitId, Repo, RepoId, Source, Tip};
 
-use super::History;
+use super::{History, sync::is_up_to_rules};
 use crate::blocking;
 
 /// How fresh an answer is.
@@ -63,8 +63,8 @@ pub(super) type Probes = HashMap<RepoId, Seen>;
 pub(super) struct Seen {
     probe: RefProbe,
     signature: Option<u64>,
-    /// `None` where the repository could not be read.
-    tips: Option<Vec<Tip>>,
+    /// Tips and shallow boundary; `None` where the repository could not be read.
+    refs: Option<(Vec<Tip>, Vec<CommitId>)>,
 }
 
 impl History {
@@ -84,8 +84,7 @@ fn look(repos: &[Repo], mut before: Probes) -> (Vec<RepoFreshness>, Probes) {
     let mut seen = Probes::new();
     let fresh = repos.iter().map(|repo| {
         let now = observe(repo, before.remove(&repo.id));
-        let tips = now.as_ref().and_then(|now| now.tips.as_ref());
-        let state = state(repo, tips);
+        let state = state(repo, now.as_ref().and_then(|now| now.refs.as_ref()));
         seen.extend(now.map(|now| (repo.id, now)));
         RepoFreshness {
             name: repo.name().to_owned(),
@@ -97,16 +96,20 @@ fn look(repos: &[Repo], mut before: Probes) -> (Vec<RepoFreshness>, Probes) {
     (fresh.collect(), seen)
 }
 
-fn state(repo: &Repo, tips: Option<&Vec<Tip>>) -> FreshState {
+fn state(repo: &Repo, refs: Option<&(Vec<Tip>, Vec<CommitId>)>) -> FreshState {
     let never = repo.sync.last_synced_at.is_none();
     if repo.sync.partial {
         let started = repo.sync.commit_count > 0 || !never;
         return if started { FreshState::Partial } else { FreshState::NeverSynced };
     }
-    match tips {
+    match refs {
         None if matches!(repo.info.source, Source::Url(_)) && never => FreshState::NeverSynced,
         None => FreshState::Missing,
-        Some(tips) if *tips == repo.sync.tips => FreshState::Current,
+        Some((tips, shallow))
+            if *tips == repo.sync.tips && *shallow == repo.sync.shallow && is_up_to_rules(&repo.sync) =>
+        {
+            FreshState::Current
+        }
         Some(_) => FreshState::Stale,
     }
 }
@@ -115,7 +118,7 @@ fn state(repo: &Repo, tips: Option<&Vec<Tip>>) -> FreshState {
 fn observe(repo: &Repo, before: Option<Seen>) -> Option<Seen> {
     if let Some(before) = before {
         let signature = before.probe.signature();
-        if signature.is_some() && signature == before.signature && before.tips.is_some() {
+        if signature.is_some() && signature == before.signature && before.refs.is_some() {
             return Some(before);
         }
     }
@@ -123,6 +126,7 @@ fn observe(repo: &Repo, before: Option<Seen>) -> Option<Seen> {
     let probe = RefProbe::new(&repository);
     // The signature first: what moves in between is noticed the next time.
     let signature = probe.signature();
-    let tips = repository.refs(&repo.info.branches, repo.info.default_branch.as_deref()).ok().map(|refs| refs.tips);
-    Some(Seen { probe, signature, tips })
+    let refs = repository.refs(&repo.info.branches, repo.info.default_branch.as_deref()).ok();
+    let refs = refs.map(|refs| (refs.tips, repository.shallow()));
+    Some(Seen { probe, signature, refs })
 }

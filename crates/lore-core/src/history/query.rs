@@ -141,6 +141,7 @@ impl History {
         let repos = self.repos().await?;
         let scope = scope(&repos, &request.repos)?;
         let (limit, clamped) = clamp(request.limit);
+        request.author.as_deref().map(|author| checked("author", author)).transpose()?;
         few("paths", &request.paths)?;
         for path in &request.paths {
             checked("path", path)?;
@@ -169,6 +170,7 @@ impl History {
     /// Finds changes of files by path.
     pub async fn touches(&self, request: TouchRequest) -> Result<TouchAnswer, Failure> {
         let path = checked("path_glob", &request.path)?;
+        request.author.as_deref().map(|author| checked("author", author)).transpose()?;
         let repos = self.repos().await?;
         let scope = scope(&repos, &request.repos)?;
         let (limit, clamped) = clamp(request.limit);

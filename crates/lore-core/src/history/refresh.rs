@@ -1,6 +1,9 @@
 //! Keeps a project's history fresh in the background, for as long as a server runs in it.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use lore_git::Cancel;
 use lore_model::{Code, Failure, Repo, RepoId, Source};
@@ -14,11 +17,14 @@ const PAUSE: Duration = Duration::from_millis(700);
 /// How long to leave alone what failed, or what is no repository.
 const LONG_PAUSE: Duration = Duration::from_secs(30);
 
+/// How soon a pause ends when the server does.
+const PAUSE_STEP: Duration = Duration::from_millis(50);
+
 /// The project of one server.
 struct Project<'a> {
     folder: &'a Path,
-    /// Set once it is known to be registered.
-    repo: Option<RepoId>,
+    /// Its id and place, once it is known to be registered: after an index was replaced the id alone may mean another one.
+    repo: Option<(RepoId, PathBuf)>,
     /// Whether it may still be registered: once only, so that what a user removes stays removed.
     register: bool,
 }
@@ -34,6 +40,7 @@ impl History {
             let pause = match self.refresh_once(&mut project, cancel).await {
                 Ok(()) => PAUSE,
                 Err(failure) if failure.code == Code::Busy => PAUSE,
+                Err(failure) if failure.code == Code::Interrupted => return,
                 Err(failure) if failure.code == Code::NotARepository => {
                     tracing::info!(folder = %folder.display(), %failure, "there is no project to keep fresh");
                     LONG_PAUSE
@@ -43,17 +50,21 @@ impl History {
                     LONG_PAUSE
                 }
             };
-            tokio::time::sleep(pause).await;
+            let until = tokio::time::Instant::now() + pause;
+            while !cancel.is_cancelled() && tokio::time::Instant::now() < until {
+                tokio::time::sleep(PAUSE_STEP).await;
+            }
         }
     }
 
     async fn refresh_once(&self, project: &mut Project<'_>, cancel: &Cancel) -> Result<(), Failure> {
-        let known = match project.repo {
-            Some(id) => self.repos().await?.into_iter().find(|repo| repo.id == id),
+        let place = |repo: &Repo| (repo.id, repo.info.local_path.clone());
+        let known = match &project.repo {
+            Some(known) => self.repos().await?.into_iter().find(|repo| place(repo) == *known),
             None => self.find_project(project.folder).await?,
         };
         project.register &= project.repo.is_none();
-        project.repo = known.as_ref().map(|repo| repo.id);
+        project.repo = known.as_ref().map(place);
         let repo = match known {
             Some(repo) if self.is_current(&repo).await => return Ok(()),
             None if !project.register => return Ok(()),
@@ -68,7 +79,7 @@ impl History {
                 None => self.add(&*writer, AddRequest::new(Target::Folder(project.folder.to_owned()))).await?,
             },
         };
-        project.repo = Some(repo.id);
+        project.repo = Some(place(&repo));
         let options = SyncOptions::default();
         let task = SyncTask { writer: &*writer, options: &options, cancel, progress: &|_| {} };
         self.sync(&repo, &task).await?;

@@ -98,7 +98,16 @@ impl History {
             fork_of: request.fork_of,
             branches: request.branches,
         };
-        writer.add_repo(&new).await.map_err(store_failure)
+        let repo = writer.add_repo(&new).await.map_err(store_failure)?;
+        // A mirror that an interrupted removal left behind is nobody's.
+        let mirror = repo.info.local_path.clone();
+        if matches!(repo.info.source, Source::Url(_)) && mirror.exists() {
+            let removed = blocking(move || {
+                std::fs::remove_dir_all(&mirror).map_err(|source| GitError::Io { path: mirror, source })
+            });
+            removed.await.map_err(git_failure)?;
+        }
+        Ok(repo)
     }
 
     /// Forgets a repository, what was read from it, and Lore's own mirror of it.

@@ -126,12 +126,14 @@ impl History {
             && state.fingerprint == seen.fingerprint
             && state.tips == seen.refs.tips
             && state.shallow == seen.shallow
+            // HEAD carries the mailmap, even where it is not indexed itself.
+            && state.last_synced_sha == head(&seen.refs)
             && !options.retry_missing;
         if unchanged {
             writer.note_current(repo.id, self.clock.now()).await.map_err(store_failure)?;
             return Ok(report(repo, 0, 0, state));
         }
-        let before = writer.begin_sync(repo.id, &seen.fingerprint).await.map_err(store_failure)?;
+        let before = writer.begin_sync(repo.id, &seen.fingerprint, &seen.shallow).await.map_err(store_failure)?;
         let (git, places, key) = (self.git.clone(), self.places.clone(), repo.id.to_string());
         let (repository, stop) = (seen.repository.clone(), cancel.clone());
         let reader =
@@ -143,7 +145,7 @@ impl History {
         read_all(task, repo, &reader, plan.read, scope).await?;
         let end = SyncEnd {
             at: self.clock.now(),
-            head: seen.refs.head.or_else(|| seen.refs.tips.first().map(|tip| tip.commit)),
+            head: head(&seen.refs),
             default_branch: seen.refs.default_branch.clone(),
             tips: seen.refs.tips.clone(),
             shallow: seen.shallow.clone(),
@@ -220,10 +222,24 @@ async fn look(repo: Repo) -> Result<Seen, Failure> {
         let shallow = repository.shallow();
         // A filter by author depends on who the mailmap says somebody is.
         let people = repo.info.author_filter.as_ref().map(|filter| (filter, mailmap.digest()));
-        let fingerprint = format!("{EXTRACTION} {PATCH_CAP} {:?} {people:?}", repo.info.excludes);
+        let fingerprint = format!("{}{:?} {people:?}", rules(), repo.info.excludes);
         Ok(Seen { repository, refs, mailmap, shallow, fingerprint })
     });
     looked.await.map_err(git_failure)
+}
+
+/// HEAD, or whatever else is indexed where there is none.
+fn head(refs: &Refs) -> Option<CommitId> {
+    refs.head.or_else(|| refs.tips.first().map(|tip| tip.commit))
+}
+
+/// Whether what is stored was read by the rules of this version.
+pub(super) fn is_up_to_rules(state: &SyncState) -> bool {
+    state.fingerprint.starts_with(&rules())
+}
+
+fn rules() -> String {
+    format!("{EXTRACTION} {PATCH_CAP} ")
 }
 
 fn commits(tips: &[Tip]) -> Vec<CommitId> {

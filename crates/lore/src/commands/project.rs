@@ -106,6 +106,14 @@ pub(super) fn cancel_on_interrupt() -> Cancel {
     tokio::spawn(async move {
         signal.await;
         sent.cancel();
+        leave_on_next_signal().await;
     });
     cancel
+}
+
+/// Whoever asks a second time means it.
+#[expect(clippy::exit, reason = "nothing is half-written: every write is a transaction")]
+async fn leave_on_next_signal() {
+    super::serve::shutdown_signal().await;
+    std::process::exit(i32::from(Code::Interrupted.row().exit));
 }

@@ -66,7 +66,10 @@ pub(super) async fn sync_all(
     let mut reports = Vec::new();
     for repo in repos {
         // Another process may have synced it while this one waited.
-        let repo = context.lore.history.repo(repo.name()).await?;
+        let repo = match context.lore.history.repo(repo.name()).await {
+            Err(failure) if failure.code == Code::RepoNotFound => continue,
+            other => other?,
+        };
         let done = context.sync_one(&*writer, &repo, options, &cancel).await;
         let stop = done.as_ref().is_err_and(|failure| matches!(failure.code, Code::Interrupted | Code::DiskFull));
         reports.push(done.map_err(|failure| (repo.name().to_owned(), failure)));

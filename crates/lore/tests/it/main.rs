@@ -9,6 +9,7 @@ mod hostile;
 mod kill;
 mod mcp_history;
 mod place;
+mod regressions;
 mod repositories;
 mod stdio;
 mod switches;
