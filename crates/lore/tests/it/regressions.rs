@@ -110,3 +110,18 @@ fn an_author_filter_understands_old_encodings() {
     place.add(&place.path("repo"), &["--author", "Müller"]);
     assert_eq!(place.subjects(), ["Two"]);
 }
+
+#[test]
+fn work_in_a_linked_work_tree_is_found() {
+    let place = Place::new();
+    let repo = commits(&place, "main", &["One"]);
+    place.add(&place.path("main"), &[]);
+    repo.git(&["worktree", "add", "--quiet", "-b", "side", &place.path("linked")]);
+    assert_eq!(place.status("main")["state"], "stale");
+    repo.git(&["-C", &place.path("linked"), "commit", "--quiet", "--allow-empty", "--message=Side"]);
+    // Asking inside the work tree brings its repository up to date, and registers nothing else.
+    let asked = place.lore.command(&["log", "side", "--json"]).current_dir(place.path("linked")).output().unwrap();
+    let answer: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap();
+    assert_eq!(answer["results"][0]["subject"], "Side");
+    assert_eq!(place.lore.json(&["repos", "--json"])["repos"].as_array().unwrap().len(), 1);
+}
