@@ -6,9 +6,13 @@ use std::{
     io::Read,
     ops::ControlFlow,
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use lore_model::{CommitId, CommitRecord, PatchAbsence, Person};
+use lore_model::{CommitId, CommitRecord, PatchAbsence, Person, RepoPath};
 
 use crate::{
     Cancel, Git, GitError, Repository, Result,
@@ -66,6 +70,8 @@ pub struct Reader {
     own_dir: PathBuf,
     repository: Repository,
     cancel: Cancel,
+    /// Whether many commits touch excluded paths, as far as was seen.
+    excluded_seen: Arc<AtomicBool>,
 }
 
 /// How much git is asked to print.
@@ -81,7 +87,7 @@ impl Reader {
     pub fn open(git: &Git, root: &Path, key: &str, repository: Repository, cancel: Cancel) -> Result<Self> {
         let own_dir = own_dir::place(root, key);
         own_dir::prepare(git, &own_dir, &repository)?;
-        Ok(Self { git: git.clone(), own_dir, repository, cancel })
+        Ok(Self { git: git.clone(), own_dir, repository, cancel, excluded_seen: Arc::default() })
     }
 
     /// Removes that directory.
@@ -128,7 +134,46 @@ impl Reader {
     /// Reads these commits and hands each to `each`, in no promised order, until it breaks.
     ///
     /// Commits whose objects are partly missing are read as far as they go.
+    ///
+    /// Pathspecs cost git some 7 % more and change nothing in a commit that touches no excluded path. So where such paths
+    /// are not expected, commits are read without pathspecs first, and the few that touch one are read once more.
     pub fn read(
+        &self,
+        ids: &[CommitId],
+        scope: &Scope,
+        each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
+    ) -> Result<()> {
+        if scope.excludes.is_empty() || self.expects_excluded(&scope.excludes) {
+            return self.read_within(ids, scope, each);
+        }
+        let mut again = Vec::new();
+        self.read_within(ids, &Scope { excludes: Vec::new(), ..scope.clone() }, &mut |commit| {
+            // What is missing may be missing from an excluded folder only.
+            if touches(&commit, &scope.excludes) || matches!(commit.patch, Diff::Absent(PatchAbsence::MissingObjects)) {
+                again.push(commit.id);
+                return ControlFlow::Continue(());
+            }
+            each(commit)
+        })?;
+        if again.len() * 20 > ids.len() {
+            self.excluded_seen.store(true, Ordering::Relaxed);
+        }
+        if again.is_empty() { Ok(()) } else { self.read_within(&again, scope, each) }
+    }
+
+    /// Whether excluded paths are common here: they were in other commits, or HEAD has such a folder.
+    fn expects_excluded(&self, excludes: &[String]) -> bool {
+        let in_head = || {
+            let repo = self.repository.local();
+            let tree = repo.head_tree().ok()?;
+            let first = |prefix: &String| prefix.split('/').next().unwrap_or_default().to_owned();
+            let found = excludes.iter().any(|prefix| tree.find_entry(first(prefix).as_str()).is_some());
+            Some(found)
+        };
+        self.excluded_seen.load(Ordering::Relaxed) || in_head().unwrap_or(false)
+    }
+
+    fn read_within(
         &self,
         ids: &[CommitId],
         scope: &Scope,
@@ -253,6 +298,12 @@ fn finish(mut record: Record, scope: &Scope, absent: Option<PatchAbsence>) -> Re
     match finished {
         Ok(commit) => commit,
     }
+}
+
+/// Whether a commit touches a path that begins with one of these.
+fn touches(commit: &ReadCommit, excludes: &[String]) -> bool {
+    let excluded = |path: &RepoPath| excludes.iter().any(|prefix| path.as_bytes().starts_with(prefix.as_bytes()));
+    commit.files.iter().any(|file| excluded(&file.path) || file.old_path.as_ref().is_some_and(excluded))
 }
 
 /// The first characters of a diff.

@@ -2,7 +2,10 @@
 
 use std::{fs, path::Path};
 
-use lore_testkit::{Git, Repo};
+use lore_testkit::{
+    Git, Repo, odd,
+    oracle::{self, Selection},
+};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -124,4 +127,23 @@ fn work_in_a_linked_work_tree_is_found() {
     let answer: serde_json::Value = serde_json::from_slice(&asked.stdout).unwrap();
     assert_eq!(answer["results"][0]["subject"], "Side");
     assert_eq!(place.lore.json(&["repos", "--json"])["repos"].as_array().unwrap().len(), 1);
+}
+
+/// Where HEAD has no excluded folder, commits are read without pathspecs first, and those that touched one once more.
+#[test]
+fn excluded_paths_of_the_past_are_left_out_as_git_would() {
+    let place = Place::new();
+    let odd = odd::main_repo(Path::new(&place.path("odd"))).expect("git makes the repository");
+    let git = Git::at(&odd.path);
+    git.bytes(&["rm", "-r", "--quiet", "--cached", "dist", "node_modules", "vendor"]).expect("they are there");
+    let git = git
+        .with("GIT_AUTHOR_NAME", "Ann")
+        .with("GIT_AUTHOR_EMAIL", "a@x")
+        .with("GIT_COMMITTER_NAME", "Ann")
+        .with("GIT_COMMITTER_EMAIL", "a@x");
+    git.bytes(&["commit", "--quiet", "--message=Clean up"]).expect("git commits");
+    place.add(&odd.path, &["--name", "odd"]);
+    let report = oracle::compare(&place.lore, "odd", &odd.path, Selection::All).expect("git and lore answer");
+    assert_eq!(report.differences, Vec::<String>::new());
+    assert!(report.patches_compared > 150, "{report:?}");
 }
