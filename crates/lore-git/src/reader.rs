@@ -340,9 +340,22 @@ fn pathspecs(excludes: &[String]) -> impl Iterator<Item = String> {
 
 /// Whether git says that an object could not be read; everything else that makes it fail is no fault of the repository.
 fn names_an_object(stderr: &str) -> bool {
-    ["unable to read", "could not read", "missing", "corrupt", "bad object", "bad tree", "unable to find"]
-        .iter()
-        .any(|words| stderr.contains(words))
+    const WORDS: [&str; 12] = [
+        "unable to read",
+        "could not read",
+        "cannot read",
+        "unable to parse",
+        "missing",
+        "corrupt",
+        "bad object",
+        "bad tree",
+        "tree object",
+        "tree entry",
+        "tree file",
+        "unable to find",
+    ];
+    let said = stderr.to_lowercase();
+    WORDS.iter().any(|words| said.contains(words))
 }
 
 /// One item a line, for git's standard input.

@@ -129,7 +129,7 @@ impl Repository {
                     refs.tips.extend(branch(&repo, name).map_err(unreadable)?);
                 }
                 refs.tips.extend(head_id.map(|commit| Tip { name: "HEAD".to_owned(), commit }));
-                refs.tips.extend(linked_heads(&repo));
+                refs.tips.extend(linked_heads(&repo).map_err(unreadable)?);
             }
             BranchChoice::Named(names) => {
                 for name in names {
@@ -144,7 +144,7 @@ impl Repository {
                 if !bare {
                     refs.tips.extend(head_id.map(|commit| Tip { name: "HEAD".to_owned(), commit }));
                 }
-                refs.tips.extend(linked_heads(&repo));
+                refs.tips.extend(linked_heads(&repo).map_err(unreadable)?);
             }
         }
         refs.tips.sort_unstable();
@@ -181,10 +181,10 @@ impl Repository {
         let platform = repo.references().map_err(|error| self.unreadable("refs", &error))?;
         let mut tips = Vec::new();
         for reference in platform.prefixed("refs/heads/").map_err(|error| self.unreadable("refs", &error))? {
-            let mut reference = reference.map_err(|error| self.unreadable("refs", &error))?;
+            let reference = reference.map_err(|error| self.unreadable("refs", &error))?;
             let name = reference.name().as_bstr().to_str_lossy().into_owned();
-            let commit = reference.peel_to_commit().map_err(|error| self.unreadable("a branch", &error))?;
-            tips.push(Tip { name, commit: commit_id(commit.id) });
+            let commit = commit_of(repo, reference).map_err(|error| self.unreadable("a branch", &error))?;
+            tips.extend(commit.map(|commit| Tip { name, commit }));
         }
         tips.sort_unstable();
         Ok(tips)
@@ -212,27 +212,41 @@ fn default_branch(repo: &gix::Repository, known: Option<&str>, head: Option<&str
         Some(target.strip_prefix("origin/")?.to_owned())
     };
     let first = if repo.workdir().is_none() { head.map(str::to_owned) } else { remote_head() };
-    let usual = ["main", "master", "trunk"].map(str::to_owned);
-    let candidates = first.into_iter().chain(known.map(str::to_owned)).chain(usual);
-    for name in candidates {
+    for name in first.into_iter().chain(known.map(str::to_owned)) {
         if branch(repo, &name)?.is_some() {
             return Ok(Some(name));
         }
     }
-    Ok(head.map(str::to_owned))
+    // These are guesses: one that cannot be read is a wrong guess.
+    let usual = ["main", "master", "trunk"].into_iter().find(|name| matches!(branch(repo, name), Ok(Some(_))));
+    Ok(usual.or(head).map(str::to_owned))
 }
 
 /// The HEADs of linked work trees, which are work on the same repository. Seen from one of these, the others are not.
-fn linked_heads(repo: &gix::Repository) -> Vec<Tip> {
+fn linked_heads(repo: &gix::Repository) -> gix::Result<Vec<Tip>> {
+    let mut tips = Vec::new();
     if repo.git_dir() != repo.common_dir() {
-        return Vec::new();
+        return Ok(tips);
     }
-    let linked = repo.worktrees().unwrap_or_default().into_iter().filter_map(|proxy| {
-        let name = format!("worktrees/{}/HEAD", proxy.id().ok()?.to_str_lossy());
-        let head = proxy.into_repo_with_possibly_inaccessible_worktree().ok()?.head_id().ok()?.detach();
-        Some(Tip { name, commit: commit_id(head) })
-    });
-    linked.collect()
+    for proxy in repo.worktrees()? {
+        let name = format!("worktrees/{}/HEAD", proxy.id()?.to_str_lossy());
+        let linked = proxy.into_repo_with_possibly_inaccessible_worktree()?;
+        // A branch without a commit yet has nothing to follow.
+        if let Some(head) = linked.head()?.try_peel_to_id()? {
+            tips.push(Tip { name, commit: commit_id(head.detach()) });
+        }
+    }
+    Ok(tips)
+}
+
+/// The commit that a ref leads to; none where it points to a ref that does not exist, as git has it.
+fn commit_of(repo: &gix::Repository, mut reference: gix::Reference<'_>) -> gix::Result<Option<CommitId>> {
+    if let Some(target) = reference.target().try_name()
+        && repo.try_find_reference(target)?.is_none()
+    {
+        return Ok(None);
+    }
+    Ok(Some(commit_id(reference.peel_to_commit()?.id)))
 }
 
 /// A local branch, or one that was fetched from `origin`. Only what is not there is absent: what cannot be read is an error.
@@ -243,8 +257,9 @@ fn branch(repo: &gix::Repository, name: &str) -> gix::Result<Option<Tip>> {
         if gix::refs::FullName::try_from(full.as_str()).is_err() {
             continue;
         }
-        if let Some(mut reference) = repo.try_find_reference(full.as_str())? {
-            let commit = commit_id(reference.peel_to_commit()?.id);
+        if let Some(reference) = repo.try_find_reference(full.as_str())?
+            && let Some(commit) = commit_of(repo, reference)?
+        {
             return Ok(Some(Tip { name: full, commit }));
         }
     }

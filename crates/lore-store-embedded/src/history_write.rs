@@ -260,7 +260,8 @@ impl HistoryWriter for Writer {
             )?;
             Ok(())
         })
-        .await
+        .await?;
+        self.checkpoint().await
     }
 
     async fn begin_sync(&self, repo: RepoId, fingerprint: &str, shallow: &[CommitId]) -> Result<SyncState> {

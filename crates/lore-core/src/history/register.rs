@@ -101,7 +101,10 @@ impl History {
         let repo = writer.add_repo(&new).await.map_err(store_failure)?;
         // A mirror that an interrupted removal left behind is nobody's.
         let mirror = repo.info.local_path.clone();
-        if matches!(repo.info.source, Source::Url(_)) && mirror.exists() {
+        let same = |other: &Repo| {
+            other.info.local_path.to_string_lossy().to_lowercase() == mirror.to_string_lossy().to_lowercase()
+        };
+        if matches!(repo.info.source, Source::Url(_)) && mirror.exists() && !repos.iter().any(same) {
             let removed = blocking(move || {
                 std::fs::remove_dir_all(&mirror).map_err(|source| GitError::Io { path: mirror, source })
             });

@@ -268,7 +268,12 @@ async fn compare(before: &SyncState, seen: &Seen, reader: &Reader, known: HashSe
     let reached: HashSet<CommitId> = all.iter().copied().collect();
     // The diff of a commit at a shallow boundary changes when the boundary moves.
     let (old, new): (HashSet<_>, HashSet<_>) = (before.shallow.iter().collect(), seen.shallow.iter().collect());
-    let moved: HashSet<CommitId> = old.symmetric_difference(&new).map(|id| **id).collect();
+    let moved: HashSet<CommitId> = if before.partial {
+        // Under which boundary each of them was read is not known.
+        old.union(&new).map(|id| **id).collect()
+    } else {
+        old.symmetric_difference(&new).map(|id| **id).collect()
+    };
     let read = all.into_iter().filter(|id| !known.contains(id) || moved.contains(id)).collect();
     let remove = known.into_iter().filter(|id| !reached.contains(id)).collect();
     Ok(Plan { read, remove })

@@ -147,3 +147,28 @@ fn excluded_paths_of_the_past_are_left_out_as_git_would() {
     assert_eq!(report.differences, Vec::<String>::new());
     assert!(report.patches_compared > 150, "{report:?}");
 }
+
+#[test]
+fn a_ref_that_leads_nowhere_is_passed_over_as_git_does() {
+    let place = Place::new();
+    let repo = commits(&place, "repo", &["One"]);
+    repo.git(&["symbolic-ref", "refs/heads/alias", "refs/heads/nowhere"]);
+    place.add(&place.path("repo"), &["--all-branches"]);
+    assert_eq!(place.subjects(), ["One"]);
+}
+
+#[test]
+fn one_malformed_tree_does_not_keep_the_rest_out() {
+    let place = Place::new();
+    let repo = commits(&place, "repo", &["One"]);
+    let git = Git::at(repo.path());
+    let tree =
+        git.feed(&["hash-object", "-t", "tree", "-w", "--literally", "--stdin"], b"100644").expect("git takes it");
+    let tree = String::from_utf8(tree).unwrap();
+    let parent = repo.git(&["rev-parse", "HEAD"]);
+    let commit = format!("tree {tree}parent {parent}\nauthor A <a@x> 1 +0000\ncommitter A <a@x> 1 +0000\n\nBroken\n");
+    let commit = git.feed(&["hash-object", "-t", "commit", "-w", "--stdin"], commit.as_bytes()).expect("git takes it");
+    repo.git(&["update-ref", "refs/heads/broken", String::from_utf8(commit).unwrap().trim()]);
+    place.add(&place.path("repo"), &["--all-branches"]);
+    assert_eq!(place.subjects(), ["Broken", "One"]);
+}
