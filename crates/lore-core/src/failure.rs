@@ -62,6 +62,9 @@ pub fn store_failure(error: StoreError) -> Failure {
             "the index can be rebuilt from git: move {} aside, then `lore add` your repositories again",
             path.display()
         )),
+        StoreError::CodeDamaged { .. } => {
+            Failure::new(Code::IndexDamaged, message).hint("run `lore reindex`: it reads the code anew from git")
+        }
         StoreError::Full(_) => {
             Failure::new(Code::DiskFull, message).hint("free some space and run it again: nothing is lost")
         }

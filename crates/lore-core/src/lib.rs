@@ -5,7 +5,11 @@
 
 mod clock;
 mod failure;
+pub mod flows;
 pub mod history;
+mod project;
+pub mod search;
+mod watch;
 
 use std::sync::Arc;
 
@@ -13,11 +17,15 @@ pub use clock::{Clock, SystemClock};
 pub use failure::{git_failure, store_failure};
 use history::History;
 pub use lore_git::Cancel;
+pub use project::{FoundProject, ProjectFolder};
+use search::Search;
 
 /// Everything that an agent or a person can ask.
 pub struct Lore {
     /// Git history across repositories.
     pub history: Arc<History>,
+    /// Code.
+    pub search: Arc<Search>,
 }
 
 /// Runs work that keeps a thread busy, off the async threads.

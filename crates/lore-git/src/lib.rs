@@ -5,7 +5,11 @@
 //! This crate stores nothing and knows nothing of what is indexed already.
 #![forbid(unsafe_code)]
 
+mod beneath;
+mod blobs;
 mod error;
+mod ignores;
+mod look;
 mod mailmap;
 mod mirror;
 mod missing;
@@ -14,15 +18,27 @@ mod probe;
 mod program;
 mod reader;
 mod repository;
+mod sieve;
+mod sorted;
+mod stat_cache;
 mod stream;
+mod tree;
+mod watch;
+mod worktree;
 
+pub use blobs::{BlobReader, Found};
 pub use error::GitError;
+pub use ignores::{Ignores, user_excludes};
 pub use mailmap::Mailmap;
 pub use mirror::{CloneUrl, Mirror};
 pub use probe::RefProbe;
 pub use program::{Cancel, Git};
 pub use reader::{Diff, ReadCommit, Reader, Scope};
 pub use repository::{Refs, Repository};
+pub use stat_cache::StatCache;
+pub use tree::{FileKind, SkippedEntry, Tree, TreeFile, TreeLimits};
+pub use watch::{Event, WatchOptions, Watcher, Watching};
+pub use worktree::{Change, SkipReason, SkippedPath, WorkFile, WorkRead, WorktreeChanges, WorktreeOptions};
 
 /// The result of reading git.
 pub type Result<T, E = GitError> = std::result::Result<T, E>;

@@ -47,7 +47,9 @@ impl Repository {
         let not_a_repository = |why: String| GitError::NotARepository { path: path.to_owned(), why };
         let absolute = path.canonicalize().map_err(GitError::io(path))?;
         // Isolated: no file outside the repository is read. Reduced trust: nothing it configures is run.
-        let options = gix::open::Options::isolated().with(Trust::Reduced);
+        // And no object may ask for more memory than git itself would ever unpack to make one from another.
+        let options =
+            gix::open::Options::isolated().with(Trust::Reduced).config_overrides(["gitoxide.objects.allocLimit=512m"]);
         let inner = gix::ThreadSafeRepository::open_opts(&absolute, options)
             .map_err(|error| not_a_repository(error.to_string()))?;
         let repository = Self { inner, path: absolute };
@@ -152,6 +154,14 @@ impl Repository {
         Ok(refs)
     }
 
+    /// When a commit was made, by its committer's clock (seconds since 1970).
+    pub fn commit_time(&self, commit: CommitId) -> Result<i64> {
+        let repo = self.local();
+        let found = repo.find_commit(object_id(commit)).map_err(|error| self.unreadable("a commit", &error))?;
+        let time = found.time().map_err(|error| self.unreadable("a commit", &error))?;
+        Ok(time.seconds)
+    }
+
     /// The full name of the ref that HEAD points to.
     pub(crate) fn head_name(&self) -> Option<String> {
         Some(self.local().head_name().ok()??.as_bstr().to_str_lossy().into_owned())
@@ -190,7 +200,7 @@ impl Repository {
         Ok(tips)
     }
 
-    fn unreadable(&self, what: &'static str, error: &impl std::fmt::Display) -> GitError {
+    pub(crate) fn unreadable(&self, what: &'static str, error: &impl std::fmt::Display) -> GitError {
         GitError::Unreadable { path: self.path.clone(), what, why: error.to_string() }
     }
 }

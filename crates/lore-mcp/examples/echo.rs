@@ -6,7 +6,7 @@ use std::io;
 
 use futures::FutureExt as _;
 use lore_mcp::{BoundTool, Server, ServerText, serve_stdio};
-use lore_tools::Answer;
+use lore_tools::{Answer, Errors};
 use serde_json::{Map, Value, json};
 
 #[tokio::main]
@@ -16,6 +16,8 @@ async fn main() -> io::Result<()> {
         title: "Echo".to_owned(),
         about: "Gives its arguments back.".to_owned(),
         read_only: true,
+        errors: Errors::Result,
+        about_project: false,
         input: json!({ "type": "object", "properties": {} }).as_object().cloned().unwrap_or_default(),
         call: Box::new(|arguments| {
             let value = Value::Object(arguments.clone());

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use lore_model::{Failure, escape_controls};
 use lore_tools::Answer;
-use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock, ErrorCode, MetaObject},
+};
 use serde_json::{Map, Value, json};
 
 /// What the text of a repository is to its reader.
@@ -51,6 +54,21 @@ pub(crate) fn failure(failure: &Failure) -> CallToolResult {
     result
 }
 
+/// The error of the protocol for a call that failed: one for what the caller can mend, one for the rest.
+pub(crate) fn error(failure: &Failure) -> ErrorData {
+    let message = escape_controls(&failure.message);
+    let hint = failure.hint.as_deref().map(escape_controls);
+    // Clients show the message only, so it says everything.
+    let said = hint.as_ref().map_or_else(|| message.to_string(), |hint| format!("{message} ({hint})"));
+    let mut data = json!({"code": failure.code.name()});
+    if let Some(hint) = hint {
+        data["hint"] = json!(hint);
+    }
+    let is_callers = matches!(failure.code.row().http, 400 | 404 | 409);
+    let code = if is_callers { ErrorCode::INVALID_PARAMS } else { ErrorCode::INTERNAL_ERROR };
+    ErrorData::new(code, said, Some(data))
+}
+
 /// Shows the invisible characters in all strings of a value; says whether there were any.
 fn escape(value: &mut Value) -> bool {
     match value {
@@ -79,7 +97,25 @@ fn escape_entries(entries: &mut Map<String, Value>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use lore_model::Code;
+
     use super::*;
+
+    #[test]
+    fn errors_tell_what_the_caller_can_mend_from_the_rest() {
+        for (code, expected) in [
+            (Code::InvalidArgument, -32602),
+            (Code::RepoNotFound, -32602),
+            (Code::NotARepository, -32602),
+            (Code::EmbeddingFailed, -32603),
+            (Code::IndexDamaged, -32603),
+            (Code::Internal, -32603),
+        ] {
+            let told = error(&Failure::new(code, "no\u{202e}pe").hint("do this"));
+            assert_eq!((told.code.0, &*told.message), (expected, "no<U+202E>pe (do this)"), "{code:?}");
+            assert_eq!(told.data, Some(json!({"code": code.name(), "hint": "do this"})));
+        }
+    }
 
     #[test]
     fn strings_and_keys_are_escaped_wherever_they_are() {

@@ -7,6 +7,7 @@
 mod answer;
 mod lines;
 mod message;
+mod roots;
 mod serve;
 mod server;
 mod shown;
@@ -16,6 +17,7 @@ mod tool;
 mod transport;
 mod writer;
 
+pub use roots::RootsListener;
 pub use serve::{serve, serve_stdio};
 pub use server::{Server, ServerText};
 pub use tool::{BoundTool, Call};

@@ -6,18 +6,23 @@ use std::{error::Error as _, fmt, panic::AssertUnwindSafe, sync::Arc, time::Inst
 
 use futures::FutureExt as _;
 use lore_model::{Code, Failure, closest};
-use lore_tools::{Answer, Context, Tool};
+use lore_tools::{Answer, Context, Errors, Tool};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         self, CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
         ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
     },
-    service::RequestContext,
+    service::{NotificationContext, RequestContext},
 };
 use serde_json::{Map, Value};
 
-use crate::{answer, shown::shown, tool::BoundTool};
+use crate::{
+    answer,
+    roots::{Roots, RootsListener},
+    shown::shown,
+    tool::BoundTool,
+};
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -32,6 +37,7 @@ pub struct ServerText {
 #[derive(Clone)]
 pub struct Server {
     inner: Arc<Inner>,
+    roots: Option<Arc<Roots>>,
 }
 
 struct Inner {
@@ -60,7 +66,14 @@ impl Server {
         let mut config = ServerConfig::new(capabilities).with_server_info(Implementation::new("lore", text.version));
         config.instructions = Some(text.instructions).filter(|instructions| !instructions.is_empty());
         let listed = tools.iter().map(BoundTool::listed).collect();
-        Self { inner: Arc::new(Inner { tools, listed, config }) }
+        Self { inner: Arc::new(Inner { tools, listed, config }), roots: None }
+    }
+
+    /// The same server, which also asks its client for the folders it works in.
+    #[must_use]
+    pub fn ask_roots(mut self, listener: RootsListener) -> Self {
+        self.roots = Some(Arc::new(Roots::new(listener)));
+        self
     }
 
     fn find_tool(&self, name: &str) -> Result<&BoundTool, ErrorData> {
@@ -107,6 +120,18 @@ impl ServerHandler for Server {
         Ok(result)
     }
 
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if let Some(roots) = &self.roots {
+            roots.ask(&context.peer).await;
+        }
+    }
+
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        if let Some(roots) = &self.roots {
+            roots.ask(&context.peer).await;
+        }
+    }
+
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -121,6 +146,11 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = self.find_tool(&request.name)?;
+        if let Some(roots) = self.roots.as_ref().filter(|_| tool.about_project)
+            && let Some(question) = roots.of_call(&request, &context)
+        {
+            return Ok(question.into());
+        }
         let started = Instant::now();
         let outcome = run(tool, request.arguments.unwrap_or_default(), context.ct.cancelled()).await;
         tracing::info!(tool = tool.name, took_ms = started.elapsed().as_millis(), %outcome, "call");
@@ -130,9 +160,15 @@ impl ServerHandler for Server {
                 if let Some(cause) = failure.source() {
                     tracing::warn!(tool = tool.name, cause, "{failure}");
                 }
-                answer::failure(&failure)
+                match tool.errors {
+                    Errors::Result => answer::failure(&failure),
+                    Errors::Protocol => return Err(answer::error(&failure)),
+                }
             }
-            Outcome::Panicked => answer::failure(&fault(&tool.name)),
+            Outcome::Panicked => match tool.errors {
+                Errors::Result => answer::failure(&fault(&tool.name)),
+                Errors::Protocol => return Err(answer::error(&fault(&tool.name))),
+            },
             // Sent only when the server stops: the answer to a request that its client cancelled is dropped.
             Outcome::Cancelled => return Err(ErrorData::internal_error("the server is stopping", None)),
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use lore_model::Failure;
-use lore_tools::{Answer, Context, Tool};
+use lore_tools::{Answer, Context, Errors, Tool, Toolset};
 use rmcp::model::{self, ToolAnnotations};
 use serde_json::{Map, Value};
 
@@ -21,6 +21,10 @@ pub struct BoundTool {
     pub about: String,
     /// Whether it changes nothing.
     pub read_only: bool,
+    /// How a failure is told.
+    pub errors: Errors,
+    /// Whether its answers depend on the folder that the client works in.
+    pub about_project: bool,
     /// The JSON schema of its arguments.
     pub input: Map<String, Value>,
     /// Runs it.
@@ -36,6 +40,8 @@ impl BoundTool {
             title: tool.title.to_owned(),
             about: tool.about.to_owned(),
             read_only: tool.read_only,
+            errors: tool.errors,
+            about_project: tool.toolset == Toolset::Context,
             input: (tool.input)(),
             call: Box::new(move |arguments| (tool.call)(context.clone(), arguments)),
         }

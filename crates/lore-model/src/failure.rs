@@ -31,6 +31,8 @@ pub enum Code {
     NoAccess,
     /// The `git` program is missing, too old or failed.
     GitFailed,
+    /// The embedding service that was configured cannot be reached or answers nonsense.
+    EmbeddingFailed,
     /// The configuration cannot be understood.
     InvalidConfig,
     /// The user stopped the work.
@@ -58,7 +60,7 @@ pub struct CodeRow {
 
 impl Code {
     /// Every code, with how each surface shows it.
-    pub const TABLE: [CodeRow; 16] = {
+    pub const TABLE: [CodeRow; 17] = {
         const fn row(
             code: Code,
             name: &'static str,
@@ -111,6 +113,14 @@ impl Code {
             row(Self::DiskFull, "disk_full", 7, 507, true, "The disk is full."),
             row(Self::NoAccess, "no_access", 7, 500, false, "A file cannot be read or written where it is."),
             row(Self::GitFailed, "git_failed", 8, 500, true, "The `git` program is missing, too old or failed."),
+            row(
+                Self::EmbeddingFailed,
+                "embedding_failed",
+                8,
+                502,
+                true,
+                "The configured embedding service cannot be reached or answers nonsense.",
+            ),
             row(Self::InvalidConfig, "invalid_config", 2, 500, false, "The configuration cannot be understood."),
             row(Self::Interrupted, "interrupted", 130, 499, true, "The work was stopped by the user."),
             row(Self::Internal, "internal", 1, 500, false, "A fault of Lore's own: please report it."),
@@ -194,9 +204,10 @@ mod tests {
             | Code::DiskFull
             | Code::NoAccess
             | Code::GitFailed
+            | Code::EmbeddingFailed
             | Code::InvalidConfig
             | Code::Interrupted
-            | Code::Internal => 16,
+            | Code::Internal => 17,
         };
         assert_eq!(Code::TABLE.len(), all(Code::Internal));
         for (index, row) in Code::TABLE.iter().enumerate() {

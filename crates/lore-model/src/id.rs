@@ -14,66 +14,93 @@ impl fmt::Display for RepoId {
     }
 }
 
-/// The object name of a commit: SHA-1 (20 bytes) or SHA-256 (32 bytes).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CommitId {
-    bytes: [u8; 32],
-    len: u8,
-}
-
 /// The text was not the hexadecimal name of a git object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a full git object name (40 or 64 hexadecimal digits)")]
 pub struct InvalidCommitId(pub String);
 
-impl CommitId {
-    /// Reads 40 or 64 hexadecimal digits of either case.
-    pub fn from_hex(hex: &[u8]) -> Result<Self, InvalidCommitId> {
-        let invalid = || InvalidCommitId(String::from_utf8_lossy(hex).into_owned());
-        if !matches!(hex.len(), 40 | 64) {
+/// Object names of each kind of object are types of their own: a blob is never mistaken for a commit.
+macro_rules! object_name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name {
+            bytes: [u8; 32],
+            len: u8,
+        }
+
+        impl $name {
+            /// Reads 40 or 64 hexadecimal digits of either case.
+            pub fn from_hex(hex: &[u8]) -> Result<Self, InvalidCommitId> {
+                let (bytes, len) = read_hex(hex)?;
+                Ok(Self { bytes, len })
+            }
+
+            /// Takes 20 or 32 raw bytes; `None` for any other number.
+            pub fn from_bytes(raw: &[u8]) -> Option<Self> {
+                let len = u8::try_from(raw.len()).ok().filter(|len| matches!(len, 20 | 32))?;
+                let mut bytes = [0; 32];
+                bytes[..raw.len()].copy_from_slice(raw);
+                Some(Self { bytes, len })
+            }
+
+            /// The raw bytes, 20 or 32 of them.
+            pub fn as_bytes(&self) -> &[u8] {
+                &self.bytes[..usize::from(self.len)]
+            }
+
+            /// Lower-case hexadecimal digits, as git prints them.
+            pub fn to_hex(&self) -> String {
+                write_hex(self.as_bytes())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.to_hex())
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.to_hex())
+            }
+        }
+    };
+}
+
+object_name! {
+    /// The object name of a commit: SHA-1 (20 bytes) or SHA-256 (32 bytes).
+    CommitId
+}
+
+object_name! {
+    /// The object name of a file's content: SHA-1 (20 bytes) or SHA-256 (32 bytes).
+    BlobId
+}
+
+fn read_hex(hex: &[u8]) -> Result<([u8; 32], u8), InvalidCommitId> {
+    let invalid = || InvalidCommitId(String::from_utf8_lossy(hex).into_owned());
+    if !matches!(hex.len(), 40 | 64) {
+        return Err(invalid());
+    }
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
+        let (Some(high), Some(low)) = (nibble(pair[0]), nibble(pair[1])) else {
             return Err(invalid());
-        }
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(hex.chunks_exact(2)) {
-            let (Some(high), Some(low)) = (nibble(pair[0]), nibble(pair[1])) else {
-                return Err(invalid());
-            };
-            *byte = high << 4 | low;
-        }
-        let len = if hex.len() == 40 { 20 } else { 32 };
-        Ok(Self { bytes, len })
+        };
+        *byte = high << 4 | low;
     }
+    Ok((bytes, if hex.len() == 40 { 20 } else { 32 }))
+}
 
-    /// The raw bytes, 20 or 32 of them.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.len)]
-    }
-
-    /// Lower-case hexadecimal digits, as git prints them.
-    pub fn to_hex(&self) -> String {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        self.as_bytes()
-            .iter()
-            .flat_map(|byte| [byte >> 4, byte & 15])
-            .map(|digit| char::from(DIGITS[usize::from(digit)]))
-            .collect()
-    }
+fn write_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
 fn nibble(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
-}
-
-impl fmt::Display for CommitId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_hex())
-    }
-}
-
-impl fmt::Debug for CommitId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_hex())
-    }
 }
 
 /// What a person types to name a commit: all of its hexadecimal digits or the first few.

@@ -3,6 +3,7 @@
 //! Nothing here does I/O, knows a clock or depends on how anything is stored or sent.
 #![forbid(unsafe_code)]
 
+mod chunk;
 mod commit;
 mod failure;
 mod id;
@@ -10,9 +11,10 @@ mod path;
 mod repo;
 mod text;
 
+pub use chunk::{ChunkKind, SymbolKind};
 pub use commit::{CommitRecord, FileChange, FileStatus, Patch, PatchAbsence, Person};
 pub use failure::{Code, CodeRow, Failure};
-pub use id::{CommitId, CommitPrefix, InvalidCommitId, RepoId};
+pub use id::{BlobId, CommitId, CommitPrefix, InvalidCommitId, RepoId};
 pub use path::RepoPath;
 pub use repo::{BranchChoice, DEFAULT_EXCLUDES, NewRepo, Problem, Repo, RepoName, Source, SyncState, Tip};
 pub use text::{brief, closest, escape_controls, is_invisible};

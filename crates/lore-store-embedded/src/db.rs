@@ -1,10 +1,11 @@
 //! Opens the database: many read-only connections, one writer.
 
 use std::{
+    collections::HashMap,
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use lore_store::{Result, StoreError};
@@ -12,9 +13,10 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use crate::{
     error::{explain, explain_io},
-    history_write::Writer,
     lock::WriterLock,
     migrate,
+    segment::Segment,
+    writer::Writer,
 };
 
 /// Idle read connections kept for the next call.
@@ -31,6 +33,7 @@ struct Inner {
     home: PathBuf,
     file: PathBuf,
     idle: Mutex<Vec<(FileId, Connection)>>,
+    segments: Mutex<HashMap<String, Weak<Segment>>>,
 }
 
 /// Which file a connection was opened on: a file may be moved away and another one made in its place.
@@ -41,7 +44,7 @@ impl EmbeddedStore {
     pub fn new(home: impl Into<PathBuf>) -> Self {
         let home = home.into();
         let file = home.join("lore.db");
-        Self { inner: Arc::new(Inner { home, file, idle: Mutex::default() }) }
+        Self { inner: Arc::new(Inner { home, file, idle: Mutex::default(), segments: Mutex::default() }) }
     }
 
     /// The SQLite file.
@@ -55,22 +58,37 @@ impl EmbeddedStore {
         query: impl FnOnce(&Connection) -> Result<T, rusqlite::Error> + Send + 'static,
     ) -> Result<Option<T>> {
         let store = self.clone();
-        run(move || {
-            let Some((file, mut connection)) = store.take_reader()? else { return Ok(None) };
-            let answer = (|| {
-                let transaction = connection.transaction()?;
-                query(&transaction)
-            })();
-            let mut idle = store.inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(file) = file
-                && answer.is_ok()
-                && idle.len() < MAX_IDLE
-            {
-                idle.push((file, connection));
-            }
-            answer.map(Some).map_err(|error| explain(store.file(), error))
-        })
-        .await
+        run(move || store.read_here(query)).await
+    }
+
+    /// The same on this thread.
+    pub(crate) fn read_here<T>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, rusqlite::Error>,
+    ) -> Result<Option<T>> {
+        let Some((file, mut connection)) = self.take_reader()? else { return Ok(None) };
+        let answer = (|| {
+            let transaction = connection.transaction()?;
+            query(&transaction)
+        })();
+        let mut idle = self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = file
+            && answer.is_ok()
+            && idle.len() < MAX_IDLE
+        {
+            idle.push((file, connection));
+        }
+        answer.map(Some).map_err(|error| explain(self.file(), error))
+    }
+
+    /// The folder of segment files.
+    pub(crate) fn segments_dir(&self) -> PathBuf {
+        self.inner.home.join("segments")
+    }
+
+    /// The segments that are open, shared by all views of this process.
+    pub(crate) fn open_segments(&self) -> &Mutex<HashMap<String, Weak<Segment>>> {
+        &self.inner.segments
     }
 
     /// Becomes the writer, creating or upgrading the index where needed.
@@ -78,7 +96,7 @@ impl EmbeddedStore {
         let store = self.clone();
         run(move || {
             let (lock, connection) = store.open_writer()?;
-            Ok(Writer::new(store.file().to_owned(), lock, connection))
+            Ok(Writer::new(store.clone(), lock, connection))
         })
         .await
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use async_trait::async_trait;
 use lore_model::{CommitId, CommitPrefix, Person, Repo, RepoId};
 use lore_store::{
-    CommitDetail, CommitHit, CommitMatches, CommitQuery, HistoryStore, HistoryWriter, IndexSize, PatchText, Result,
+    CommitDetail, CommitHit, CommitMatches, CommitQuery, HistoryStore, IndexSize, IndexWriter, PatchText, Result,
     StoreError, TouchHit, TouchQuery, unpack_patch,
 };
 use rusqlite::{Connection, ErrorCode, OptionalExtension, ToSql, params, params_from_iter, types::Value};
@@ -344,16 +344,17 @@ impl HistoryStore for EmbeddedStore {
     }
 
     async fn size(&self) -> Result<IndexSize> {
-        let commits = self.read(|connection| {
-            connection
-                .query_row("SELECT coalesce(sum(commit_count), 0) FROM ingest_state", [], |row| row.get::<_, i64>(0))
+        let counted = self.read(|connection| {
+            let sql = "SELECT (SELECT coalesce(sum(commit_count), 0) FROM ingest_state), (SELECT coalesce(sum(bytes), 0) FROM segments)";
+            connection.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
         });
-        let commits = commits.await?.unwrap_or(0).unsigned_abs();
+        let (commits, segments) = counted.await?.unwrap_or((0, 0));
+        let (commits, segments) = (commits.unsigned_abs(), segments.unsigned_abs());
         let name = self.file().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let length = |suffix: &str| {
             std::fs::metadata(self.file().with_file_name(format!("{name}{suffix}"))).map_or(0, |meta| meta.len())
         };
-        Ok(IndexSize { bytes: length("") + length("-wal"), commits })
+        Ok(IndexSize { bytes: length("") + length("-wal") + segments, commits })
     }
 
     async fn check(&self, deep: bool) -> Result<Vec<String>> {
@@ -361,7 +362,7 @@ impl HistoryStore for EmbeddedStore {
         Ok(found.await?.unwrap_or_default())
     }
 
-    async fn try_writer(&self) -> Result<Box<dyn HistoryWriter>> {
+    async fn try_writer(&self) -> Result<Box<dyn IndexWriter>> {
         Ok(Box::new(self.writer().await?))
     }
 }

@@ -1,92 +1,18 @@
-//! Writing history: one connection, large transactions, everything or nothing.
+//! Writing history.
 
-use std::{
-    collections::{HashMap, HashSet},
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
 use lore_model::{
     CommitId, CommitRecord, NewRepo, Patch, PatchAbsence, Person, Repo, RepoId, RepoPath, Source, SyncState,
 };
 use lore_store::{HistoryWriter, Result, StoreError, SyncEnd};
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
-use crate::{db::run, error::explain, lock::WriterLock, rows};
+use crate::{code, rows, writer::Writer};
 
 /// Known paths are kept in memory up to this number, then forgotten and looked up again.
 const MAX_CACHED_PATHS: usize = 200_000;
-
-/// The one writer.
-pub(crate) struct Writer {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    file: PathBuf,
-    state: Mutex<State>,
-}
-
-struct State {
-    connection: Connection,
-    paths: HashMap<RepoPath, i64>,
-    _lock: WriterLock,
-}
-
-impl Writer {
-    pub(crate) fn new(file: PathBuf, lock: WriterLock, connection: Connection) -> Self {
-        let state = State { connection, paths: HashMap::new(), _lock: lock };
-        Self { shared: Arc::new(Shared { file, state: Mutex::new(state) }) }
-    }
-
-    /// Runs `work` in one transaction that counts as a new generation.
-    async fn write<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Transaction<'_>, &mut HashMap<RepoPath, i64>) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let shared = Arc::clone(&self.shared);
-        run(move || {
-            let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-            let State { connection, paths, .. } = &mut *state;
-            let answer = (|| {
-                let transaction = connection.transaction()?;
-                let answer = work(&transaction, paths)?;
-                transaction.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'", [])?;
-                transaction.commit()?;
-                Ok(answer)
-            })();
-            if answer.is_err() {
-                // Paths that were added in the transaction are gone with it.
-                paths.clear();
-            }
-            answer.map_err(|error| explain(&shared.file, error))
-        })
-        .await
-    }
-
-    /// Runs `query` on the writer's own connection, outside a transaction.
-    async fn query<T: Send + 'static>(
-        &self,
-        query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let shared = Arc::clone(&self.shared);
-        run(move || {
-            let state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-            query(&state.connection).map_err(|error| explain(&shared.file, error))
-        })
-        .await
-    }
-
-    /// Moves the log into the file, so that everything acknowledged is durable and the log stays small.
-    async fn checkpoint(&self) -> Result<()> {
-        // Readers may keep a part of the log in use; the next checkpoint takes it.
-        match self.query(|connection| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))).await {
-            Err(StoreError::Locked) | Ok(()) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-}
 
 fn path_id(
     transaction: &Transaction<'_>,
@@ -227,7 +153,7 @@ impl HistoryWriter for Writer {
     async fn remove_repo(&self, repo: RepoId) -> Result<()> {
         self.write(move |transaction, paths| {
             delete_all(transaction, repo)?;
-            for table in ["ingest_state", "repo_tips", "author_aliases", "repos"] {
+            for table in ["ingest_state", "repo_tips", "author_aliases", "snapshots", "code_state", "repos"] {
                 transaction.execute(&format!("DELETE FROM {table} WHERE repo_id = ?1"), [repo.0])?;
             }
             transaction.execute(
@@ -249,6 +175,7 @@ impl HistoryWriter for Writer {
             Ok(())
         })
         .await?;
+        code::collect(&self.shared, code::Thoroughness::Everything).await?;
         self.checkpoint().await
     }
 

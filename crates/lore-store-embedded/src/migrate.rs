@@ -1,4 +1,4 @@
-//! Forward-only migrations: numbered files, applied in order, each in one transaction.
+//! Forward-only migrations: numbered files, applied in order, in one transaction.
 
 use std::path::Path;
 
@@ -8,7 +8,8 @@ use rusqlite::Connection;
 use crate::error::explain;
 
 /// Every migration with the schema's version after it, oldest first.
-const MIGRATIONS: [(i64, &str); 1] = [(1, include_str!("../migrations/0001_history.sql"))];
+const MIGRATIONS: [(i64, &str); 2] =
+    [(1, include_str!("../migrations/0001_history.sql")), (2, include_str!("../migrations/0002_code.sql"))];
 
 /// The newest schema version that this program knows.
 pub(crate) const NEWEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;
@@ -23,19 +24,22 @@ pub(crate) fn version(path: &Path, connection: &Connection) -> Result<i64> {
     Ok(found)
 }
 
-/// Brings the schema up to date.
+/// Brings the schema up to date. Readers see the old one or the newest: one in between would look to them like an index that
+/// has to be upgraded, and they would find the writer busy.
 pub(crate) fn migrate(path: &Path, connection: &mut Connection) -> Result<()> {
     let found = version(path, connection)?;
-    for (version, sql) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {
-        let apply = |connection: &mut Connection| {
-            let transaction = connection.transaction()?;
+    let apply = |connection: &mut Connection| {
+        let transaction = connection.transaction()?;
+        for (version, sql) in MIGRATIONS.iter().filter(|(version, _)| *version > found) {
             transaction.execute_batch(sql)?;
             transaction.pragma_update(None, "user_version", version)?;
-            transaction.commit()
-        };
-        apply(connection).map_err(|error| explain(path, error))?;
+        }
+        transaction.commit()
+    };
+    if found == NEWEST {
+        return Ok(());
     }
-    Ok(())
+    apply(connection).map_err(|error| explain(path, error))
 }
 
 #[cfg(test)]

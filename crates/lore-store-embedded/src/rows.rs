@@ -16,6 +16,16 @@ fn unfit(column: usize, what: impl Into<String>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, what.into().into())
 }
 
+/// The same for an error of whatever read the value.
+pub(crate) fn damaged<E: std::error::Error + Send + Sync + 'static>(column: usize) -> impl Fn(E) -> rusqlite::Error {
+    move |error| rusqlite::Error::FromSqlConversionFailure(column, Type::Blob, Box::new(error))
+}
+
+/// A number of things as SQLite counts.
+pub(crate) fn count(things: usize) -> i64 {
+    i64::try_from(things).unwrap_or(i64::MAX)
+}
+
 pub(crate) fn commit_id(row: &Row<'_>, column: usize) -> Result<CommitId> {
     CommitId::from_hex(row.get_ref(column)?.as_bytes()?).map_err(|error| unfit(column, error.to_string()))
 }

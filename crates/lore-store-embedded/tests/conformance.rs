@@ -7,11 +7,12 @@ use lore_store_embedded::EmbeddedStore;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_embedded_store_conforms() {
     let folders = Mutex::new(Vec::new());
-    lore_store::conformance::check_history(|| {
+    let make = || {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = EmbeddedStore::new(folder.path());
         folders.lock().expect("no check panicked").push(folder);
         Arc::new(store)
-    })
-    .await;
+    };
+    lore_store::conformance::check_history(|| make()).await;
+    lore_store::conformance::check_code(|| make()).await;
 }

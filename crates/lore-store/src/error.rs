@@ -40,6 +40,14 @@ pub enum StoreError {
         /// What was found.
         what: String,
     },
+    /// What was derived of code is not what it should be; it can be read anew from git.
+    #[error("the index of code at {path} is damaged: {what}")]
+    CodeDamaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        what: String,
+    },
     /// No room is left.
     #[error("no space is left for the index at {0}")]
     Full(PathBuf),

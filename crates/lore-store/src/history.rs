@@ -8,7 +8,7 @@ use lore_model::{
     Tip,
 };
 
-use crate::Result;
+use crate::{IndexWriter, Result};
 
 /// Reads history. Each call sees one consistent state and never waits for a writer.
 #[async_trait]
@@ -41,7 +41,7 @@ pub trait HistoryStore: Send + Sync {
     async fn check(&self, deep: bool) -> Result<Vec<String>>;
 
     /// Becomes the one writer, or fails with [`StoreError::Locked`](crate::StoreError::Locked) at once.
-    async fn try_writer(&self) -> Result<Box<dyn HistoryWriter>>;
+    async fn try_writer(&self) -> Result<Box<dyn IndexWriter>>;
 }
 
 /// Writes history. Only one exists at a time, over all processes; dropping it lets the next one in.

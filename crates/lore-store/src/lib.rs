@@ -3,11 +3,18 @@
 //! Every backend passes [`conformance`]. Nothing here assumes SQLite; a backend may be a server elsewhere, so every call is async.
 #![forbid(unsafe_code)]
 
+mod code;
 pub mod conformance;
 mod error;
 mod history;
 mod patch;
+mod tokens;
 
+pub use code::{
+    Ask, AskWord, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeStore,
+    CodeView, CodeWriter, Collected, DIMENSIONS, Entry, Field, FieldWeight, LeftOut, NewBlob, NewSnapshot, OverlayFile,
+    OverlayInput, PreparedChunk, Scored, SnapshotFile, SnapshotId, SnapshotInfo, SnapshotSummary, ViewFile, ViewPart,
+};
 pub use error::StoreError;
 pub use history::{
     AuthorAlias, CommitDetail, CommitHit, CommitMatches, CommitQuery, HistoryStore, HistoryWriter, IndexSize,
@@ -15,6 +22,17 @@ pub use history::{
 };
 
 pub use patch::{PatchPacker, unpack_patch};
+pub use tokens::{for_each_token, tokens};
+
+/// A store that holds everything.
+pub trait IndexStore: HistoryStore + CodeStore {}
+
+impl<S: HistoryStore + CodeStore> IndexStore for S {}
+
+/// The one writer of an index.
+pub trait IndexWriter: HistoryWriter + CodeWriter {}
+
+impl<W: HistoryWriter + CodeWriter> IndexWriter for W {}
 
 /// The result of a call to a store.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

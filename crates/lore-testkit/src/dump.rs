@@ -1,7 +1,7 @@
 //! What an index holds, as text, so that two indexes can be compared.
 //!
 //! Rows are in the order of their natural keys. What legitimately differs between two runs is left out: row numbers,
-//! the generation, the time of the last sync.
+//! the generation, the time of the last sync, and of code how its pieces are spread over segments.
 
 use std::{
     fmt::Write as _,
@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, ensure};
 use rusqlite::{Connection, OpenFlags, Row, types::ValueRef};
 
 /// A title and the query behind it. Outer joins, so that a row which belongs to nothing shows.
-const QUERIES: [(&str, &str); 9] = [
+const QUERIES: [(&str, &str); 11] = [
     (
         "repos",
         "SELECT name, local_path, remote_url, default_branch, exclude_prefixes, author_filter, fork_of, branches \
@@ -54,11 +54,23 @@ const QUERIES: [(&str, &str); 9] = [
          FROM author_aliases AS a LEFT JOIN repos AS r USING (repo_id) ORDER BY 1, 2, 3",
     ),
     ("commits_fts", "SELECT term, col, doc, cnt FROM temp.words ORDER BY 1, 2"),
+    (
+        "code_state",
+        "SELECT r.name, s.rules, s.scope, s.tips, s.partial, s.complete \
+         FROM code_state AS s LEFT JOIN repos AS r USING (repo_id) ORDER BY 1",
+    ),
+    (
+        "snapshots",
+        "SELECT r.name, s.sha, s.file_count, s.chunk_count, s.line_count, s.byte_count, s.left_out \
+         FROM snapshots AS s LEFT JOIN repos AS r USING (repo_id) ORDER BY 1, 2",
+    ),
 ];
 
 /// Every table that is looked at, or left out on purpose. One that is not here was added without this module knowing.
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 15] = [
     "author_aliases",
+    "blobs",
+    "code_state",
     "commits",
     "commits_fts",
     "file_changes",
@@ -68,6 +80,9 @@ const TABLES: [&str; 10] = [
     "paths",
     "repo_tips",
     "repos",
+    "rules",
+    "segments",
+    "snapshots",
 ];
 
 /// Everything in the index, one row a line.
@@ -164,13 +179,16 @@ mod tests {
         INSERT INTO paths SELECT :o + n, 'file' || n, x'' FROM (SELECT 1 AS n UNION SELECT 2);
         INSERT INTO file_changes SELECT :o + n, :o + n, 0, 'A', NULL, :o + 1, n FROM (SELECT 1 AS n UNION SELECT 2);
         INSERT INTO patches SELECT :o + n, x'2801', 2 FROM (SELECT 1 AS n UNION SELECT 2);
-        INSERT INTO ingest_state (repo_id, last_synced_at, last_synced_sha) VALUES (:o + 1, 1000 + :o, 'sha2');";
+        INSERT INTO ingest_state (repo_id, last_synced_at, last_synced_sha) VALUES (:o + 1, 1000 + :o, 'sha2');
+        INSERT INTO snapshots VALUES (:o + 1, :o + 1, 'sha2', :o + 1, 1, 1, 1, 1, x'', x'');
+        INSERT INTO code_state VALUES (:o + 1, 1000 + :o, 'rules', '[]', '[]', 0, 1);";
 
     fn contents_after(offset: usize, change: &str) -> Result<String> {
         let dir = tempfile::tempdir()?;
         let file = dir.path().join("lore.db");
         let connection = Connection::open(&file)?;
         connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0001_history.sql"))?;
+        connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0002_code.sql"))?;
         connection.execute_batch(&ROWS.replace(":o", &offset.to_string()))?;
         connection.execute_batch(change)?;
         drop(connection);
@@ -190,6 +208,9 @@ mod tests {
             "INSERT INTO patches VALUES (7, x'', 0)",
             "UPDATE commits SET lossy = 1 WHERE id = 1",
             "UPDATE ingest_state SET partial = 0",
+            "DELETE FROM snapshots",
+            "UPDATE snapshots SET chunk_count = 2",
+            "UPDATE code_state SET partial = 1",
         ] {
             assert!(difference(&contents, &contents_after(0, change)?).is_some(), "{change}");
         }

@@ -1,9 +1,9 @@
 //! What a tool is, and how a call of one is made.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
-use lore_core::Lore;
+use lore_core::{Lore, search::ChunkFiles};
 use lore_model::Failure;
 use serde_json::{Map, Value};
 
@@ -12,16 +12,19 @@ use serde_json::{Map, Value};
 pub enum Toolset {
     /// Git history across repositories.
     History,
+    /// Code and documents of the project.
+    Context,
 }
 
 impl Toolset {
     /// Every toolset, in the order in which they are listed.
-    pub const ALL: [Self; 1] = [Self::History];
+    pub const ALL: [Self; 2] = [Self::History, Self::Context];
 
     /// Its name on the command line and in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::History => "history",
+            Self::Context => "context",
         }
     }
 
@@ -33,6 +36,15 @@ impl Toolset {
 
 /// A call under way.
 pub type Calling = BoxFuture<'static, Result<Answer, Failure>>;
+
+/// How a client is told that a call failed: each contract has its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Errors {
+    /// As a result that says so, which an agent reads.
+    Result,
+    /// As an error of the protocol: -32602 for what the caller can mend, -32603 for the rest.
+    Protocol,
+}
 
 /// One tool that an agent can call.
 pub struct Tool {
@@ -46,6 +58,8 @@ pub struct Tool {
     pub about: &'static str,
     /// Whether it changes nothing.
     pub read_only: bool,
+    /// How a failure is told.
+    pub errors: Errors,
     /// The JSON schema of its arguments, made by [`crate::schema::input`].
     pub input: fn() -> Map<String, Value>,
     /// Runs it.
@@ -57,6 +71,28 @@ pub struct Tool {
 pub struct Context {
     /// The product.
     pub lore: Arc<Lore>,
+    /// What questions about code are answered from.
+    pub source: Arc<dyn Fn() -> BoxFuture<'static, Result<Source, Failure>> + Send + Sync>,
+}
+
+/// What questions about code are answered from.
+#[derive(Clone)]
+pub enum Source {
+    /// The index: of the repository that this folder is in, unless another one is named.
+    Index(PathBuf),
+    /// The chunk files of a folder, and nothing else.
+    Files(Arc<ChunkFiles>),
+}
+
+impl Context {
+    /// Questions about code are about the repository that this folder is in.
+    pub fn new(lore: Arc<Lore>, folder: PathBuf) -> Self {
+        let source = move || {
+            let source = Source::Index(folder.clone());
+            Box::pin(std::future::ready(Ok(source))) as BoxFuture<'static, _>
+        };
+        Self { lore, source: Arc::new(source) }
+    }
 }
 
 /// A tool's answer.

@@ -7,6 +7,7 @@ use figment::{
     providers::{Env, Format, Serialized, Toml},
     value::{Dict, Map, Value},
 };
+use lore_embed::{ApiKey, ProviderConfig};
 use lore_model::{Code, Failure};
 use serde::{Deserialize, Serialize};
 
@@ -18,8 +19,20 @@ use crate::environment;
 pub(crate) struct Config {
     /// Toolsets that `lore serve` offers.
     pub(crate) toolsets: Vec<String>,
-    /// Whether `lore serve` and a first `lore log` register the repository they are started in.
+    /// Whether `lore serve` and a first `lore search` or `lore log` register the repository they are started in.
     pub(crate) register_project: bool,
+    /// Files that are left out of the code index: lines as in a `.gitignore`.
+    pub(crate) ignore: Vec<String>,
+    /// What turns text into vectors: `local` (the built-in model), `cortex-embed`, `openai` or `ollama`.
+    pub(crate) embedding_provider: String,
+    /// The model of that service; empty for its default.
+    pub(crate) embedding_model: String,
+    /// Where that service is; empty for its default.
+    pub(crate) embedding_endpoint: String,
+    /// The length of its vectors; 0 for its default.
+    pub(crate) embedding_dimensions: usize,
+    /// The key for that service, sent as `Authorization: Bearer`. It is never shown.
+    pub(crate) embedding_api_key: Secret,
     /// Runs of git side by side during a sync; 0 for one on each core.
     pub(crate) jobs: usize,
     /// The `git` program.
@@ -31,8 +44,14 @@ pub(crate) struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            toolsets: vec!["history".to_owned()],
+            toolsets: vec!["history".to_owned(), "context".to_owned()],
             register_project: true,
+            ignore: Vec::new(),
+            embedding_provider: "local".to_owned(),
+            embedding_model: String::new(),
+            embedding_endpoint: String::new(),
+            embedding_dimensions: 0,
+            embedding_api_key: Secret::default(),
             jobs: 0,
             git: "git".to_owned(),
             pager: String::new(),
@@ -40,10 +59,71 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// The embedder that was chosen.
+    pub(crate) fn embedding(&self) -> ProviderConfig {
+        let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        ProviderConfig {
+            provider: given(&self.embedding_provider),
+            model: given(&self.embedding_model),
+            dimensions: Some(self.embedding_dimensions).filter(|length| *length > 0),
+            endpoint: given(&self.embedding_endpoint),
+            api_key: given(&self.embedding_api_key.0).map(|key| ApiKey::new(&key)),
+            timeout: None,
+        }
+    }
+}
+
+/// A text that is read and never shown: printed, it says only whether it is set.
+#[derive(Clone, Default)]
+pub(crate) struct Secret(String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_empty() { "" } else { "set" })
+    }
+}
+
+impl Serialize for Secret {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(if self.0.is_empty() { "" } else { "set" })
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // A variable that looks like a number arrives as one.
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Given {
+            Text(String),
+            Number(u64),
+        }
+        // What was given must not stand in the message.
+        let given = Given::deserialize(deserializer).map_err(|_| serde::de::Error::custom("it must be a text"))?;
+        Ok(Self(match given {
+            Given::Text(text) => text,
+            Given::Number(number) => number.to_string(),
+        }))
+    }
+}
+
 /// Name and documentation of every key, in the order in which they are shown.
-pub(crate) const KEYS: [(&str, &str); 5] = [
+pub(crate) const KEYS: [(&str, &str); 11] = [
     ("toolsets", "Toolsets that `lore serve` offers."),
-    ("register_project", "Whether `lore serve` and a first `lore log` register the repository they are started in."),
+    (
+        "register_project",
+        "Whether `lore serve` and a first `lore search` or `lore log` register the repository they are started in.",
+    ),
+    ("ignore", "Files that are left out of the code index: lines as in a `.gitignore`."),
+    (
+        "embedding_provider",
+        "What turns text into vectors: `local` (the built-in model), `cortex-embed`, `openai` or `ollama`.",
+    ),
+    ("embedding_model", "The model of that service; empty for its default."),
+    ("embedding_endpoint", "Where that service is; empty for its default."),
+    ("embedding_dimensions", "The length of its vectors; 0 for its default."),
+    ("embedding_api_key", "The key for that service, sent as `Authorization: Bearer`. It is never shown."),
     ("jobs", "Runs of git side by side during a sync; 0 for one on each core."),
     ("git", "The `git` program."),
     ("pager", "The pager for long output on a terminal; empty for `$GIT_PAGER`, `$PAGER` or `less`."),
@@ -107,17 +187,15 @@ pub(crate) fn load(home_flag: Option<&Path>, flags: Flags) -> Result<Loaded, Fai
 }
 
 fn extract(figment: &Figment) -> Result<Config, Box<figment::Error>> {
-    // `LORE_TOOLSETS=history,code` is one text; the file has a list.
-    let toolsets = match figment.find_value("toolsets") {
-        Ok(Value::String(_, text)) => {
-            Some(text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect::<Vec<_>>())
+    // `LORE_TOOLSETS=history,context` is one text; the file has a list.
+    let mut figment = figment.clone();
+    for key in ["toolsets", "ignore"] {
+        if let Ok(Value::String(_, text)) = figment.find_value(key) {
+            let list: Vec<String> =
+                text.split(',').map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect();
+            figment = figment.merge((key, list));
         }
-        _ => None,
-    };
-    let figment = match toolsets {
-        Some(list) => figment.clone().merge(("toolsets", list)),
-        None => figment.clone(),
-    };
+    }
     figment.extract().map_err(Box::new)
 }
 

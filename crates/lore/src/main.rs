@@ -3,6 +3,8 @@
 
 mod commands;
 mod config;
+mod cortex;
+mod editor;
 mod environment;
 mod pager;
 mod progress;

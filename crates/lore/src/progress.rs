@@ -7,19 +7,27 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use lore_core::history::SyncEvent;
+use lore_core::{flows::FlowEvent, history::SyncEvent, search::CodeEvent};
 
 use crate::ui::Ui;
 
 /// The bar of a sync under way.
-fn bar_style() -> ProgressStyle {
-    let template = "{prefix} {bar:30} {human_pos}/{human_len} commits, {rate}, {eta} left";
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).with_key(
+fn bar_style(things: &str) -> ProgressStyle {
+    let template = format!("{{prefix}} {{bar:30}} {{human_pos}}/{{human_len}} {things}, {{rate}}, {{eta}} left");
+    ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar()).with_key(
         "rate",
         |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             write!(out, "{:.0}/s", state.per_sec()).expect("the bar is drawn into memory first");
         },
     )
+}
+
+/// What is counted.
+fn things(event: &FlowEvent) -> &'static str {
+    match event {
+        FlowEvent::History(_) => "commits",
+        FlowEvent::Code(_) => "files",
+    }
 }
 
 /// How often a plain line is printed.
@@ -44,16 +52,17 @@ impl<'a> SyncProgress<'a> {
         let shown = std::io::stderr().is_terminal() && !ui.is_quiet();
         let bar = shown.then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-            bar.with_style(bar_style()).with_prefix(name.to_owned())
+            bar.with_style(bar_style("files")).with_prefix(name.to_owned())
         });
         let now = Instant::now();
         Self { ui, name, bar, plain: Mutex::new(Plain { total: 0, started: now, said: now }) }
     }
 
     /// Takes one event.
-    pub(crate) fn event(&self, event: SyncEvent) {
-        match (&self.bar, event) {
-            (Some(bar), SyncEvent::Fetching(url)) => {
+    pub(crate) fn event(&self, event: FlowEvent) {
+        let (bar, event) = (&self.bar, event);
+        match (bar, event) {
+            (Some(bar), FlowEvent::History(SyncEvent::Fetching(url))) => {
                 bar.set_style(
                     ProgressStyle::with_template("{spinner} {prefix} {msg} ({elapsed})")
                         .unwrap_or_else(|_| ProgressStyle::default_spinner()),
@@ -61,35 +70,53 @@ impl<'a> SyncProgress<'a> {
                 bar.set_message(format!("fetching {url}"));
                 bar.enable_steady_tick(Duration::from_millis(120));
             }
-            (Some(bar), SyncEvent::Started(total)) => {
+            (
+                Some(bar),
+                ref
+                event @ (FlowEvent::History(SyncEvent::Started(total)) | FlowEvent::Code(CodeEvent::Started(total))),
+            ) => {
                 bar.disable_steady_tick();
-                bar.set_style(bar_style());
+                bar.set_style(bar_style(things(event)));
                 bar.set_message("");
                 bar.reset();
                 bar.set_length(total);
             }
-            (Some(bar), SyncEvent::Advanced(done)) => bar.set_position(done),
+            (Some(bar), FlowEvent::History(SyncEvent::Advanced(done)) | FlowEvent::Code(CodeEvent::Advanced(done))) => {
+                bar.set_position(done);
+            }
+            (Some(_), FlowEvent::Code(CodeEvent::Published)) => {}
             (None, event) => self.line(&event),
         }
     }
 
-    fn line(&self, event: &SyncEvent) {
+    fn line(&self, event: &FlowEvent) {
         let mut plain = self.plain.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match event {
-            SyncEvent::Fetching(url) => self.ui.note(&format!("{}: fetching {url}", self.name)),
-            SyncEvent::Started(total) => {
+            FlowEvent::History(SyncEvent::Fetching(url)) => self.ui.note(&format!("{}: fetching {url}", self.name)),
+            FlowEvent::History(SyncEvent::Started(total)) | FlowEvent::Code(CodeEvent::Started(total)) => {
                 plain.total = *total;
                 plain.started = Instant::now();
                 plain.said = plain.started;
             }
-            SyncEvent::Advanced(done) if plain.said.elapsed() >= LINE_EVERY => {
+            FlowEvent::History(SyncEvent::Advanced(done)) | FlowEvent::Code(CodeEvent::Advanced(done))
+                if plain.said.elapsed() >= LINE_EVERY =>
+            {
                 plain.said = Instant::now();
                 let seconds = plain.started.elapsed().as_secs().max(1);
                 let rate = (done / seconds).max(1);
                 let left = plain.total.saturating_sub(*done) / rate;
-                self.ui.note(&format!("{}: {done} of {} commits, {rate}/s, {left} s left", self.name, plain.total));
+                let (name, total, things) = (self.name, plain.total, things(event));
+                self.ui.note(&format!("{name}: {done} of {total} {things}, {rate}/s, {left} s left"));
             }
-            SyncEvent::Advanced(_) => {}
+            FlowEvent::History(SyncEvent::Advanced(_)) | FlowEvent::Code(_) => {}
+        }
+    }
+
+    /// Prints something without the bar getting in its way.
+    pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.suspend(print),
+            None => print(),
         }
     }
 

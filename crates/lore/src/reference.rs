@@ -21,7 +21,7 @@ fn cli_page_is_what_the_program_says() {
     let mut command = Cli::command().term_width(100).max_term_width(100);
     command.build();
     let mut page = format!("{NOTE}# Command line\n\n```text\n{}```\n", plain(&command.render_long_help().to_string()));
-    for sub in command.get_subcommands_mut().filter(|sub| sub.get_name() != "help") {
+    for sub in command.get_subcommands_mut().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
         add_command(&mut page, sub, "lore");
     }
     expect_file!["../../../docs/reference/cli.md"].assert_eq(&page);

@@ -73,6 +73,11 @@ pub(crate) fn moment(seconds: Option<i64>) -> String {
     shown(seconds, "%Y-%m-%d %H:%M:%S %z")
 }
 
+/// `12:00:00`, for lines that follow each other.
+pub(crate) fn clock(seconds: i64) -> String {
+    shown(Some(seconds), "%H:%M:%S")
+}
+
 fn shown(seconds: Option<i64>, format: &str) -> String {
     let Some(seconds) = seconds else { return "no date".to_owned() };
     let moment =

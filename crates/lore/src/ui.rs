@@ -30,6 +30,8 @@ pub(crate) const RED: Style = AnsiColor::Red.on_default();
 pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
 pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+/// Words of a question where they were found.
+pub(crate) const MATCH: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Prints for people and for programs.
 pub(crate) struct Ui {

@@ -5,18 +5,27 @@ use std::{path::Path, sync::Arc};
 use lore_core::{
     Lore, SystemClock,
     history::{History, Places},
+    search::{Search, Settings},
 };
+use lore_embed::Embedder;
 use lore_git::Git;
 use lore_store_embedded::EmbeddedStore;
 
-use crate::config::Loaded;
+use crate::{config::Loaded, environment};
 
 /// The product over the index in the configured home.
-pub(crate) fn lore(loaded: &Loaded) -> Arc<Lore> {
+pub(crate) fn lore(loaded: &Loaded, embedder: Arc<dyn Embedder>) -> Arc<Lore> {
     let store = Arc::new(EmbeddedStore::new(&loaded.home));
     let git = Git::new(&loaded.config.git);
-    let history = History::new(store, git, places(&loaded.home), Arc::new(SystemClock));
-    Arc::new(Lore { history: Arc::new(history) })
+    let history = History::new(Arc::clone(&store) as _, git, places(&loaded.home), Arc::new(SystemClock));
+    let settings = Settings {
+        ignore: loaded.config.ignore.clone(),
+        user_excludes: environment::home()
+            .map(|home| lore_git::user_excludes(&home, environment::folder("XDG_CONFIG_HOME").as_deref())),
+        project_ignore: Some(crate::cortex::ignored),
+    };
+    let search = Search::new(store, embedder, Arc::new(SystemClock), settings);
+    Arc::new(Lore { history: Arc::new(history), search: Arc::new(search) })
 }
 
 fn places(home: &Path) -> Places {

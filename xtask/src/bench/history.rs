@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let git = Git::at(&repo);
     let commits = git.text(&["rev-list", "--count", "HEAD"])?;
     let git_dir = repo.join(git.text(&["rev-parse", "--git-common-dir"])?);
-    warm(&git_dir.join("objects"))?;
+    warm_files(&git_dir.join("objects"))?;
 
     let (lore, costs, git_costs) = sync_in_turn(&binary, &repo, args.runs.max(1))?;
     let words = Words::of(&repo)?;
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// How many processes wanted to run during the last minute, where the system tells.
-fn load() -> Option<f64> {
+pub(super) fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
@@ -147,15 +147,15 @@ fn sync_peer(peer: &Path, repo: &Path) -> Result<Cost> {
     measure(&command(&["sync", "--repo", NAME]))
 }
 
-/// Reads the objects once, so that no run pays for the disk.
-fn warm(dir: &Path) -> Result<()> {
+/// Reads all files below a folder once, so that no run pays for the disk.
+pub(super) fn warm_files(dir: &Path) -> Result<()> {
     for file in files(dir)? {
         fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
     }
     Ok(())
 }
 
-fn size(dir: &Path) -> Result<u64> {
+pub(super) fn size(dir: &Path) -> Result<u64> {
     files(dir)?.iter().try_fold(0, |sum, file| Ok(sum + file.symlink_metadata()?.len()))
 }
 
@@ -232,7 +232,7 @@ fn report(measured: &Measured, figures: &[Figure], repo: &Path, commits: &str, l
     })
 }
 
-fn median(costs: &[Cost], value: impl Fn(&Cost) -> f64) -> f64 {
+pub(super) fn median(costs: &[Cost], value: impl Fn(&Cost) -> f64) -> f64 {
     let mut values: Vec<f64> = costs.iter().map(value).collect();
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -243,12 +243,12 @@ fn median(costs: &[Cost], value: impl Fn(&Cost) -> f64) -> f64 {
     }
 }
 
-fn millis(time: Duration) -> f64 {
+pub(super) fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn megabytes(bytes: u64) -> f64 {
+pub(super) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 

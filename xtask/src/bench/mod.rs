@@ -3,24 +3,33 @@
 //! It prints and judges nothing but the aims: no test fails because a machine is slow.
 
 mod history;
+mod index;
 mod latency;
 mod measure;
+mod quality;
 mod table;
 
 use anyhow::Result;
 
 pub(crate) use measure::{Args as MeasuredArgs, run_measured};
+pub(crate) use table::grid;
 
 /// Measures Lore.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Bench {
     /// Indexing and searching git history.
     History(history::Args),
+    /// Indexing and searching code.
+    Index(index::Args),
+    /// How well questions about code are answered.
+    Quality(quality::Args),
 }
 
 /// Runs the benchmark.
 pub(crate) fn run(bench: Bench) -> Result<()> {
     match bench {
         Bench::History(args) => history::run(&args),
+        Bench::Index(args) => index::run(&args),
+        Bench::Quality(args) => quality::run(&args),
     }
 }

@@ -91,11 +91,18 @@ fn shown(value: f64) -> String {
 
 /// All figures, in columns.
 pub(crate) fn render(figures: &[Figure]) -> String {
-    let head = ["", "measured", "reference", "ratio", "aim", "verdict"].map(str::to_owned);
-    let rows: Vec<[String; 6]> = std::iter::once(head).chain(figures.iter().map(Figure::cells)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..6).map(width).collect();
-    let line = |row: &[String; 6]| {
+    let head = ["", "measured", "reference", "ratio", "aim", "verdict"].map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> =
+        std::iter::once(head).chain(figures.iter().map(|figure| figure.cells().to_vec())).collect();
+    grid(&rows)
+}
+
+/// Rows in columns that are as wide as they need to be.
+pub(crate) fn grid(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
         let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         cells.join("  ").trim_end().to_owned()
     };

@@ -2,7 +2,6 @@
 
 mod freshness;
 mod query;
-mod refresh;
 mod register;
 mod sync;
 
@@ -14,7 +13,7 @@ use std::{
 pub use freshness::{FreshState, Freshness, RepoFreshness};
 use lore_git::Git;
 use lore_model::{Code, Failure, Repo, brief};
-use lore_store::{HistoryStore, HistoryWriter, StoreError};
+use lore_store::{HistoryStore, IndexWriter, StoreError};
 pub use query::{
     CommitAnswer, Hit, LIMIT_MAX, MATCHED_PATHS_MAX, PatchAnswer, SearchAnswer, SearchRequest, TouchAnswer,
     TouchRequest, Touched,
@@ -74,7 +73,7 @@ impl History {
     }
 
     /// Becomes the one writer; calls `waiting` once where another process has to end first.
-    pub async fn writer(&self, waiting: impl FnOnce()) -> Result<Box<dyn HistoryWriter>, Failure> {
+    pub async fn writer(&self, waiting: impl FnOnce()) -> Result<Box<dyn IndexWriter>, Failure> {
         let mut waiting = Some(waiting);
         loop {
             match self.store.try_writer().await {

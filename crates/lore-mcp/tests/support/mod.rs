@@ -10,7 +10,7 @@ use std::{
 use futures::{FutureExt as _, future::BoxFuture};
 use lore_mcp::{BoundTool, Server, ServerText, serve};
 use lore_model::{Code, Failure};
-use lore_tools::Answer;
+use lore_tools::{Answer, Errors};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -133,6 +133,8 @@ fn tool(name: &str, about: &str, call: impl Fn(Arguments) -> Ended + Send + Sync
         title: name.to_uppercase(),
         about: about.into(),
         read_only: true,
+        errors: Errors::Result,
+        about_project: false,
         input: object(json!({ "type": "object", "properties": {} })),
         call: Box::new(call),
     }

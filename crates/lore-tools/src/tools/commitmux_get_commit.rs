@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Tool, Toolset, answer::AnswerBuilder, schema};
+use crate::{Answer, Context, Errors, Tool, Toolset, answer::AnswerBuilder, schema};
 
 pub(super) static TOOL: Tool = Tool {
     name: "commitmux_get_commit",
@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     toolset: Toolset::History,
     about: "The full message and file list of one commit. Use it on a search or touches result before fetching its patch.",
     read_only: true,
+    errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, get_commit),
 };

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::run;
-use crate::{Answer, Context, Tool, Toolset, answer::AnswerBuilder, schema};
+use crate::{Answer, Context, Errors, Tool, Toolset, answer::AnswerBuilder, schema};
 
 pub(super) static TOOL: Tool = Tool {
     name: "commitmux_get_patch",
@@ -14,6 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     toolset: Toolset::History,
     about: "The unified diff of one commit, as git prints it (renames and copies found; merges against the first parent). Can be long: use max_bytes to see its beginning only.",
     read_only: true,
+    errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, get_patch),
 };

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Tool, Toolset, answer::AnswerBuilder, schema};
+use crate::{Answer, Context, Errors, Tool, Toolset, answer::AnswerBuilder, schema};
 
 /// How much of the diff an excerpt shows.
 const EXCERPT_CHARS: usize = 300;
@@ -20,6 +20,7 @@ pub(super) static TOOL: Tool = Tool {
     toolset: Toolset::History,
     about: "Full-text search over commit messages and the beginning of each diff, in all registered repositories. Use it first: was this done, tried or fixed before, and how?",
     read_only: true,
+    errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, search),
 };

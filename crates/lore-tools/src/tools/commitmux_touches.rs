@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Tool, Toolset, answer::AnswerBuilder, schema};
+use crate::{Answer, Context, Errors, Tool, Toolset, answer::AnswerBuilder, schema};
 
 const LIMIT: i64 = 50;
 
@@ -17,6 +17,7 @@ pub(super) static TOOL: Tool = Tool {
     toolset: Toolset::History,
     about: "Commits that changed files whose path contains a text, newest first; one result for each file. Use it before changing an area: what happened there lately?",
     read_only: true,
+    errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, touches),
 };

@@ -44,6 +44,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     let mut findings = vec![git(context), home(context)];
     findings.extend(disk(context));
     findings.extend(index(context, args.deep).await);
+    findings.extend(code(context, args.deep).await);
+    findings.extend(embedding(context));
     findings.extend(hosts(context));
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Fine);
     print(context, &findings)?;
@@ -200,6 +202,24 @@ async fn index(context: &Context<'_>, deep: bool) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+async fn code(context: &Context<'_>, deep: bool) -> Option<Finding> {
+    let damage = context.lore.search.check(deep).await.ok()?;
+    let hint = "run `lore reindex`: it reads the code anew from git";
+    let Some(first) = damage.first() else {
+        let bytes = context.lore.search.bytes().await.ok().filter(|bytes| *bytes > 0)?;
+        let depth = if deep { "everything was read" } else { "--deep reads everything" };
+        return Some(finding(Level::Fine, "code", format!("{:.1} MB ({depth})", gigabytes(bytes) * 1e3)));
+    };
+    Some(with_hint(finding(Level::Broken, "code", format!("{} findings, first: {first}", damage.len())), hint))
+}
+
+/// A configured service that is not there.
+fn embedding(context: &Context<'_>) -> Option<Finding> {
+    let failure = context.no_embedder.as_ref()?;
+    let found = finding(Level::Broken, "embedding", failure.message.clone());
+    Some(Finding { hint: failure.hint.clone(), ..found })
 }
 
 fn hosts(context: &Context<'_>) -> Vec<Finding> {

@@ -3,13 +3,17 @@
 mod add;
 mod completions;
 mod config;
+mod debug;
 mod doctor;
+mod export;
 mod import;
 mod log;
 mod patch;
 mod project;
+mod reindex;
 mod remove;
 mod repos;
+mod search;
 mod serve;
 mod setup;
 mod show;
@@ -23,26 +27,37 @@ pub(crate) use serve::INSTRUCTIONS;
 #[cfg(test)]
 pub(crate) use tools::cost as tool_cost;
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use clap::{Parser, Subcommand};
-use lore_core::{Lore, history::FreshState, history::Freshness};
+use lore_core::{
+    Lore,
+    history::{FreshState, Freshness},
+};
+use lore_embed::{Embedder, ProviderConfig};
 use lore_model::Failure;
 
 use crate::{
     config::{Flags, Loaded},
+    cortex::{self, Cortex},
+    environment,
     ui::{BROKEN_PIPE, Color, Ui},
     wire,
 };
 
 /// The memory of a team's code, for coding agents and the people who work with them.
 ///
-/// Lore reads the git history of your repositories into one local index and answers from it: on this command line, and
-/// over MCP to agents (`lore setup claude-code`). Nothing leaves the machine, nothing is written into your repositories.
+/// Lore reads the code and the git history of your repositories into one local index and answers from it: on this
+/// command line, and over MCP to agents (`lore setup claude-code`). Nothing leaves the machine, nothing is written into
+/// your repositories.
 #[derive(Parser)]
 #[command(name = "lore", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(
-    after_help = "Examples:\n  lore log \"rate limiter\"          search the history of all your repositories\n  lore touches src/auth/           what changed there lately\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git failed, 130 interrupted."
+    after_help = "Examples:\n  lore search \"where are retries limited\"  search the code of the repository you are in\n  lore log \"rate limiter\"          search the history of all your repositories\n  lore touches src/auth/           what changed there lately\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git failed, 130 interrupted."
 )]
 pub(crate) struct Cli {
     /// Where Lore keeps its index [default: `$LORE_HOME` or `~/.lore`]
@@ -71,6 +86,7 @@ enum Command {
     Repos(repos::Args),
     Sync(sync::Args),
     Status(status::Args),
+    Search(search::Args),
     Log(log::Args),
     Touches(touches::Args),
     Show(show::Args),
@@ -80,8 +96,12 @@ enum Command {
     Tools(tools::Args),
     Doctor(doctor::Args),
     Import(import::Args),
+    Export(export::Args),
+    Reindex(reindex::Args),
     Config(config::Args),
     Completions(completions::Args),
+    #[command(hide = true)]
+    Debug(debug::Args),
 }
 
 /// What every command is given.
@@ -89,6 +109,71 @@ pub(crate) struct Context<'a> {
     pub(crate) ui: &'a Ui,
     pub(crate) loaded: Loaded,
     pub(crate) lore: Arc<Lore>,
+    /// Why the configured embedding service is not there, for commands that can do without.
+    pub(crate) no_embedder: Option<Failure>,
+    /// Whether the user wants to be told more.
+    pub(crate) verbose: bool,
+}
+
+/// Whether a command needs what turns text into vectors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Embedding {
+    Needed,
+    /// It says what is wrong, and goes on without.
+    Wanted,
+    Unused,
+}
+
+impl Command {
+    fn embedding(&self) -> Embedding {
+        match self {
+            Self::Add(_)
+            | Self::Sync(_)
+            | Self::Search(_)
+            | Self::Serve(_)
+            | Self::Import(_)
+            | Self::Export(_)
+            | Self::Reindex(_)
+            | Self::Debug(_) => Embedding::Needed,
+            Self::Status(_) | Self::Doctor(_) => Embedding::Wanted,
+            Self::Remove(_)
+            | Self::Repos(_)
+            | Self::Log(_)
+            | Self::Touches(_)
+            | Self::Show(_)
+            | Self::Patch(_)
+            | Self::Setup(_)
+            | Self::Tools(_)
+            | Self::Config(_)
+            | Self::Completions(_) => Embedding::Unused,
+        }
+    }
+
+    /// The embedder that was chosen. A server must not start with a project's file that it cannot follow.
+    fn provider(&self, loaded: &Loaded) -> Result<ProviderConfig, Failure> {
+        let of = |folder: &Path| cortex::provider_config(loaded, &Cortex::find(folder)?);
+        match self {
+            Self::Serve(args) => of(&args.folder()),
+            _ => Ok(of(&environment::working_directory()).unwrap_or_else(|failure| {
+                tracing::warn!(%failure, "the project's choice of an embedding provider is passed over");
+                loaded.config.embedding()
+            })),
+        }
+    }
+
+    /// The embedder for this command, and why it is not the configured one where it is not.
+    ///
+    /// A service that is down must not keep anybody from asking what does not need it.
+    async fn embedder(&self, loaded: &Loaded) -> Result<(Arc<dyn Embedder>, Option<Failure>), Failure> {
+        let built_in = ProviderConfig::default();
+        let wanted = self.embedding();
+        let config = if wanted == Embedding::Unused { built_in.clone() } else { self.provider(loaded)? };
+        match lore_embed::connect(&config).await {
+            Ok(embedder) => Ok((embedder, None)),
+            Err(error) if wanted == Embedding::Needed => Err(embedding(error)),
+            Err(error) => Ok((lore_embed::connect(&built_in).await.map_err(embedding)?, Some(embedding(error)))),
+        }
+    }
 }
 
 impl Cli {
@@ -103,8 +188,9 @@ impl Cli {
             return completions::run(ui, args).map(|()| ExitCode::SUCCESS);
         }
         let loaded = crate::config::load(self.home.as_deref(), flags)?;
-        let lore = wire::lore(&loaded);
-        let context = Context { ui, loaded, lore };
+        let (embedder, no_embedder) = self.command.embedder(&loaded).await?;
+        let lore = wire::lore(&loaded, embedder);
+        let context = Context { ui, loaded, lore, no_embedder, verbose: self.verbose > 0 };
         let done = |()| ExitCode::SUCCESS;
         let ended = match self.command {
             Command::Add(args) => add::run(&context, args).await.map(done),
@@ -112,6 +198,7 @@ impl Cli {
             Command::Repos(args) => repos::run(&context, args).await.map(done),
             Command::Sync(args) => sync::run(&context, args).await,
             Command::Status(args) => status::run(&context, args).await.map(done),
+            Command::Search(args) => search::run(&context, args).await.map(done),
             Command::Log(args) => log::run(&context, args).await.map(done),
             Command::Touches(args) => touches::run(&context, args).await.map(done),
             Command::Show(args) => show::run(&context, args).await.map(done),
@@ -121,8 +208,11 @@ impl Cli {
             Command::Tools(args) => tools::run(&context, &args).map(done),
             Command::Doctor(args) => doctor::run(&context, args).await,
             Command::Import(args) => import::run(&context, args).await,
+            Command::Export(args) => export::run(&context, args).await.map(done),
+            Command::Reindex(args) => reindex::run(&context, args).await,
             Command::Config(args) => config::run(&context, &args).map(done),
             Command::Completions(_) => Ok(ExitCode::SUCCESS),
+            Command::Debug(args) => debug::run(&context, args).await.map(done),
         };
         match ended {
             // `lore log x | head` has done what it was asked to.
@@ -163,6 +253,11 @@ impl Context<'_> {
             }
         }
     }
+}
+
+/// What a fault of the embedding service means to the user.
+fn embedding(error: lore_embed::EmbedError) -> Failure {
+    Failure::new(lore_model::Code::EmbeddingFailed, error.to_string()).hint(error.hint()).caused_by(error)
 }
 
 /// How fresh an answer is, for `--json`.

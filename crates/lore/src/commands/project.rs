@@ -2,16 +2,18 @@
 
 use lore_core::{
     Cancel,
+    flows::{FlowEvent, FlowReport, FlowTask},
     history::{AddRequest, FreshState, SyncOptions, SyncReport, SyncTask, Target},
 };
 use lore_model::{Code, Failure, Repo, Source};
-use lore_store::HistoryWriter;
+use lore_store::IndexWriter;
 
 use super::Context;
 use crate::{environment, progress::SyncProgress};
 
 impl Context<'_> {
-    /// Brings the current repository up to date, registering it at first use. Outside a repository nothing happens.
+    /// Brings the history of the current repository up to date, registering it at first use. Outside a repository nothing
+    /// happens. Its code is left to those who ask about code.
     ///
     /// Where that cannot be done, the other repositories can still be asked.
     pub(super) async fn refresh_project(&self) -> Result<(), Failure> {
@@ -40,7 +42,7 @@ impl Context<'_> {
                 // Whoever holds the lock is probably doing this already: answer from what is there.
                 let Ok(writer) = history.store().try_writer().await else { return Ok(()) };
                 let repo = history.repo(repo.name()).await?;
-                self.sync_one(&*writer, &repo, &SyncOptions::default(), &cancel_on_interrupt()).await.map(|_| ())
+                self.sync_history(&*writer, &repo).await.map(|_| ())
             }
             None if self.loaded.config.register_project => {
                 let writer = self.writer().await?;
@@ -50,7 +52,7 @@ impl Context<'_> {
                     repo.info.local_path.display(),
                     repo.name()
                 ));
-                let report = self.sync_one(&*writer, &repo, &SyncOptions::default(), &cancel_on_interrupt()).await?;
+                let report = self.sync_history(&*writer, &repo).await?;
                 self.ui.note(&format!("indexed {}", super::sync::count(report.total, "commit")));
                 Ok(())
             }
@@ -67,6 +69,22 @@ impl Context<'_> {
         self.project_name().await
     }
 
+    /// The repositories of these names, `.` for the one the user stands in; all of them where none is named.
+    pub(super) async fn named_repos(&self, names: &[String]) -> Result<Vec<Repo>, Failure> {
+        let all = self.lore.history.repos().await?;
+        if all.is_empty() {
+            return Err(
+                Failure::new(Code::RepoNotFound, "no repository is registered").hint("run `lore add PATH` first")
+            );
+        }
+        let mut wanted = Vec::new();
+        for name in names {
+            let name = if name == "." { self.project_name().await? } else { name.clone() };
+            wanted.push(self.lore.history.repo(&name).await?.id);
+        }
+        Ok(all.into_iter().filter(|repo| wanted.is_empty() || wanted.contains(&repo.id)).collect())
+    }
+
     /// The name of the repository the user stands in.
     pub(super) async fn project_name(&self) -> Result<String, Failure> {
         let here = environment::working_directory();
@@ -78,21 +96,32 @@ impl Context<'_> {
     }
 
     /// The one writer, after telling the user where it has to be waited for.
-    pub(super) async fn writer(&self) -> Result<Box<dyn HistoryWriter>, Failure> {
+    pub(super) async fn writer(&self) -> Result<Box<dyn IndexWriter>, Failure> {
         self.lore.history.writer(|| self.ui.note("waiting for another lore process that is writing the index …")).await
     }
 
-    /// Syncs one repository with progress.
+    /// Reads the new history of one repository with progress.
+    async fn sync_history(&self, writer: &dyn IndexWriter, repo: &Repo) -> Result<SyncReport, Failure> {
+        let progress = SyncProgress::new(self.ui, repo.name());
+        let (options, cancel) = (SyncOptions::default(), cancel_on_interrupt());
+        let heard = |event| progress.event(FlowEvent::History(event));
+        let task = SyncTask { writer, options: &options, cancel: &cancel, progress: &heard };
+        let done = self.lore.history.sync(repo, &task).await;
+        progress.finish();
+        done
+    }
+
+    /// Syncs history and code of one repository with progress.
     pub(super) async fn sync_one(
         &self,
-        writer: &dyn HistoryWriter,
+        writer: &dyn IndexWriter,
         repo: &Repo,
         options: &SyncOptions,
         cancel: &Cancel,
-    ) -> Result<SyncReport, Failure> {
+    ) -> Result<FlowReport, Failure> {
         let progress = SyncProgress::new(self.ui, repo.name());
-        let task = SyncTask { writer, options, cancel, progress: &|event| progress.event(event) };
-        let done = self.lore.history.sync(repo, &task).await;
+        let task = FlowTask { writer, options, cancel, progress: &|event| progress.event(event) };
+        let done = self.lore.sync(repo, &task).await;
         progress.finish();
         done
     }

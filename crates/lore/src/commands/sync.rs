@@ -2,7 +2,7 @@
 
 use std::{num::NonZero, process::ExitCode};
 
-use lore_core::history::{SyncOptions, SyncReport};
+use lore_core::{flows::FlowReport, history::SyncOptions};
 use lore_model::{Code, Failure, Repo};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::{
     ui::{BOLD, DIM},
 };
 
-/// Read what is new in all registered repositories
+/// Read what is new in all registered repositories: code and history
 ///
 /// Repositories that were registered by URL are fetched first. It can be stopped at any moment and goes on where it was.
 #[derive(clap::Args)]
@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Read commits again whose objects were missing (after `git fetch` in a partial clone)
     #[arg(long)]
     retry_missing: bool,
+    /// Stay, and sync local repositories whenever their branches move, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
     /// Runs of git side by side [default: one on each core]
     #[arg(long, value_name = "NUMBER")]
     jobs: Option<usize>,
@@ -36,24 +39,67 @@ impl Args {
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
     // Unknown names are told before anything is waited for.
-    let mut names = Vec::new();
-    for name in &args.repo {
-        let name = if name == "." { context.project_name().await? } else { name.clone() };
-        names.push(context.lore.history.repo(&name).await?.name().to_owned());
-    }
+    let repos = context.named_repos(&args.repo).await?;
     let options = SyncOptions { jobs: NonZero::new(context.loaded.config.jobs), retry_missing: args.retry_missing };
-    let repos = context.lore.history.repos().await?;
-    if repos.is_empty() {
-        return Err(Failure::new(Code::RepoNotFound, "no repository is registered").hint("run `lore add PATH` first"));
-    }
-    let wanted = repos.into_iter().filter(|repo| names.is_empty() || names.iter().any(|name| name == repo.name()));
-    let reports = sync_all(context, wanted.collect(), &options).await?;
+    let names: Vec<String> =
+        if args.repo.is_empty() { Vec::new() } else { repos.iter().map(|repo| repo.name().to_owned()).collect() };
+    let reports = sync_all(context, repos, &options).await?;
     print(context, &reports)?;
+    let interrupted = |report: &Report| report.as_ref().is_err_and(|(_, failure)| failure.code == Code::Interrupted);
+    if args.watch && !reports.iter().any(interrupted) {
+        watch(context, &names, &options).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
     Ok(exit_code(&reports))
 }
 
+/// Stays, and tells of each sync on a line of its own.
+async fn watch(context: &Context<'_>, names: &[String], options: &SyncOptions) -> Result<(), Failure> {
+    let (ui, cancel) = (context.ui, cancel_on_interrupt());
+    ui.note("watching; Ctrl-C ends it");
+    let heard = |repo: &Repo, done: Result<&FlowReport, &Failure>| {
+        let printed = match done {
+            Ok(report) if ui.is_json() => ui.line(&done_json(report).to_string()),
+            Err(failure) if ui.is_json() => ui.line(&failure_json(repo.name(), failure).to_string()),
+            Ok(_) if ui.is_quiet() => Ok(()),
+            Ok(report) => {
+                let now = crate::time::clock(context.lore.history.now());
+                ui.line(&format!("{} {}: {}", ui.paint(DIM, &now), ui.paint(BOLD, repo.name()), done_line(report)))
+            }
+            Err(failure) => {
+                ui.warn(&format!("{} could not be synced: {failure}", repo.name()));
+                Ok(())
+            }
+        };
+        if printed.is_err() {
+            // Nobody reads it any more.
+            cancel.cancel();
+        }
+    };
+    context.lore.watch_all(names, options, &cancel, &heard).await
+}
+
+/// What was done, in a few words.
+fn done_line(FlowReport { history, code }: &FlowReport) -> String {
+    let mut done = Vec::new();
+    if history.added > 0 {
+        done.push(format!("{} read", count(history.added, "commit")));
+    }
+    if history.removed > 0 {
+        done.push(format!("{} removed", count(history.removed, "commit")));
+    }
+    if code.read > 0 {
+        done.push(format!("{} read", count(code.read, "file")));
+    }
+    if done.is_empty() {
+        done.push("up to date".to_owned());
+    }
+    let (commits, files) = (count(history.total, "commit"), count(code.files, "file"));
+    format!("{}; {commits} and {files} in the index", done.join(", "))
+}
+
 /// What a sync of one repository came to.
-pub(super) type Report = Result<SyncReport, (String, Failure)>;
+pub(super) type Report = Result<FlowReport, (String, Failure)>;
 
 /// Syncs these repositories one after the other; one that fails does not keep the others from being read.
 pub(super) async fn sync_all(
@@ -102,15 +148,8 @@ pub(super) fn print(context: &Context<'_>, reports: &[Report]) -> Result<(), Fai
             // A hook or a timer calls it so: only what failed is worth a word.
             Ok(_) if ui.is_quiet() => {}
             Ok(report) => {
-                let name = ui.paint(BOLD, &report.repo);
-                let removed = if report.removed > 0 { format!(", {} removed", report.removed) } else { String::new() };
-                let done = if report.added == 0 && report.removed == 0 {
-                    "up to date".to_owned()
-                } else {
-                    format!("{} read{removed}", count(report.added, "commit"))
-                };
-                ui.line(&format!("{name}: {done}, {} in the index", report.total))?;
-                for problem in &report.problems {
+                ui.line(&format!("{}: {}", ui.paint(BOLD, &report.history.repo), done_line(report)))?;
+                for problem in &report.history.problems {
                     ui.line(&ui.paint(DIM, &format!("  {} {}", problem.count, problem.reason)))?;
                 }
             }
@@ -130,16 +169,23 @@ pub(super) fn reports_json(reports: &[Report]) -> Vec<Value> {
 
 fn report_json(report: &Report) -> Value {
     match report {
-        Ok(report) => json!({
-            "repo": report.repo,
-            "added": report.added,
-            "removed": report.removed,
-            "commits": report.total,
-            "left_out": report.problems.iter().map(|problem| json!({"reason": problem.reason, "count": problem.count})).collect::<Vec<_>>(),
-        }),
-        Err((name, failure)) => json!({
-            "repo": name,
-            "error": {"code": failure.code.name(), "message": failure.message, "hint": failure.hint},
-        }),
+        Ok(report) => done_json(report),
+        Err((name, failure)) => failure_json(name, failure),
     }
+}
+
+fn done_json(FlowReport { history, code }: &FlowReport) -> Value {
+    json!({
+        "repo": history.repo,
+        "added": history.added,
+        "removed": history.removed,
+        "commits": history.total,
+        "code": {"read": code.read, "files": code.files, "chunks": code.chunks, "lines": code.lines},
+        "left_out": history.problems.iter().map(|problem| json!({"reason": problem.reason, "count": problem.count})).collect::<Vec<_>>(),
+    })
+}
+
+/// What went wrong with one repository, for `--json`.
+pub(super) fn failure_json(name: &str, failure: &Failure) -> Value {
+    json!({"repo": name, "error": {"code": failure.code.name(), "message": failure.message, "hint": failure.hint}})
 }

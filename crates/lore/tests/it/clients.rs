@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::switches;
 
-const TOOLS: [&str; 4] = ["commitmux_search", "commitmux_touches", "commitmux_get_commit", "commitmux_get_patch"];
+const TOOLS: [&str; 5] =
+    ["commitmux_search", "commitmux_touches", "commitmux_get_commit", "commitmux_get_patch", "cortex_search"];
 
 /// The newest protocol versions of the two eras.
 const HANDSHAKE: &str = "2025-11-25";

@@ -118,6 +118,14 @@ fn the_tools_have_the_schemas_of_the_document() {
           repo: "string", "Repo name"
           sha: "string", "Commit SHA"
           max_bytes: "integer", "Truncate patch text to this many bytes"
+        "cortex_search" required ["query"]
+          query: "string", "What you look for: a question, words, an identifier or a path"
+          limit: "integer", "Max results (1-100, default 15)"
+          tags: "array" of "string", "Only results with ALL of these tags: a language (go), code or documentation, a folder (internal), a document's own tags"
+          chunk_types: "array" of "string", "Only these types: documentation (guides, READMEs), symbols (outline of a file), definitions (functions, types), data (constants, configs). Empty: all"
+          max_tokens: "integer", "Cut texts so that all results fit into so many tokens"
+          repo: "string", "Search this registered repository instead of the project"
+          path: "string", "Only files whose path matches: a glob (src/**/*.rs) or a part of the path"
     "#]]
     .assert_eq(&shown);
 }

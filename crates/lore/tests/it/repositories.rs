@@ -354,7 +354,7 @@ fn two_syncs_at_once_take_turns() {
     let mut printed = String::new();
     second.stdout.take().expect("piped").read_to_string(&mut printed).expect("it prints UTF-8");
     assert!(second.wait().expect("it ends").success());
-    assert_eq!(printed, "r: 1 commit read, 4 in the index\n");
+    assert_eq!(printed, "r: 1 commit read; 4 commits and 1 file in the index\n");
 }
 
 #[test]

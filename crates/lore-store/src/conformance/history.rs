@@ -1,6 +1,4 @@
-//! What every backend must do, as checks that panic where one does not.
-//!
-//! A backend's tests call [`check_history`] with a way to make an empty store; nothing here knows how it stores.
+//! What every backend must do with history.
 
 use std::sync::Arc;
 
@@ -9,6 +7,7 @@ use lore_model::{
     Problem, Repo, RepoName, RepoPath, Source, Tip,
 };
 
+use super::OK;
 use crate::{
     AuthorAlias, CommitQuery, HistoryStore, HistoryWriter, PatchPacker, PatchText, StoreError, SyncEnd, TouchQuery,
 };
@@ -30,9 +29,7 @@ pub async fn check_history(make: impl Fn() -> Arc<dyn HistoryStore>) {
     every_write_is_a_new_generation(&*make()).await;
 }
 
-const OK: &str = "the store does what it was asked";
-
-fn new_repo(name: &str) -> NewRepo {
+pub(super) fn new_repo(name: &str) -> NewRepo {
     NewRepo {
         name: RepoName::parse(name).expect("a valid name"),
         local_path: format!("/somewhere/{name}").into(),

@@ -1,0 +1,138 @@
+//! Parsers and compiled rules, loaded when a language is first met.
+
+use std::{collections::HashMap, fmt::Write as _, ops::ControlFlow, ops::Range};
+
+use tree_sitter::{ParseOptions, ParseState, Parser, Point, Tree};
+
+use super::rules::{Role, Spec};
+use crate::encoding::{Encoding, one_line};
+
+/// How often the parser may report in before it is told to give up: so much at least, and once for so many bytes. It
+/// reports in every 100 operations. Over six repositories, files need 0.0065 reports for a byte, the worst of them 0.022;
+/// a megabyte of the worst nesting is given up after about a second.
+const REPORTS: usize = 5_000;
+const BYTES_PER_REPORT: usize = 12;
+
+/// The languages loaded so far.
+#[derive(Default)]
+pub(super) struct Trees(HashMap<&'static str, Option<Loaded>>);
+
+/// A parser with the rules of its language.
+pub(super) struct Loaded {
+    parser: Parser,
+    cost_of_errors: fn(usize) -> usize,
+    /// The role of each kind of node, by its number.
+    pub(super) rules: Rules,
+}
+
+/// The role of each kind of node, by its number.
+pub(super) struct Rules(Vec<Option<Role>>);
+
+impl Rules {
+    fn compile(grammar: &tree_sitter::Language, spec: &Spec) -> Self {
+        let role = |id: u16| {
+            let kind = grammar.node_kind_for_id(id).filter(|_| grammar.node_kind_is_named(id))?;
+            if kind == "ERROR" {
+                return Some(Role::Open);
+            }
+            spec.rules.iter().rev().flat_map(|rules| rules.iter().rev()).find(|rule| rule.0 == kind).map(|rule| rule.1)
+        };
+        let count = u16::try_from(grammar.node_kind_count()).unwrap_or(u16::MAX);
+        Self((0..count).map(role).collect())
+    }
+
+    pub(super) fn role(&self, kind: u16) -> Option<Role> {
+        // The number of ERROR lies far above all others.
+        if kind == u16::MAX { Some(Role::Open) } else { self.0.get(usize::from(kind)).copied().flatten() }
+    }
+}
+
+impl Trees {
+    /// The parser of a language; `None` where the grammar does not fit the parser, which a test excludes.
+    pub(super) fn load(&mut self, name: &'static str, spec: &'static Spec) -> Option<&mut Loaded> {
+        let load = || {
+            let grammar = (spec.grammar)();
+            let mut parser = Parser::new();
+            parser.set_language(&grammar).ok()?;
+            Some(Loaded { parser, cost_of_errors: spec.cost_of_errors, rules: Rules::compile(&grammar, spec) })
+        };
+        self.0.entry(name).or_insert_with(load).as_mut()
+    }
+}
+
+impl Loaded {
+    /// Parses a part of a file; `None` where that is too much work.
+    pub(super) fn parse(&mut self, bytes: &[u8], part: Range<usize>) -> Option<Tree> {
+        let mut left = REPORTS + part.len() / BYTES_PER_REPORT;
+        let cost = (self.cost_of_errors)(bytes.len());
+        let mut progress = |state: &ParseState| {
+            left = left.saturating_sub(if state.has_error() { cost } else { 1 });
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let ranges: &[tree_sitter::Range] = if part.len() == bytes.len() { &[] } else { &[place(bytes, part)] };
+        self.parser.set_included_ranges(ranges).ok()?;
+        let options = ParseOptions::new().progress_callback(&mut progress);
+        let tree =
+            self.parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+        // A parser that gave up would otherwise go on with the same file.
+        self.parser.reset();
+        tree
+    }
+}
+
+fn place(bytes: &[u8], part: Range<usize>) -> tree_sitter::Range {
+    let point = |at: usize| {
+        let row = memchr::memchr_iter(b'\n', &bytes[..at]).count();
+        let column = at - memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |before| before + 1);
+        Point { row, column }
+    };
+    tree_sitter::Range {
+        start_byte: part.start,
+        end_byte: part.end,
+        start_point: point(part.start),
+        end_point: point(part.end),
+    }
+}
+
+/// A tree as text: one named node for each line, with its field and the start of its text.
+pub(super) fn show(tree: &Tree, bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        if node.is_named() {
+            let field = cursor.field_name().map(|name| format!("{name}: ")).unwrap_or_default();
+            let line = one_line(&Encoding::Utf8.decode(&bytes[node.byte_range()]), 60);
+            let row = node.start_position().row + 1;
+            let indent = "  ".repeat(cursor.depth() as usize);
+            writeln!(text, "{indent}{field}{} [{row}] {line}", node.kind()).expect("because a string takes everything");
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return text;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Language, language::Method};
+
+    #[test]
+    fn every_grammar_loads_and_knows_the_nodes_that_its_rules_name() {
+        for language in Language::ALL {
+            let Method::Tree(spec) = language.0.method else { continue };
+            assert!(Trees::default().load(language.name(), spec).is_some(), "{language}");
+            let grammar = (spec.grammar)();
+            // The last table is the language's own; those before it are another's, which may know more.
+            for (kind, _) in *spec.rules.last().unwrap() {
+                assert_ne!(grammar.id_for_node_kind(kind, true), 0, "{language} has no node `{kind}`");
+            }
+        }
+    }
+}

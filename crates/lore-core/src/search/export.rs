@@ -1,0 +1,160 @@
+//! All chunks of a repository one file after the other, with vectors, for other tools.
+
+use std::sync::Arc;
+
+use lore_chunk::Encoding;
+use lore_embed::{Embedder, Mode};
+use lore_model::{ChunkKind, CommitId, Failure, Repo, RepoPath, SymbolKind};
+use lore_store::{BlobRecord, ChunkId, StoreError};
+
+use super::{
+    Loaded, Search,
+    answer::{id, tags, title},
+    index::embed_failure,
+};
+use crate::{blocking, store_failure};
+
+/// How many texts an embedder is given at once.
+const BATCH: usize = 64;
+
+/// A chunk in its place, with its vector.
+#[derive(Debug, Clone)]
+pub struct ExportedChunk {
+    /// Names the chunk among those of its repository.
+    pub id: String,
+    /// What it is.
+    pub kind: ChunkKind,
+    /// A title for people.
+    pub title: String,
+    /// Its text.
+    pub text: String,
+    /// Its vector.
+    pub vector: Vec<f32>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// The file.
+    pub path: RepoPath,
+    /// Whether the file is uncommitted.
+    pub uncommitted: bool,
+    /// The language of the file.
+    pub language: String,
+    /// The lines of the chunk.
+    pub lines: (u32, u32),
+    /// What it defines.
+    pub name: Option<String>,
+    /// What that is.
+    pub symbol: Option<SymbolKind>,
+    /// What it is defined in.
+    pub container: Option<String>,
+    /// Which part of how many, where a large definition was split.
+    pub part: Option<(u32, u32)>,
+    /// The package that the file declares.
+    pub package: Option<String>,
+    /// Imports, types and functions of the file.
+    pub counts: [u32; 3],
+}
+
+/// Gives the chunks of a repository, one file after the other: never more than one file's are in memory.
+pub struct Export {
+    loaded: Option<Arc<Loaded>>,
+    embedder: Arc<dyn Embedder>,
+    next: usize,
+    /// The commit below; `None` where nothing is indexed.
+    pub commit: Option<CommitId>,
+    /// When that was made (seconds since 1970), where the repository can tell.
+    pub committed_at: Option<i64>,
+    /// Files that were passed over because nothing of them is found by meaning: minified, generated, not text.
+    pub plain: u64,
+}
+
+impl Search {
+    /// The chunks of a repository as it is now, uncommitted work included.
+    pub async fn export(&self, repo: &Repo) -> Result<Export, Failure> {
+        let state = self.state(repo.id).await?;
+        let part = self.part(repo, &state, None).await?;
+        let commit = part.as_ref().map(|part| part.snapshot.commit);
+        let committed_at = match commit {
+            Some(commit) => self.commit_time(repo, commit).await,
+            None => None,
+        };
+        let loaded = match part {
+            Some(part) => Some(self.load(&[part]).await.map_err(store_failure)?),
+            None => None,
+        };
+        Ok(Export { loaded, embedder: Arc::clone(&self.embedder), next: 0, commit, committed_at, plain: 0 })
+    }
+
+    /// How many numbers a vector has.
+    pub fn dimensions(&self) -> usize {
+        self.embedder.dimensions()
+    }
+}
+
+impl Export {
+    /// How many files there are.
+    pub fn files(&self) -> usize {
+        self.loaded.as_ref().map_or(0, |loaded| loaded.view.files().len())
+    }
+
+    /// The chunks of the next file that has some; `None` after the last.
+    pub async fn next(&mut self) -> Result<Option<Vec<ExportedChunk>>, Failure> {
+        let Some(loaded) = self.loaded.clone() else { return Ok(None) };
+        while self.next < loaded.view.files().len() {
+            let (file, here) = (self.next, Arc::clone(&loaded));
+            self.next += 1;
+            let Some(mut chunks) = blocking(move || chunks_of(&here, file)).await.map_err(store_failure)? else {
+                self.plain += 1;
+                continue;
+            };
+            if chunks.is_empty() {
+                continue;
+            }
+            for batch in chunks.chunks_mut(BATCH) {
+                let passages: Vec<String> = batch.iter().map(passage).collect();
+                let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
+                let vectors = self.embedder.embed(&passages, Mode::Passage).await.map_err(embed_failure)?;
+                batch.iter_mut().zip(vectors).for_each(|(chunk, vector)| chunk.vector = vector);
+            }
+            return Ok(Some(chunks));
+        }
+        Ok(None)
+    }
+}
+
+/// What the vector is made of: names first, as in the index.
+fn passage(chunk: &ExportedChunk) -> String {
+    let names: Vec<&str> = [&chunk.name, &chunk.container].into_iter().flatten().map(String::as_str).collect();
+    format!("{}\n{}", names.join(" "), chunk.text)
+}
+
+/// `None` where nothing of the file is found by meaning.
+fn chunks_of(loaded: &Loaded, file: usize) -> Result<Option<Vec<ExportedChunk>>, StoreError> {
+    let view = &*loaded.view;
+    let record: Arc<BlobRecord<ChunkId>> = view.record(file)?;
+    if record.plain.is_some() {
+        return Ok(None);
+    }
+    let place = &view.files()[file];
+    let chunks = record.entries.iter().enumerate().map(|(at, entry)| {
+        let text = view.text(entry.chunk)?;
+        Ok(ExportedChunk {
+            id: id(&record, at, &place.path),
+            kind: entry.kind,
+            title: title(entry, &place.path),
+            text: Encoding::of(&text).decode(&text).into_owned(),
+            vector: Vec::new(),
+            tags: tags(&record, entry, &place.path),
+            path: place.path.clone(),
+            uncommitted: place.uncommitted,
+            language: record.language.clone(),
+            lines: (entry.first_line, entry.last_line),
+            name: entry.name.clone(),
+            symbol: entry.symbol,
+            container: entry.container.clone(),
+            part: entry.part,
+            package: record.package.clone(),
+            counts: record.counts,
+        })
+    });
+    chunks.collect::<Result<_, StoreError>>().map(Some)
+}

@@ -1,0 +1,408 @@
+//! Brings the index of a repository's code up to date: every file of every indexed tip, each content once.
+
+use std::{
+    collections::{HashMap, HashSet},
+    num::NonZero,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use lore_embed::{EmbedError, Embedder};
+use lore_git::{Cancel, FileKind, Found, GitError, Ignores, Repository, Tree, TreeLimits};
+use lore_model::{BlobId, Code, CommitId, DEFAULT_EXCLUDES, Failure, Repo, RepoPath, Tip};
+use lore_store::{
+    BlobKey, BlobRecord, ChunkSink, CodeEnd, CodeState, CodeWriter, LeftOut, NewBlob, NewSnapshot, SnapshotFile,
+};
+use tokio::sync::mpsc;
+
+use super::{
+    Search,
+    reading::{FileReader, MAX_FILE, rules},
+};
+use crate::{blocking, git_failure, store_failure};
+
+/// Files that one worker takes at a time: neighbours, because their contents are stored near each other.
+const BATCH: usize = 16;
+
+/// A first index that takes longer is published in part, so that questions have an answer.
+const FIRST_ANSWER: Duration = Duration::from_secs(3);
+
+/// What is done with what.
+#[derive(Clone, Copy)]
+pub struct CodeTask<'a> {
+    /// The one writer.
+    pub writer: &'a dyn CodeWriter,
+    /// Threads that read; `None` for one on each core.
+    pub jobs: Option<NonZero<usize>>,
+    /// Whether content that a partial clone lacked is looked for again.
+    pub retry_missing: bool,
+    /// Stops it.
+    pub cancel: &'a Cancel,
+    /// Hears how it goes on.
+    pub progress: &'a (dyn Fn(CodeEvent) + Send + Sync),
+}
+
+/// How a sync of code goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CodeEvent {
+    /// So many files will be read.
+    Started(u64),
+    /// So many have been read.
+    Advanced(u64),
+    /// A part can be searched.
+    Published,
+}
+
+/// What a sync of code did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CodeReport {
+    /// Contents that were read.
+    pub read: u64,
+    /// Files of the newest tip.
+    pub files: u64,
+    /// Chunks of the newest tip.
+    pub chunks: u64,
+    /// Lines of the newest tip.
+    pub lines: u64,
+}
+
+/// What a repository holds now.
+struct Seen {
+    repository: Repository,
+    tips: Vec<Tip>,
+    scope: String,
+    ignore: Vec<String>,
+}
+
+/// What is to be read, and what for.
+struct Plan {
+    snapshots: Vec<NewSnapshot>,
+    /// Each content once, with a path that it has.
+    contents: Vec<(BlobKey, RepoPath)>,
+}
+
+impl Search {
+    /// Brings the index of one repository's code up to date.
+    pub async fn sync(&self, repo: &Repo, task: &CodeTask<'_>) -> Result<CodeReport, Failure> {
+        let CodeTask { writer, cancel, progress, .. } = *task;
+        let seen = self.look_at_tips(repo).await?;
+        let rules = rules(&*self.embedder);
+        let before = self.store.code_state(repo.id).await.map_err(store_failure)?;
+        if !task.retry_missing && is_current(&before, &seen.tips, &seen.scope, &rules) {
+            return Ok(report(&before, 0));
+        }
+        writer.begin_code(repo.id, &rules).await.map_err(store_failure)?;
+        cancel.check().map_err(git_failure)?;
+        let plan = plan(seen.repository.clone(), commits(&seen.tips), seen.ignore.clone()).await?;
+        let mut wanted: Vec<BlobKey> = plan.contents.iter().map(|(key, _)| key.clone()).collect();
+        wanted.dedup();
+        let known = writer.known_blobs(&rules, wanted).await.map_err(store_failure)?;
+        let Plan { snapshots, mut contents } = plan;
+        contents.retain(|(key, _)| !known.contains(key));
+        progress(CodeEvent::Started(contents.len() as u64));
+        let read = contents.len() as u64;
+        let mut end = CodeEnd {
+            at: self.clock.now(),
+            rules: rules.clone(),
+            scope: seen.scope.clone(),
+            tips: seen.tips.clone(),
+            snapshots,
+            partial: true,
+        };
+        let missing =
+            self.read_all(repo, task, &seen.repository, contents, before.snapshots.is_empty().then_some(&end)).await?;
+        for snapshot in &mut end.snapshots {
+            let lost = snapshot.files.iter().filter(|file| missing.contains(&file.key.blob));
+            let reason = "its content is missing (a partial clone)";
+            let lost: Vec<LeftOut> =
+                lost.map(|file| LeftOut { reason: reason.to_owned(), path: file.path.clone() }).collect();
+            snapshot.left_out.extend(lost);
+            snapshot.left_out.sort_unstable();
+        }
+        end.partial = false;
+        let state = writer.end_code(repo.id, end).await.map_err(store_failure)?;
+        writer.collect().await.map_err(store_failure)?;
+        progress(CodeEvent::Published);
+        Ok(report(&state, read))
+    }
+
+    /// Whether the index holds what the repository's tips name; `None` where the repository cannot be read.
+    pub async fn is_indexed(&self, repo: &Repo) -> Result<Option<bool>, Failure> {
+        let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
+        Ok(self.holds(repo, &state).await)
+    }
+
+    /// Whether this state holds what the repository's tips name; `None` where the repository cannot be read.
+    pub(super) async fn holds(&self, repo: &Repo, state: &CodeState) -> Option<bool> {
+        let tips = self.tips(repo, &repo.info.local_path).await?;
+        let (scope, _) = self.scope(repo);
+        Some(is_current(state, &tips.tips, &scope, &rules(&*self.embedder)))
+    }
+
+    /// Everything but the tips that decides which files are taken, and the same as lines of an ignore file.
+    fn scope(&self, repo: &Repo) -> (String, Vec<String>) {
+        let mut ignore = self.settings.ignore_at(&repo.info.local_path);
+        // What somebody excluded by hand is excluded here too; vendored code is only ranked lower.
+        let chosen = repo.info.excludes.iter().filter(|prefix| !DEFAULT_EXCLUDES.contains(&prefix.as_str()));
+        ignore.extend(chosen.map(|prefix| as_glob(prefix)));
+        (format!("{ignore:?}"), ignore)
+    }
+
+    async fn look_at_tips(&self, repo: &Repo) -> Result<Seen, Failure> {
+        let (scope, ignore) = self.scope(repo);
+        let repo = repo.clone();
+        let looked = blocking(move || {
+            let repository = Repository::open(&repo.info.local_path)?;
+            let refs = repository.refs(&repo.info.branches, repo.info.default_branch.as_deref())?;
+            Ok(Seen { repository, tips: refs.tips, scope, ignore })
+        });
+        looked.await.map_err(git_failure)
+    }
+
+    /// Reads contents on all cores while one task stores. Returns those that the repository does not hold.
+    async fn read_all(
+        &self,
+        repo: &Repo,
+        task: &CodeTask<'_>,
+        repository: &Repository,
+        contents: Vec<(BlobKey, RepoPath)>,
+        first: Option<&CodeEnd>,
+    ) -> Result<HashSet<BlobId>, Failure> {
+        let CodeTask { writer, jobs, cancel, progress, .. } = *task;
+        if contents.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let rules = rules(&*self.embedder);
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let jobs = jobs.map_or(cores, NonZero::get).min(contents.len().div_ceil(BATCH)).max(1);
+        let (sender, mut receiver) = mpsc::channel::<(Vec<NewBlob>, u64)>(jobs * 2);
+        let work = Arc::new(Work {
+            contents,
+            repository: repository.clone(),
+            sink: writer.sink(),
+            embedder: Arc::clone(&self.embedder),
+            cancel: cancel.clone(),
+            next: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
+            first_error: Mutex::default(),
+            missing: Mutex::default(),
+        });
+        let runtime = tokio::runtime::Handle::current();
+        let workers: Vec<_> = (0..jobs)
+            .map(|_| {
+                let (work, sender, runtime) = (Arc::clone(&work), sender.clone(), runtime.clone());
+                tokio::task::spawn_blocking(move || work.run(&sender, runtime))
+            })
+            .collect();
+        drop(sender);
+        let mut done = 0;
+        let mut stored = Ok(());
+        let mut publish_at = tokio::time::Instant::now() + FIRST_ANSWER;
+        while let Some((blobs, count)) = receiver.recv().await {
+            done += count;
+            stored = writer.put_blobs(&rules, blobs).await;
+            if stored.is_ok()
+                && let Some(end) = first
+                && tokio::time::Instant::now() >= publish_at
+            {
+                stored = writer.end_code(repo.id, end.clone()).await.map(|_| ());
+                progress(CodeEvent::Published);
+                // Publishing costs the more the more there is.
+                publish_at = tokio::time::Instant::now() + FIRST_ANSWER * 4;
+            }
+            if stored.is_err() {
+                work.failed.store(true, Ordering::Relaxed);
+                break;
+            }
+            progress(CodeEvent::Advanced(done));
+        }
+        drop(receiver);
+        for worker in workers {
+            if let Err(error) = worker.await
+                && let Ok(panic) = error.try_into_panic()
+            {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        stored.map_err(store_failure)?;
+        // What was read whole is kept, whatever happened after it.
+        writer.flush().await.map_err(store_failure)?;
+        cancel.check().map_err(git_failure)?;
+        if let Some(failure) = work.first_error.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(failure);
+        }
+        let missing = std::mem::take(&mut *work.missing.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(missing)
+    }
+}
+
+fn is_current(state: &CodeState, tips: &[Tip], scope: &str, rules: &str) -> bool {
+    !state.partial && state.rules == rules && state.scope == scope && state.tips == tips
+}
+
+fn report(state: &CodeState, read: u64) -> CodeReport {
+    let newest = state.snapshots.last();
+    CodeReport {
+        read,
+        files: newest.map_or(0, |snapshot| snapshot.files),
+        chunks: newest.map_or(0, |snapshot| snapshot.chunks),
+        lines: newest.map_or(0, |snapshot| snapshot.lines),
+    }
+}
+
+fn commits(tips: &[Tip]) -> Vec<CommitId> {
+    let mut seen = HashSet::new();
+    tips.iter().map(|tip| tip.commit).filter(|commit| seen.insert(*commit)).collect()
+}
+
+/// A prefix of paths as a line of an ignore file.
+fn as_glob(prefix: &str) -> String {
+    let escaped: String = prefix
+        .chars()
+        .flat_map(|c| matches!(c, '*' | '?' | '[' | '\\').then_some('\\').into_iter().chain([c]))
+        .collect();
+    if prefix.ends_with('/') { format!("/{escaped}") } else { format!("/{escaped}*") }
+}
+
+/// Lists the files of the commits.
+async fn plan(repository: Repository, commits: Vec<CommitId>, globs: Vec<String>) -> Result<Plan, Failure> {
+    let planned = blocking(move || {
+        let mut plan = Plan { snapshots: Vec::new(), contents: Vec::new() };
+        let mut known: HashSet<BlobKey> = HashSet::new();
+        let mut hints: HashMap<String, Arc<str>> = HashMap::new();
+        let mut unreadable = None;
+        for commit in commits {
+            let tree = match repository.tree_of(commit, &TreeLimits::default()) {
+                Ok(tree) => tree,
+                // One branch that cannot be read does not keep the others out.
+                Err(error @ GitError::Unreadable { .. }) => {
+                    tracing::warn!(%error, "a branch is left out of the code index");
+                    unreadable = Some(error);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let ignores = repository.tree_ignores(&tree, &globs)?;
+            let (files, left_out) = take(tree, &ignores, &mut hints);
+            for file in &files {
+                if known.insert(file.key.clone()) {
+                    plan.contents.push((file.key.clone(), file.path.clone()));
+                }
+            }
+            plan.snapshots.push(NewSnapshot { commit, files, left_out });
+        }
+        if let Some(error) = unreadable.filter(|_| plan.snapshots.is_empty()) {
+            return Err(error);
+        }
+        Ok(plan)
+    });
+    planned.await.map_err(git_failure)
+}
+
+/// Which files of a tree are read, and which are not.
+pub(super) fn take(
+    tree: Tree,
+    ignores: &Ignores,
+    hints: &mut HashMap<String, Arc<str>>,
+) -> (Vec<SnapshotFile>, Vec<LeftOut>) {
+    let (mut files, mut left_out) = (Vec::new(), Vec::new());
+    left_out.extend(tree.skipped.into_iter().map(|entry| LeftOut { reason: entry.why.to_owned(), path: entry.path }));
+    for file in tree.files {
+        let reason = if file.kind == FileKind::Symlink {
+            Some("a symbolic link".to_owned())
+        } else {
+            ignores.excludes(&file.path).map(|rule| format!("ignored by {rule}"))
+        };
+        if let Some(reason) = reason {
+            left_out.push(LeftOut { reason, path: file.path });
+            continue;
+        }
+        let hint = lore_chunk::Language::hint(&file.path.to_text());
+        let hint = hints.entry(hint).or_insert_with_key(|hint| hint.as_str().into()).clone();
+        files.push(SnapshotFile { path: file.path, key: BlobKey { blob: file.blob, hint } });
+    }
+    left_out.sort_unstable();
+    (files, left_out)
+}
+
+/// What the workers share.
+struct Work {
+    contents: Vec<(BlobKey, RepoPath)>,
+    repository: Repository,
+    sink: Arc<dyn ChunkSink>,
+    embedder: Arc<dyn Embedder>,
+    cancel: Cancel,
+    next: AtomicUsize,
+    failed: AtomicBool,
+    first_error: Mutex<Option<Failure>>,
+    missing: Mutex<HashSet<BlobId>>,
+}
+
+impl Work {
+    fn run(&self, sender: &mpsc::Sender<(Vec<NewBlob>, u64)>, runtime: tokio::runtime::Handle) {
+        if let Err(failure) = self.read(sender, runtime) {
+            self.failed.store(true, Ordering::Relaxed);
+            self.first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+        }
+    }
+
+    fn read(&self, sender: &mpsc::Sender<(Vec<NewBlob>, u64)>, runtime: tokio::runtime::Handle) -> Result<(), Failure> {
+        let mut blobs = self.repository.blobs();
+        let mut reader = FileReader::new(&*self.sink, &*self.embedder, runtime);
+        let mut buffer = Vec::new();
+        loop {
+            let from = self.next.fetch_add(BATCH, Ordering::Relaxed);
+            let Some(batch) = self.contents.get(from..).filter(|rest| !rest.is_empty()) else { return Ok(()) };
+            let batch = &batch[..batch.len().min(BATCH)];
+            let mut read = Vec::with_capacity(batch.len());
+            for (key, path) in batch {
+                if self.failed.load(Ordering::Relaxed) || self.cancel.is_cancelled() {
+                    return Ok(());
+                }
+                match blobs.read(key.blob, MAX_FILE, &mut buffer).map_err(git_failure)? {
+                    Found::Missing => {
+                        self.missing.lock().unwrap_or_else(PoisonError::into_inner).insert(key.blob);
+                    }
+                    Found::TooLarge(size) => {
+                        let reason = format!("over {} MiB", MAX_FILE >> 20);
+                        read.push(unread(key.clone(), size, &reason));
+                    }
+                    Found::Read => match reader.read(&path.to_text(), &buffer).map_err(embed_failure)? {
+                        Ok(file) => read.push(NewBlob { key: key.clone(), record: file.record, chunks: file.chunks }),
+                        Err(reason) => read.push(unread(key.clone(), buffer.len() as u64, reason)),
+                    },
+                }
+            }
+            // Nobody takes it any more where storing failed.
+            if sender.blocking_send((read, batch.len() as u64)).is_err() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Content that is known and has no chunks.
+fn unread(key: BlobKey, size: u64, reason: &str) -> NewBlob {
+    NewBlob { key, record: unread_record(size, reason), chunks: Vec::new() }
+}
+
+pub(super) fn unread_record<C>(size: u64, reason: &str) -> BlobRecord<C> {
+    BlobRecord {
+        language: "binary".to_owned(),
+        size,
+        lines: 0,
+        plain: Some(reason.to_owned()),
+        package: None,
+        counts: [0; 3],
+        tags: Vec::new(),
+        entries: Vec::new(),
+    }
+}
+
+/// What a fault of an embedding service means to the user.
+pub(super) fn embed_failure(error: EmbedError) -> Failure {
+    Failure::new(Code::EmbeddingFailed, error.to_string()).hint(error.hint()).caused_by(error)
+}

@@ -1,0 +1,271 @@
+//! Understanding a query: what kind it is, which words count, what it asks for by name.
+
+use lore_store::{AskWord, tokens};
+
+/// What somebody who asks has in mind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueryKind {
+    /// A name: `parseConfig`, `foo::bar`, `ENOENT`.
+    Name,
+    /// A place: `src/net/tcp.rs`, `Dockerfile`.
+    Path,
+    /// A few words.
+    Words,
+    /// A sentence or a question.
+    Sentence,
+}
+
+impl QueryKind {
+    /// The word for people and programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Path => "path",
+            Self::Words => "words",
+            Self::Sentence => "sentence",
+        }
+    }
+
+    /// How much meaning counts against words, 0 to 1.
+    pub(super) fn meaning(self) -> f32 {
+        match self {
+            Self::Name => 0.25,
+            Self::Path => 0.15,
+            Self::Words | Self::Sentence => 0.47,
+        }
+    }
+}
+
+/// Words that say how something is asked, not what.
+const STOP: &[&str] = &[
+    "a", "an", "and", "any", "are", "as", "at", "be", "been", "being", "but", "by", "can", "could", "did", "do",
+    "does", "doing", "done", "each", "for", "from", "get", "gets", "had", "has", "have", "how", "i", "if", "in",
+    "into", "is", "it", "its", "let", "me", "my", "no", "not", "of", "on", "one", "or", "our", "over", "should",
+    "show", "so", "some", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this",
+    "those", "to", "up", "us", "use", "used", "uses", "using", "via", "was", "we", "were", "what", "when", "where",
+    "which", "while", "who", "why", "will", "with", "would", "you", "your",
+];
+
+/// Words that nearly every question about code has: they count a little.
+const WEAK: &[&str] = &[
+    "code",
+    "define",
+    "defined",
+    "definition",
+    "file",
+    "files",
+    "find",
+    "function",
+    "functions",
+    "handle",
+    "handled",
+    "handles",
+    "handling",
+    "implement",
+    "implementation",
+    "implemented",
+    "implements",
+    "logic",
+    "method",
+    "methods",
+    "module",
+    "support",
+    "work",
+    "works",
+];
+
+/// What a query asks for beside the code itself, so that it is not held back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Wants {
+    pub(super) tests: bool,
+    pub(super) examples: bool,
+    pub(super) documents: bool,
+    pub(super) vendored: bool,
+    pub(super) benches: bool,
+    pub(super) compatibility: bool,
+}
+
+/// A query, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// The text as given.
+    pub text: String,
+    /// What kind it is.
+    pub kind: QueryKind,
+    /// The words that count, each once.
+    pub(super) words: Vec<AskWord>,
+    /// Names as they would be written, in lower case without separators between parts: `foo::bar` gives `foo` and `bar`.
+    pub(super) names: Vec<String>,
+    /// Quoted phrases, in lower case.
+    pub(super) phrases: Vec<String>,
+    pub(super) wants: Wants,
+}
+
+impl Query {
+    /// Understands a query.
+    pub fn new(text: &str) -> Self {
+        let (phrases, _) = quoted(text);
+        let pieces: Vec<&str> = text
+            .split_whitespace()
+            .map(|piece| {
+                piece.trim_matches(|c: char| {
+                    matches!(c, '"' | '\'' | '`' | ',' | ';' | '?' | '!' | '(' | ')' | '[' | ']')
+                })
+            })
+            .map(|piece| piece.trim_end_matches(['.', ':']))
+            .filter(|piece| !piece.is_empty())
+            .collect();
+        let kind = kind_of(&pieces);
+        let mut names = Vec::new();
+        for piece in &pieces {
+            if is_name(piece) || kind == QueryKind::Name {
+                let parts = piece.split([':', '.', '>', '#', '/', '\\', '(', '<']);
+                names.extend(parts.map(fold).filter(|name| name.len() > 1));
+            }
+        }
+        names.dedup();
+        let wants = wants(&pieces);
+        Self { text: text.to_owned(), kind, words: words(&pieces), names, phrases, wants }
+    }
+}
+
+/// A name without case and underscores, so that `parse_config`, `parseConfig` and `ParseConfig` are one.
+pub(super) fn fold(name: &str) -> String {
+    name.chars().filter(|c| *c != '_' && *c != '-').flat_map(char::to_lowercase).collect()
+}
+
+/// The quoted phrases of a text, and the text without them.
+fn quoted(text: &str) -> (Vec<String>, String) {
+    let (mut phrases, mut rest) = (Vec::new(), String::new());
+    for (at, piece) in text.split('"').enumerate() {
+        if at % 2 == 1 && !piece.trim().is_empty() {
+            phrases.push(piece.trim().to_lowercase());
+        } else {
+            rest.push_str(piece);
+        }
+    }
+    // A lone quotation mark quotes nothing.
+    if text.matches('"').count() % 2 == 1 {
+        phrases.pop();
+    }
+    (phrases, rest)
+}
+
+fn kind_of(pieces: &[&str]) -> QueryKind {
+    match pieces {
+        [one] if is_path(one) => QueryKind::Path,
+        [one] if is_name(one) || one.chars().next().is_some_and(char::is_uppercase) => QueryKind::Name,
+        pieces if pieces.len() <= 3 && !pieces.is_empty() && pieces.iter().all(|piece| is_name(piece)) => {
+            QueryKind::Name
+        }
+        pieces if pieces.len() <= 3 => QueryKind::Words,
+        _ => QueryKind::Sentence,
+    }
+}
+
+/// Whether a word is written as only code is: humps, underscores, qualifiers, a call, all capitals.
+fn is_name(piece: &str) -> bool {
+    let bytes = piece.as_bytes();
+    let hump = bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let inner_underscore = piece.trim_matches('_').contains('_') || piece.starts_with("__");
+    let qualified = piece.contains("::")
+        || piece.contains("->")
+        || (piece.contains('.') && !piece.ends_with('.') && !piece.starts_with('.'));
+    let capitals =
+        piece.len() > 3 && piece.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    hump || inner_underscore || qualified || capitals
+}
+
+fn is_path(piece: &str) -> bool {
+    let extension = piece
+        .rsplit_once('.')
+        .is_some_and(|(stem, end)| !stem.is_empty() && lore_chunk::Language::of_extension(end).is_some());
+    piece.contains('/') || (extension && !piece.contains("::") && !piece.contains('('))
+}
+
+fn words(pieces: &[&str]) -> Vec<AskWord> {
+    let collect = |all: bool| {
+        let mut words: Vec<AskWord> = Vec::new();
+        for piece in pieces {
+            let lower = piece.to_lowercase();
+            if !all && STOP.contains(&lower.as_str()) {
+                continue;
+            }
+            let weak = WEAK.contains(&lower.as_str());
+            let found = tokens(piece);
+            let compound = found.len() > 1;
+            for (at, token) in found.into_iter().enumerate() {
+                // The whole of a compound name says most.
+                let weight = match (weak, compound, at) {
+                    (true, ..) => 0.35,
+                    (_, true, 0) => 1.5,
+                    (_, true, _) => 0.7,
+                    _ => 1.0,
+                };
+                match words.iter_mut().find(|word| word.token == token) {
+                    Some(word) => word.weight = word.weight.max(weight),
+                    None => words.push(AskWord { token, weight }),
+                }
+            }
+        }
+        words
+    };
+    let words = collect(false);
+    if words.is_empty() { collect(true) } else { words }
+}
+
+fn wants(pieces: &[&str]) -> Wants {
+    let has = |wanted: &[&str]| pieces.iter().any(|piece| wanted.contains(&piece.to_lowercase().as_str()));
+    Wants {
+        tests: has(&["test", "tests", "testing", "tested", "spec", "specs", "fixture", "fixtures", "mock", "mocks"]),
+        examples: has(&["example", "examples", "sample", "samples", "demo", "tutorial"]),
+        documents: has(&["doc", "docs", "documentation", "readme", "guide", "changelog", "tutorial", "adr", "design"]),
+        vendored: has(&["vendor", "vendored", "third-party", "dependency", "dependencies"]),
+        benches: has(&["bench", "benches", "benchmark", "benchmarks"]),
+        compatibility: has(&["compat", "compatibility", "legacy", "deprecated", "shim", "polyfill"]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_apart() {
+        for (text, kind) in [
+            ("parseConfig", QueryKind::Name),
+            ("foo::bar", QueryKind::Name),
+            ("ENOENT", QueryKind::Name),
+            ("Router", QueryKind::Name),
+            ("src/net/tcp.rs", QueryKind::Path),
+            ("config.toml", QueryKind::Path),
+            ("retry backoff", QueryKind::Words),
+            ("where is retry with backoff implemented?", QueryKind::Sentence),
+        ] {
+            assert_eq!(Query::new(text).kind, kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_that_only_ask_do_not_count_unless_there_are_no_others() {
+        let tokens = |text: &str| Query::new(text).words.into_iter().map(|word| word.token).collect::<Vec<_>>();
+        assert_eq!(tokens("where is retry with backoff implemented?"), ["retry", "backoff", "implement"]);
+        assert_eq!(tokens("how is it"), ["how", "is", "it"]);
+        assert_eq!(tokens("parseConfig"), ["parseconfig", "pars", "config"]);
+    }
+
+    #[test]
+    fn names_and_phrases_are_found() {
+        let query = Query::new("\"no such file\" in foo::BarBaz.run");
+        assert_eq!(query.phrases, ["no such file"]);
+        assert_eq!(query.names, ["foo", "barbaz", "run"]);
+        assert!(Query::new("say \"it").phrases.is_empty());
+    }
+
+    #[test]
+    fn any_text_is_a_query() {
+        for text in ["", " ", "\"", "\"\"", "?!", "\u{0}", "::", "....", "日本語 の 検索", "🎉"] {
+            let _query = Query::new(text);
+        }
+    }
+}

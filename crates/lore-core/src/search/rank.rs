@@ -1,0 +1,415 @@
+//! From candidates to an order that a programmer would choose.
+
+use std::{collections::HashMap, sync::Arc};
+
+use lore_model::ChunkKind;
+use lore_store::{
+    Ask, AskWord, BlobRecord, ChunkId, CodeView, Entry, FieldWeight, Result as StoreResult, Scored, for_each_token,
+};
+
+use super::{
+    query::{Query, QueryKind, fold},
+    signals::{PathIndex, Role},
+};
+
+/// So many candidates by text and as many by meaning are looked at.
+const CANDIDATES: usize = 200;
+
+/// So many files are candidates because of their path.
+const PATH_FILES: usize = 40;
+
+/// How names, source text and prose count in BM25.
+const FIELDS: [FieldWeight; 3] = [
+    FieldWeight { weight: 2.5, length: 0.3 },
+    FieldWeight { weight: 1.0, length: 0.75 },
+    FieldWeight { weight: 1.2, length: 0.6 },
+];
+
+/// What the rules add, as shares of the best score of text and meaning together.
+const NAME_SHARE: f32 = 0.15;
+const DEFINES: f32 = 0.60;
+const STEM: f32 = 0.20;
+const PATH_SHARE: f32 = 0.30;
+const PHRASE: f32 = 0.40;
+const SUPPORT: f32 = 0.20;
+
+/// What is written in other letters than the query counts so much less as what it names.
+const OTHER_CASE: f32 = 0.7;
+
+/// Everything at its best: the scores that are shown are shares of it.
+const BEST: f32 = 1.0 + NAME_SHARE + DEFINES + PATH_SHARE;
+
+/// Each further chunk of one file counts so much less.
+const AGAIN: f32 = 0.75;
+
+/// An outline says where things are, not how they are done.
+const OUTLINE: f32 = 0.8;
+
+/// Which parts of the ranking are on: all of them, but for measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// Words.
+    pub text: bool,
+    /// Meaning.
+    pub meaning: bool,
+    /// The programmer's rules.
+    pub rules: bool,
+}
+
+impl Default for Parts {
+    fn default() -> Self {
+        Self { text: true, meaning: true, rules: true }
+    }
+}
+
+/// Why a chunk stands where it does.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Explanation {
+    /// How well words fit, against the best candidate: 0 to 1.
+    pub text: f32,
+    /// How near it is in meaning, against the other candidates: 0 to 1.
+    pub meaning: f32,
+    /// The cosine itself, where there is one.
+    pub cosine: Option<f32>,
+    /// Words of the query that occur in it.
+    pub matched: Vec<String>,
+    /// What rules added (or, as a factor, took), by name.
+    pub rules: Vec<(&'static str, f32)>,
+}
+
+/// A chunk in its place in the answer.
+#[derive(Debug, Clone)]
+pub(super) struct Ranked {
+    pub(super) chunk: ChunkId,
+    /// The file it is shown in.
+    pub(super) file: usize,
+    /// Its place in that file's record.
+    pub(super) entry: usize,
+    pub(super) record: Arc<BlobRecord<ChunkId>>,
+    pub(super) score: f32,
+    pub(super) explanation: Explanation,
+}
+
+/// Whether an entry of the file with this index may be an answer.
+type Admits<'a> = &'a (dyn Fn(usize, &BlobRecord<ChunkId>, &Entry<ChunkId>) -> bool + Sync);
+
+/// A file, a place in its record, and the record.
+type Place = (usize, usize, Arc<BlobRecord<ChunkId>>);
+
+/// What is ranked, and by what.
+pub(super) struct Ranking<'a> {
+    pub(super) query: &'a Query,
+    pub(super) vector: Option<&'a [f32]>,
+    pub(super) view: &'a dyn CodeView,
+    pub(super) paths: &'a PathIndex,
+    pub(super) parts: Parts,
+    /// Files that may be answers; `None` for all.
+    pub(super) files: Option<&'a [bool]>,
+    /// Whether an entry may be an answer.
+    pub(super) admits: Admits<'a>,
+    /// At least so many answers are wanted.
+    pub(super) wanted: usize,
+}
+
+impl Ranking<'_> {
+    /// The answers, best first: at most one for each chunk.
+    pub(super) fn run(&self) -> StoreResult<Vec<Ranked>> {
+        let rarity = self.rarity()?;
+        let path_scores: HashMap<u32, f32> = if self.parts.rules {
+            let words: Vec<(String, f32)> =
+                self.query.words.iter().map(|word| (word.token.clone(), word.weight)).collect();
+            self.paths.score(&words, PATH_FILES).into_iter().collect()
+        } else {
+            HashMap::new()
+        };
+        let mut top = CANDIDATES.max(self.wanted * 4);
+        loop {
+            let candidates = self.candidates(&path_scores, top)?;
+            let ranked = self.rank(&candidates, &path_scores, &rarity)?;
+            // Filters by kind of chunk are applied to records; where they leave too little, more is fetched.
+            if ranked.len() >= self.wanted || candidates.len() < top || top >= self.view.chunk_count() {
+                return Ok(ranked);
+            }
+            top *= 4;
+        }
+    }
+
+    /// How rare each word of the query is in the view.
+    fn rarity(&self) -> StoreResult<HashMap<&str, f32>> {
+        #[expect(clippy::cast_precision_loss, reason = "a weight needs no precision")]
+        let count = self.view.chunk_count() as f32;
+        let mut rarity = HashMap::new();
+        for word in &self.query.words {
+            #[expect(clippy::cast_precision_loss, reason = "a weight needs no precision")]
+            let holders = self.view.frequency(&word.token)? as f32;
+            rarity.insert(word.token.as_str(), word.weight * (1.0 + count / (1.0 + holders)).ln());
+        }
+        Ok(rarity)
+    }
+
+    fn candidates(&self, path_scores: &HashMap<u32, f32>, top: usize) -> StoreResult<Vec<Scored>> {
+        let none: [AskWord; 0] = [];
+        let words = if self.parts.text { self.query.words.as_slice() } else { &none };
+        let allowed = |chunk: ChunkId| match self.files {
+            None => true,
+            Some(files) => self.view.files_with(chunk).iter().any(|file| files[*file as usize]),
+        };
+        // A file whose path fits becomes a candidate by its first chunks even where its text does not say the words.
+        let mut boosts: Vec<(ChunkId, f32)> = Vec::new();
+        if self.parts.text {
+            let mut files: Vec<(u32, f32)> = path_scores.iter().map(|(file, score)| (*file, *score)).collect();
+            files.sort_unstable_by_key(|(file, _)| *file);
+            for (file, score) in files {
+                boosts.extend(self.view.chunks_of(file as usize).iter().take(3).map(|chunk| (*chunk, score)));
+            }
+            boosts.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+            boosts.dedup_by_key(|(chunk, _)| *chunk);
+        }
+        self.view.search(&Ask {
+            words,
+            fields: FIELDS,
+            vector: self.vector.filter(|_| self.parts.meaning),
+            boosts: &boosts,
+            allowed: self.files.is_some().then_some(&allowed as &(dyn Fn(ChunkId) -> bool + Sync)),
+            top,
+        })
+    }
+
+    fn rank(
+        &self,
+        candidates: &[Scored],
+        path_scores: &HashMap<u32, f32>,
+        rarity: &HashMap<&str, f32>,
+    ) -> StoreResult<Vec<Ranked>> {
+        let best_text = candidates.iter().map(|scored| scored.text).fold(0.0, f32::max).max(1e-6);
+        let cosines = candidates.iter().filter_map(|scored| scored.vector);
+        let (low, high) = cosines.fold((f32::MAX, f32::MIN), |(low, high), cosine| (low.min(cosine), high.max(cosine)));
+        let meaning_share = match self.parts {
+            Parts { text: false, .. } => 1.0,
+            Parts { meaning: false, .. } => 0.0,
+            _ if self.vector.is_none() => 0.0,
+            _ => self.query.kind.meaning(),
+        };
+        let mut ranked = Vec::new();
+        for scored in candidates {
+            let Some((file, entry, record)) = self.place(scored.chunk, path_scores)? else { continue };
+            let text = scored.text / best_text;
+            let meaning = scored.vector.map_or(0.0, |cosine| (cosine - low) / (high - low).max(1e-6));
+            let mut explanation = Explanation { text, meaning, cosine: scored.vector, ..Explanation::default() };
+            let word = |at: usize| self.query.words.get(at).map(|word| word.token.clone());
+            explanation.matched = (0..64).filter(|bit| scored.matched >> bit & 1 == 1).filter_map(word).collect();
+            let mut score = meaning_share * meaning + (1.0 - meaning_share) * text;
+            if self.parts.rules {
+                score = self.apply_rules(
+                    score,
+                    file,
+                    &record.entries[entry],
+                    scored.chunk,
+                    path_scores,
+                    rarity,
+                    &mut explanation,
+                )?;
+            }
+            ranked.push(Ranked { chunk: scored.chunk, file, entry, record, score, explanation });
+        }
+        if self.parts.rules {
+            support(&mut ranked);
+        }
+        self.order(&mut ranked);
+        for ranked in &mut ranked {
+            ranked.score = (ranked.score / BEST).clamp(0.0, 1.0);
+        }
+        Ok(ranked)
+    }
+
+    /// Where a chunk is shown: the allowed file whose path fits best, the real thing before copies of it.
+    fn place(&self, chunk: ChunkId, path_scores: &HashMap<u32, f32>) -> StoreResult<Option<Place>> {
+        let holders = self.view.files_with(chunk).iter();
+        let mut holders: Vec<u32> =
+            holders.copied().filter(|file| self.files.is_none_or(|files| files[*file as usize])).collect();
+        let worth = |file: &u32| {
+            let role = self.paths.roles[*file as usize].factor(self.query.wants);
+            role * (1.0 + path_scores.get(file).copied().unwrap_or(0.0))
+        };
+        holders.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.cmp(b)));
+        for file in holders.into_iter().take(8) {
+            let record = self.view.record(file as usize)?;
+            let entry = record
+                .entries
+                .iter()
+                .position(|entry| entry.chunk == chunk && (self.admits)(file as usize, &record, entry));
+            if let Some(entry) = entry {
+                return Ok(Some((file as usize, entry, record)));
+            }
+        }
+        Ok(None)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "everything that the rules look at")]
+    fn apply_rules(
+        &self,
+        mut score: f32,
+        file: usize,
+        entry: &Entry<ChunkId>,
+        chunk: ChunkId,
+        path_scores: &HashMap<u32, f32>,
+        rarity: &HashMap<&str, f32>,
+        explanation: &mut Explanation,
+    ) -> StoreResult<f32> {
+        let mut add = |name: &'static str, value: f32, score: &mut f32| {
+            if value.abs() > 0.001 {
+                *score += value;
+                explanation.rules.push((name, value));
+            }
+        };
+        if entry.kind != ChunkKind::Symbols {
+            add("its name has the words", NAME_SHARE * self.name_share(entry, rarity), &mut score);
+            if let Some(value) = self.defines(entry) {
+                add("defines what was named", DEFINES * value, &mut score);
+            }
+        }
+        let path = path_scores.get(&(u32::try_from(file).unwrap_or(u32::MAX))).copied().unwrap_or(0.0);
+        let path_share = if self.query.kind == QueryKind::Path { 2.0 * PATH_SHARE } else { PATH_SHARE };
+        if self.paths.stems[file].len() > 1 && self.query.names.contains(&self.paths.stems[file]) {
+            add("its file is named so", STEM, &mut score);
+        }
+        add("its path has the words", path_share * path, &mut score);
+        if !self.query.phrases.is_empty() {
+            let text = String::from_utf8_lossy(&self.view.text(chunk)?).to_lowercase();
+            let found = self.query.phrases.iter().filter(|phrase| text.contains(*phrase)).count();
+            #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
+            add("has the quoted words", PHRASE * found as f32 / self.query.phrases.len() as f32, &mut score);
+        }
+        let mut times = |name: &'static str, factor: f32| {
+            if (factor - 1.0).abs() > 0.001 {
+                score *= factor;
+                explanation.rules.push((name, factor));
+            }
+        };
+        let role = self.paths.roles[file];
+        times(role_rule(role), role.factor(self.query.wants));
+        if role != Role::Test && in_tests(entry) {
+            times(role_rule(Role::Test), Role::Test.factor(self.query.wants));
+        }
+        if entry.kind == ChunkKind::Symbols {
+            times("only an outline", OUTLINE);
+        }
+        Ok(score)
+    }
+
+    /// How much of a chunk's name the query says, and how much of the query that is.
+    fn name_share(&self, entry: &Entry<ChunkId>, rarity: &HashMap<&str, f32>) -> f32 {
+        let Some(name) = &entry.name else { return 0.0 };
+        let (mut said, mut all) = (0.0, 0.0);
+        let common = 1.0;
+        for_each_token(name, |token| match rarity.get(token) {
+            Some(rare) => {
+                said += rare;
+                all += rare;
+            }
+            None => all += common * 3.0,
+        });
+        if all <= 0.0 {
+            return 0.0;
+        }
+        // In the order of the query: a sum in another order can differ in its last bit.
+        let total: f32 = self.query.words.iter().filter_map(|word| rarity.get(word.token.as_str())).sum();
+        let of_query = said / total.max(1e-6);
+        (said / all) * (0.5 + 0.5 * of_query.min(1.0))
+    }
+
+    /// Whether a chunk defines a thing that the query names: 1 where it does, less for a part of it.
+    fn defines(&self, entry: &Entry<ChunkId>) -> Option<f32> {
+        let name = fold(entry.name.as_deref()?);
+        let at = self.query.names.iter().rposition(|wanted| *wanted == name)?;
+        let mut value: f32 = if self.query.kind == QueryKind::Name { 1.0 } else { 0.4 };
+        // Written exactly so: `Engine` is the type, not the function `engine`.
+        if !entry.name.as_deref().is_some_and(|name| self.query.text.contains(name)) {
+            value *= OTHER_CASE;
+        }
+        // Of `Router::route` the last is wanted, and best the one in `Router`.
+        if at + 1 < self.query.names.len() && self.query.kind == QueryKind::Name {
+            value *= 0.4;
+        }
+        if let Some(container) = &entry.container
+            && at > 0
+            && fold(container).ends_with(&self.query.names[at - 1])
+        {
+            value *= 1.5;
+        }
+        if entry.symbol.is_some_and(|symbol| symbol == lore_model::SymbolKind::Impl)
+            || entry.part.is_some_and(|(part, _)| part > 1)
+        {
+            value *= 0.6;
+        }
+        // A type of that name rather than a method of that name somewhere.
+        if entry.symbol.is_some_and(lore_model::SymbolKind::is_type) {
+            value *= 1.15;
+        }
+        Some(value)
+    }
+
+    /// Best first; one file must not fill the page; equal scores in order of path and line.
+    fn order(&self, ranked: &mut [Ranked]) {
+        let before = |a: &Ranked, b: &Ranked| {
+            let line = |ranked: &Ranked| ranked.record.entries[ranked.entry].first_line;
+            b.score.total_cmp(&a.score).then_with(|| (a.file, line(a), a.entry).cmp(&(b.file, line(b), b.entry)))
+        };
+        ranked.sort_by(before);
+        if self.parts.rules {
+            let mut seen: HashMap<usize, i32> = HashMap::new();
+            for ranked in ranked.iter_mut() {
+                let times = seen.entry(ranked.file).or_default();
+                if *times > 0 {
+                    let factor = AGAIN.powi((*times).min(6));
+                    ranked.score *= factor;
+                    ranked.explanation.rules.push(("not the first of its file", factor));
+                }
+                *times += 1;
+            }
+            ranked.sort_by(before);
+        }
+    }
+}
+
+/// Several good chunks of one file support the best of them.
+fn support(ranked: &mut [Ranked]) {
+    let mut sums: HashMap<usize, (f32, f32)> = HashMap::new();
+    for ranked in ranked.iter() {
+        let (sum, best) = sums.entry(ranked.file).or_default();
+        *sum += ranked.score;
+        *best = best.max(ranked.score);
+    }
+    let others = |sum: f32, best: f32| (sum - best) / (1.0 + sum - best);
+    let most = sums.values().map(|(sum, best)| others(*sum, *best)).fold(0.0, f32::max);
+    if most <= 0.0 {
+        return;
+    }
+    for ranked in ranked.iter_mut() {
+        let (sum, best) = sums[&ranked.file];
+        let value = SUPPORT * others(sum, best) / most * ranked.score / best.max(1e-6);
+        if value > 0.001 {
+            ranked.score += value;
+            ranked.explanation.rules.push(("others of its file fit too", value));
+        }
+    }
+}
+
+/// Whether a chunk stands in a module of tests inside a source file.
+fn in_tests(entry: &Entry<ChunkId>) -> bool {
+    let is_tests = |name: &str| name.split("::").any(|part| matches!(part, "tests" | "test" | "Tests"));
+    entry.container.as_deref().is_some_and(is_tests) || entry.name.as_deref().is_some_and(|name| name == "tests")
+}
+
+fn role_rule(role: Role) -> &'static str {
+    match role {
+        Role::Test => "a test",
+        Role::Example => "an example",
+        Role::Bench => "a benchmark",
+        Role::Vendored => "not the project's own",
+        Role::Compatibility => "kept for compatibility",
+        Role::Declarations => "only declarations",
+        Role::Document => "a document",
+        Role::Source => "source",
+    }
+}

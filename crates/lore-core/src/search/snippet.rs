@@ -1,0 +1,126 @@
+//! Cutting text for an answer: which lines are shown, and how much of an answer's room they take.
+
+/// Roughly how many tokens a text is for a language model.
+pub fn estimate_tokens(text: &str) -> usize {
+    text.len().div_ceil(4)
+}
+
+/// Some lines of a chunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snippet {
+    /// The text.
+    pub text: String,
+    /// The number of its first line in the file.
+    pub first_line: u32,
+    /// The number of its last line.
+    pub last_line: u32,
+    /// Whether lines of the chunk are missing.
+    pub cut: bool,
+}
+
+impl Snippet {
+    /// The whole of a text that begins at this line.
+    pub fn whole(text: String, first_line: u32) -> Self {
+        let lines = u32::try_from(text.lines().count()).unwrap_or(u32::MAX).max(1);
+        Self { text, first_line, last_line: first_line.saturating_add(lines - 1), cut: false }
+    }
+
+    /// The part of it that says most in at most so many lines: around the lines that have the words.
+    #[must_use]
+    pub fn around(self, words: &[String], most: usize) -> Self {
+        let lines: Vec<&str> = self.text.lines().collect();
+        if lines.len() <= most {
+            return self;
+        }
+        let hits: Vec<usize> = lines.iter().map(|line| count_words(line, words)).collect();
+        // The first lines say what it is, so they win unless others have clearly more.
+        let score = |from: usize| {
+            let window = hits[from..from + most].iter().map(|count| (*count).min(3)).sum::<usize>();
+            window * 4 + if from == 0 { 6 } else { usize::from(starts_block(&lines, from)) }
+        };
+        let best = (0..=lines.len() - most).rev().max_by_key(|from| score(*from)).unwrap_or(0);
+        self.lines(&lines, best, best + most)
+    }
+
+    /// Its beginning, as many whole lines as fit; `None` where not even one does.
+    pub fn within(self, tokens: usize) -> Option<Self> {
+        if estimate_tokens(&self.text) <= tokens {
+            return Some(self);
+        }
+        let lines: Vec<&str> = self.text.lines().collect();
+        let (mut room, mut fit) = (tokens * 4, 0_usize);
+        for line in &lines {
+            let Some(left) = room.checked_sub(line.len() + 1) else { break };
+            (room, fit) = (left, fit + 1);
+        }
+        if fit == 0 {
+            return None;
+        }
+        // Better to end where a block ends than in the middle of one, if that costs little.
+        let end = (fit.div_ceil(2).max(1)..=fit).rev().find(|end| ends_block(&lines, *end)).unwrap_or(fit);
+        Some(self.lines(&lines, 0, end))
+    }
+
+    fn lines(&self, lines: &[&str], from: usize, to: usize) -> Self {
+        let number = |at: usize| self.first_line.saturating_add(u32::try_from(at).unwrap_or(u32::MAX));
+        let mut text = lines[from..to].join("\n");
+        text.push('\n');
+        Self { text, first_line: number(from), last_line: number(to - 1), cut: self.cut || to - from < lines.len() }
+    }
+}
+
+/// How many of the words a line has.
+fn count_words(line: &str, words: &[String]) -> usize {
+    let mut found: Vec<&String> = Vec::new();
+    lore_store::for_each_token(line, |token| {
+        if let Some(word) = words.iter().find(|word| *word == token)
+            && !found.contains(&word)
+        {
+            found.push(word);
+        }
+    });
+    found.len()
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Whether a block begins at this line: after a blank one, or less deep than the one before.
+fn starts_block(lines: &[&str], at: usize) -> bool {
+    at == 0 || lines[at - 1].trim().is_empty() || indent(lines[at]) < indent(lines[at - 1])
+}
+
+/// Whether a text of the lines before this one ends with a block.
+fn ends_block(lines: &[&str], end: usize) -> bool {
+    let next = lines.get(end);
+    next.is_none_or(|next| next.trim().is_empty() || indent(next) < indent(lines[end - 1]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text() -> Snippet {
+        let body = (1..=30).map(|n| format!("    line {n}")).collect::<Vec<_>>();
+        Snippet::whole(format!("fn long() {{\n{}\n    retry(backoff);\n}}\n", body.join("\n")), 10)
+    }
+
+    #[test]
+    fn the_lines_with_the_words_are_shown() {
+        let shown = text().around(&lore_store::tokens("retry backoff"), 4);
+        assert!(shown.text.contains("retry(backoff)") && shown.cut);
+        assert_eq!(shown.last_line - shown.first_line, 3);
+        assert!(shown.last_line <= 42);
+        let first = text().around(&[], 3);
+        assert_eq!((first.first_line, first.last_line), (10, 12));
+    }
+
+    #[test]
+    fn a_text_is_cut_after_a_whole_line() {
+        let cut = text().within(20).expect("some lines fit");
+        assert!(cut.cut && cut.text.ends_with('\n') && estimate_tokens(&cut.text) <= 20, "{cut:?}");
+        assert_eq!(text().within(1000), Some(text()));
+        assert_eq!(text().within(1), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! Keeps several repositories up to date for as long as somebody wants it: `lore sync --watch`.
+//!
+//! Only refs are looked at. Uncommitted files are in no index; whoever asks about them looks at them.
+
+use std::{collections::HashMap, time::Duration};
+
+use lore_git::Cancel;
+use lore_model::{Code, Failure, Repo, RepoId, Source};
+use tokio::time::Instant;
+
+use crate::{
+    Lore,
+    flows::{FlowReport, FlowTask},
+    history::SyncOptions,
+    store_failure,
+};
+
+/// How often refs are looked at: a few `stat` calls each time.
+const PAUSE: Duration = Duration::from_millis(700);
+
+/// How long to leave alone what failed.
+const LONG_PAUSE: Duration = Duration::from_secs(30);
+
+/// How soon a pause ends when somebody stops it.
+const STEP: Duration = Duration::from_millis(50);
+
+impl Lore {
+    /// Syncs these local repositories (all that are registered, where none is named) whenever their refs move, and tells
+    /// of each sync. Fetching is for those who ask for it: what was registered by URL is passed over. Ends when cancelled.
+    pub async fn watch_all(
+        &self,
+        names: &[String],
+        options: &SyncOptions,
+        cancel: &Cancel,
+        heard: &(dyn Fn(&Repo, Result<&FlowReport, &Failure>) + Send + Sync),
+    ) -> Result<(), Failure> {
+        let mut rested: HashMap<RepoId, Instant> = HashMap::new();
+        while !cancel.is_cancelled() {
+            let repos = self.history.repos().await?;
+            let wanted = |repo: &Repo| {
+                repo.info.source == Source::Local && (names.is_empty() || names.iter().any(|name| name == repo.name()))
+            };
+            rested.retain(|_, until| *until > Instant::now());
+            for repo in repos.into_iter().filter(wanted) {
+                if cancel.is_cancelled() || rested.contains_key(&repo.id) || self.is_current(&repo).await {
+                    continue;
+                }
+                match self.sync_if_free(&repo, options, cancel).await {
+                    Ok(report) => heard(&repo, Ok(&report)),
+                    // Whoever holds the lock is probably doing this already.
+                    Err(failure) if matches!(failure.code, Code::Busy | Code::Interrupted | Code::RepoNotFound) => {}
+                    Err(failure) => {
+                        rested.insert(repo.id, Instant::now() + LONG_PAUSE);
+                        heard(&repo, Err(&failure));
+                    }
+                }
+            }
+            let until = Instant::now() + PAUSE;
+            while !cancel.is_cancelled() && Instant::now() < until {
+                tokio::time::sleep(STEP).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn sync_if_free(&self, repo: &Repo, options: &SyncOptions, cancel: &Cancel) -> Result<FlowReport, Failure> {
+        let writer = self.history.store().try_writer().await.map_err(store_failure)?;
+        // Another process may have synced it in the meantime.
+        let repo = self.history.repo(repo.name()).await?;
+        let task = FlowTask { writer: &*writer, options, cancel, progress: &|_| {} };
+        self.sync(&repo, &task).await
+    }
+}

@@ -1,0 +1,268 @@
+//! The index of code against a fresh one, on repositories that real git changes at random.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::{path::Path, sync::Arc};
+
+use lore_core::{
+    Cancel, Lore, SystemClock,
+    flows::FlowTask,
+    history::{AddRequest, History, Places, SyncOptions, Target},
+    search::{CodeRequest, CodeState, Search, Settings},
+};
+use lore_embed::StaticModel;
+use lore_git::Git;
+use lore_model::Repo as Registered;
+use lore_store_embedded::EmbeddedStore;
+use lore_testkit::{Random, Repo};
+
+/// A Lore over an index in this folder.
+fn open(home: &Path) -> Lore {
+    let store = Arc::new(EmbeddedStore::new(home));
+    let places = Places { clones: home.join("clones"), git: home.join("git") };
+    let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
+    let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), Settings::default());
+    Lore { history: Arc::new(history), search: Arc::new(search) }
+}
+
+async fn add(lore: &Lore, folder: &Path) -> Registered {
+    let writer = lore.history.writer(|| {}).await.unwrap();
+    lore.history.add(&*writer, AddRequest::new(Target::Folder(folder.to_owned()))).await.unwrap()
+}
+
+async fn sync(lore: &Lore, repo: &Registered) {
+    let writer = lore.history.writer(|| {}).await.unwrap();
+    let task =
+        FlowTask { writer: &*writer, options: &SyncOptions::default(), cancel: &Cancel::default(), progress: &|_| {} };
+    lore.sync_code(repo, &task).await.unwrap();
+}
+
+/// Everything that an answer says, in one text for each hit. Equal texts are equal answers, bit for bit.
+async fn ask(lore: &Lore, repo: &Registered, query: &str) -> Vec<String> {
+    let mut request = CodeRequest::new(query, vec![(repo.clone(), None)]);
+    request.limit = 20;
+    let answer = lore.search.search(&request).await.unwrap();
+    let hits = answer.hits.iter();
+    hits.map(|hit| {
+        let (score, place) = (hit.score.to_bits(), (&hit.path, hit.lines, &hit.id, &hit.also_at, &hit.tags));
+        format!("{score:08x} {place:?} {:?} {:?}", hit.explanation, hit.snippet.text)
+    })
+    .collect()
+}
+
+const QUERIES: [&str; 8] = [
+    "parse the configuration file",
+    "retry with backoff",
+    "Server7",
+    "handler_3",
+    "where are connections closed?",
+    "\"return total\" limit",
+    "src/net",
+    "guide installation",
+];
+
+const WORDS: [&str; 16] = [
+    "parse",
+    "config",
+    "retry",
+    "backoff",
+    "connection",
+    "close",
+    "handler",
+    "limit",
+    "total",
+    "server",
+    "cache",
+    "token",
+    "user",
+    "message",
+    "queue",
+    "timeout",
+];
+
+fn words(random: &mut Random, count: usize) -> String {
+    (0..count).map(|_| *random.pick(&WORDS)).collect::<Vec<_>>().join(" ")
+}
+
+/// A file of some language with a few definitions.
+fn source(random: &mut Random, path: &str) -> String {
+    let mut definitions = Vec::new();
+    for number in 0..=random.below(5) {
+        let (name, about) = (random.below(9), words(random, 5));
+        let (a, b) = (*random.pick(&WORDS), *random.pick(&WORDS));
+        definitions.push(match path.rsplit('.').next().unwrap() {
+            "py" => format!(
+                "def handler_{name}({a}, {b}):\n    \"\"\"Handles {about}.\"\"\"\n    {a}_{b} = {a}\n    {b} += {number}\n    return {a}_{b}\n\n\n"
+            ),
+            "rs" => format!(
+                "/// {about}\npub struct Server{name} {{\n    {a}: u32,\n}}\n\nimpl Server{name} {{\n    /// {about}\n    pub fn {a}_{b}(&self) -> u32 {{\n        let total = self.{a} + {number};\n        return total;\n    }}\n}}\n\n"
+            ),
+            "md" => format!("# Guide {name}\n\nThe {about} of {a}. #{b}\n\n## Installation {number}\n\n{about}\n\n"),
+            _ => format!("{about}\n{a} {b} {number}\n\n"),
+        });
+    }
+    definitions.concat()
+}
+
+const PATHS: [&str; 9] = [
+    "src/net/a.rs",
+    "src/net/b.rs",
+    "src/c.rs",
+    "app/d.py",
+    "app/e.py",
+    "docs/f.md",
+    "g.txt",
+    "tests/test_h.py",
+    "app/sub/i.rs",
+];
+
+/// One change to the work tree or the branches.
+fn change(repo: &Repo, random: &mut Random, branches: &mut usize) -> String {
+    let files: Vec<&str> = PATHS.into_iter().filter(|path| repo.path().join(path).is_file()).collect();
+    let path = *random.pick(&PATHS);
+    match random.below(12) {
+        0..=4 => {
+            let text = source(random, path);
+            repo.write(path, text);
+            format!("write {path}")
+        }
+        5 if files.len() > 2 => {
+            let gone = *random.pick(&files);
+            repo.remove(gone);
+            format!("remove {gone}")
+        }
+        6 if !files.is_empty() => {
+            let from = *random.pick(&files);
+            let text = std::fs::read(repo.path().join(from)).unwrap();
+            repo.remove(from).write(path, text);
+            format!("rename {from} to {path}")
+        }
+        7 | 8 => {
+            repo.git(&["add", "-A"]);
+            repo.git(&["commit", "-q", "--allow-empty", "-m", "a change"]);
+            "commit".to_owned()
+        }
+        9 => {
+            repo.git(&["add", "-A"]);
+            repo.git(&["commit", "-q", "--allow-empty", "-m", "before a branch"]);
+            *branches += 1;
+            repo.git(&["switch", "-q", "-c", &format!("branch-{branches}")]);
+            format!("new branch {branches}")
+        }
+        10 if *branches > 0 => {
+            repo.git(&["add", "-A"]);
+            repo.git(&["commit", "-q", "--allow-empty", "-m", "before a switch"]);
+            let target = format!("branch-{}", 1 + random.below(*branches));
+            repo.git(&["switch", "-q", &target]);
+            format!("switch to {target}")
+        }
+        11 => {
+            repo.git(&["add", "-A"]);
+            repo.git(&["commit", "-q", "--allow-empty", "-m", "before a rewrite"]);
+            // What a rebase does to the tip: other commits, partly other content.
+            repo.git(&["reset", "-q", "--soft", "HEAD~1"]);
+            repo.git(&["commit", "-q", "--allow-empty", "-m", "rewritten"]);
+            "rewrite".to_owned()
+        }
+        _ => "nothing".to_owned(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn incremental_equals_from_scratch_after_200_random_changes() {
+    for seed in [1, 2] {
+        let folder = tempfile::tempdir().unwrap();
+        let repo = Repo::init(folder.path().join("repo"));
+        let mut random = Random::new(seed);
+        for path in PATHS {
+            let text = source(&mut random, path);
+            repo.write(path, text);
+        }
+        repo.commit("the beginning");
+        let grown = open(&folder.path().join("grown"));
+        let registered = add(&grown, repo.path()).await;
+        let (mut branches, mut done) = (0, Vec::new());
+        for step in 0..100 {
+            done.push(change(&repo, &mut random, &mut branches));
+            // Not every state is synced: uncommitted work lies over older snapshots too.
+            if random.below(4) == 0 {
+                sync(&grown, &registered).await;
+            }
+            // Looks at work trees are cached for a moment, as in a server; here every answer is to be of this very state.
+            grown.search.touch(&registered, repo.path(), None).await.unwrap();
+            if step % 10 != 9 {
+                continue;
+            }
+            sync(&grown, &registered).await;
+            grown.search.touch(&registered, repo.path(), None).await.unwrap();
+            let fresh = open(&folder.path().join(format!("fresh-{step}")));
+            let anew = add(&fresh, repo.path()).await;
+            sync(&fresh, &anew).await;
+            for query in QUERIES {
+                let (grown, fresh) = (ask(&grown, &registered, query).await, ask(&fresh, &anew, query).await);
+                assert_eq!(grown, fresh, "seed {seed}, step {step}, `{query}`, after {done:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_does_not_change_when_other_repositories_are_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let lore = open(&folder.path().join("home"));
+    let mut random = Random::new(7);
+    let mut make = |name: &str| {
+        let repo = Repo::init(folder.path().join(name));
+        for path in PATHS {
+            let text = source(&mut random, path);
+            repo.write(path, text);
+        }
+        repo.commit("the beginning");
+        repo
+    };
+    let first = make("first");
+    let registered = add(&lore, first.path()).await;
+    sync(&lore, &registered).await;
+    let mut before = Vec::new();
+    for query in QUERIES {
+        before.push(ask(&lore, &registered, query).await);
+    }
+    for number in 0..10 {
+        let other = make(&format!("other-{number}"));
+        let other = add(&lore, other.path()).await;
+        sync(&lore, &other).await;
+    }
+    let again = open(&folder.path().join("home"));
+    for (query, before) in QUERIES.iter().zip(before) {
+        assert_eq!(ask(&again, &registered, query).await, before, "{query}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_is_seen_at_once_and_a_second_work_tree_costs_only_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let repo = Repo::init(folder.path().join("repo"));
+    repo.write("a.rs", "/// Adds.\npub fn add(a: u32, b: u32) -> u32 {\n    a + b\n}\n");
+    repo.commit("the beginning");
+    let lore = open(&folder.path().join("home"));
+    let registered = add(&lore, repo.path()).await;
+    sync(&lore, &registered).await;
+    repo.write("b.rs", "/// Multiplies matrices of any size.\npub fn multiply_matrices() {}\n");
+    let found = ask(&lore, &registered, "multiply_matrices").await;
+    assert!(found.first().is_some_and(|hit| hit.contains("b.rs")), "{found:?}");
+    repo.git(&["add", "-A"]);
+    repo.git(&["commit", "-q", "-m", "matrices"]);
+    repo.git(&["worktree", "add", "-q", "../linked", "-b", "side"]);
+    std::fs::write(folder.path().join("linked/c.rs"), "pub fn subtract_vectors() {}\n").unwrap();
+    sync(&lore, &registered).await;
+    let linked = folder.path().join("linked").canonicalize().unwrap();
+    let request = CodeRequest::new("subtract_vectors", vec![(registered.clone(), Some(linked))]);
+    let answer = lore.search.search(&request).await.unwrap();
+    assert_eq!(answer.hits[0].path.to_text(), "c.rs");
+    assert!(answer.hits[0].uncommitted);
+    assert_eq!(answer.freshness[0].state, CodeState::Current);
+    let state = lore.search.state(registered.id).await.unwrap();
+    assert_eq!(state.snapshots.len(), 1, "both work trees stand on one commit: {state:?}");
+    // The work tree of the repository itself does not have it.
+    let here = ask(&lore, &registered, "subtract_vectors").await;
+    assert!(here.iter().all(|hit| !hit.contains("c.rs")), "{here:?}");
+}

@@ -1,0 +1,136 @@
+//! The situations in which texts do not become vectors.
+//!
+//! No message holds an API key, nor the part of an endpoint in which one may be written.
+
+use std::time::Duration;
+
+use crate::{DIMENSIONS, PROVIDERS};
+
+/// Why an embedding provider cannot be used, or gave no vectors.
+#[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
+pub enum EmbedError {
+    /// There is no such provider.
+    #[error("there is no embedding provider `{provider}`")]
+    UnknownProvider {
+        /// What was configured.
+        provider: String,
+    },
+    /// The program was built without the client for services.
+    #[error("this program was built without embedding services, so `{provider}` cannot be used")]
+    NoHttp {
+        /// What was configured.
+        provider: String,
+    },
+    /// The service has many models, and none is named.
+    #[error("the embedding provider `{provider}` needs the name of a model")]
+    NoModel {
+        /// What was configured.
+        provider: String,
+    },
+    /// The endpoint is no address of a service.
+    #[error("the embedding endpoint `{endpoint}` cannot be used: {what}")]
+    BadEndpoint {
+        /// What was configured, without query and credentials.
+        endpoint: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The API key cannot be sent.
+    #[error("the API key of the embedding service has characters that cannot be sent in a header")]
+    BadKey,
+    /// The configured length of vectors is not the one that the index holds.
+    #[error("the index holds vectors of {DIMENSIONS} dimensions; {configured} are configured for embeddings")]
+    UnsupportedDimensions {
+        /// What was configured.
+        configured: usize,
+    },
+    /// The service cannot be reached.
+    #[error("the embedding service at {endpoint} cannot be reached: {what}")]
+    Unreachable {
+        /// Where it should be.
+        endpoint: String,
+        /// What the network said.
+        what: String,
+    },
+    /// The service did not answer in time.
+    #[error("the embedding service at {endpoint} did not answer within {} s", after.as_secs_f32())]
+    Timeout {
+        /// Where it is.
+        endpoint: String,
+        /// How long it had.
+        after: Duration,
+    },
+    /// The service refused.
+    #[error("the embedding service at {endpoint} answered with status {status}{}", said(answer))]
+    Status {
+        /// Where it is.
+        endpoint: String,
+        /// The status of its answer.
+        status: u16,
+        /// The beginning of its answer.
+        answer: String,
+    },
+    /// The answer is not what the protocol says.
+    #[error("the answer of the embedding service at {endpoint} cannot be understood: {what}")]
+    Malformed {
+        /// Where it is.
+        endpoint: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The vectors have another length than configured.
+    #[error("`{model}` gives vectors of {got} dimensions; {expected} are needed")]
+    WrongDimensions {
+        /// The model.
+        model: String,
+        /// The length that the index holds.
+        expected: usize,
+        /// The length of what came.
+        got: usize,
+    },
+}
+
+fn said(answer: &str) -> String {
+    if answer.is_empty() { String::new() } else { format!(": {answer}") }
+}
+
+impl EmbedError {
+    /// Says what the reader can do now.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::UnknownProvider { .. } => format!("set `provider` to one of {}", PROVIDERS.join(", ")),
+            Self::NoHttp { .. } => {
+                "remove `provider` to use the built-in model, or build with the feature `http`".to_owned()
+            }
+            Self::NoModel { .. } => {
+                "set `model`, for instance text-embedding-3-small (openai) or all-minilm (ollama)".to_owned()
+            }
+            Self::BadEndpoint { .. } => "set `endpoint` to an address such as http://localhost:8121/embed".to_owned(),
+            Self::BadKey => "set `api_key` to the key alone, without quotes or line breaks".to_owned(),
+            Self::UnsupportedDimensions { .. } | Self::WrongDimensions { .. } => format!(
+                "use a model of {DIMENSIONS} dimensions (all-minilm, bge-small-en), or one that can be shortened, with \
+                 `dimensions: {DIMENSIONS}` (text-embedding-3-small); the built-in model needs no service: \
+                 `provider: local`"
+            ),
+            Self::Unreachable { .. } => "start the service or mend `endpoint`; the built-in model needs no service: \
+                                         `provider: local`"
+                .to_owned(),
+            Self::Timeout { .. } => {
+                "see whether the service is busy or still loading its model, then try again".to_owned()
+            }
+            Self::Status { status: 401 | 403, .. } => "set `api_key` to a key that this service accepts".to_owned(),
+            Self::Status { status: 404, .. } => "see whether `endpoint` and `model` exist at this service".to_owned(),
+            Self::Status { status: 300..=399, .. } => {
+                "set `endpoint` to the address that the service redirects to; redirects are not followed".to_owned()
+            }
+            Self::Status { status: 429, .. } => "wait until the service accepts requests again".to_owned(),
+            Self::Status { status: 400..=499, .. } => {
+                "see whether the service has `model`, and whether it accepts `dimensions`".to_owned()
+            }
+            Self::Status { .. } => "see the log of the service, then try again".to_owned(),
+            Self::Malformed { .. } => {
+                "see whether `provider` names the protocol that the service at `endpoint` speaks".to_owned()
+            }
+        }
+    }
+}

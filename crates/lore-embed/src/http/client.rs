@@ -1,0 +1,181 @@
+//! One request: bounded in time and size, sent once more where that may help.
+
+use std::{io, sync::Arc, time::Duration};
+
+use ureq::{
+    Agent, Proxy,
+    http::{HeaderValue, Uri, header},
+    tls::{Certificate, RootCerts, TlsConfig},
+};
+
+use crate::{EmbedError, ProviderConfig, endpoint};
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The largest answer: 64 vectors of 4,096 numbers fit, so that a wrong length is told as such.
+const LARGEST_ANSWER: u64 = 16 << 20;
+
+/// How much of a refusal is read, and how much of it is shown.
+const LARGEST_REFUSAL: u64 = 64 << 10;
+const SHOWN_REFUSAL: usize = 300;
+
+/// The pause before the second attempt, where the service names none.
+const PAUSE: Duration = Duration::from_millis(300);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// A service's address and how to talk to it.
+#[derive(Clone)]
+pub(super) struct Client {
+    agent: Agent,
+    uri: Uri,
+    authorization: Option<HeaderValue>,
+    key: Option<String>,
+    timeout: Duration,
+    /// The address as it may be shown.
+    pub(super) endpoint: String,
+}
+
+/// Why an attempt failed, and how long to wait before the next if it may help.
+struct Refusal {
+    error: EmbedError,
+    again_after: Option<Duration>,
+}
+
+impl Client {
+    pub(super) fn new(uri: Uri, config: &ProviderConfig) -> Result<Self, EmbedError> {
+        let endpoint = endpoint::shown(&uri.to_string());
+        let timeout = config.timeout.unwrap_or(TIMEOUT);
+        let key = config.api_key.as_ref().map(|key| key.expose().to_owned()).filter(|key| !key.is_empty());
+        let authorization = key.as_ref().map(|key| HeaderValue::from_str(&format!("Bearer {key}"))).transpose();
+        let mut authorization = authorization.map_err(|_| EmbedError::BadKey)?;
+        if let Some(value) = &mut authorization {
+            value.set_sensitive(true);
+        }
+        let mut settings = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_global(Some(timeout))
+            .timeout_connect(Some(timeout.min(CONNECT_TIMEOUT)))
+            .user_agent(concat!("lore/", env!("CARGO_PKG_VERSION")))
+            // The usual variables of the environment, for services elsewhere. A service on this machine is not asked
+            // through another one.
+            .proxy(if is_this_machine(&uri) { None } else { Proxy::try_from_env() });
+        if uri.scheme_str() == Some("https") {
+            settings = settings.tls_config(tls(&endpoint)?);
+        }
+        Ok(Self { agent: settings.build().into(), uri, authorization, key, timeout, endpoint })
+    }
+
+    /// Sends a JSON body and gives the bytes of the answer.
+    pub(super) async fn post(&self, body: Vec<u8>) -> Result<Vec<u8>, EmbedError> {
+        let body = Arc::new(body);
+        match self.attempt(&body).await {
+            Ok(answer) => Ok(answer),
+            Err(Refusal { error, again_after: None }) => Err(error),
+            Err(Refusal { again_after: Some(pause), .. }) => {
+                tokio::time::sleep(pause).await;
+                self.attempt(&body).await.map_err(|refusal| refusal.error)
+            }
+        }
+    }
+
+    async fn attempt(&self, body: &Arc<Vec<u8>>) -> Result<Vec<u8>, Refusal> {
+        let (client, body) = (self.clone(), Arc::clone(body));
+        let done = tokio::task::spawn_blocking(move || client.attempt_blocking(&body)).await;
+        done.unwrap_or_else(|_| Err(Refusal::last(self.unreachable("the request was given up"))))
+    }
+
+    fn attempt_blocking(&self, body: &[u8]) -> Result<Vec<u8>, Refusal> {
+        let mut request = self.agent.post(&self.uri).header(header::CONTENT_TYPE, "application/json");
+        if let Some(value) = &self.authorization {
+            request = request.header(header::AUTHORIZATION, value);
+        }
+        let mut response = request.send(body).map_err(|error| self.refusal(error))?;
+        let status = response.status();
+        if status.is_success() {
+            let answer = response.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec();
+            return answer.map_err(|error| self.refusal(error));
+        }
+        let wait = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+        let said = response.body_mut().with_config().limit(LARGEST_REFUSAL).read_to_vec().unwrap_or_default();
+        let error = EmbedError::Status {
+            endpoint: self.endpoint.clone(),
+            status: status.as_u16(),
+            answer: self.presentable(&String::from_utf8_lossy(&said)),
+        };
+        let may_help = status.as_u16() == 429 || status.is_server_error();
+        let pause = wait.map_or(PAUSE, Duration::from_secs).min(LONGEST_PAUSE);
+        Err(Refusal { error, again_after: may_help.then_some(pause) })
+    }
+
+    fn refusal(&self, error: ureq::Error) -> Refusal {
+        match error {
+            ureq::Error::Timeout(_) => Refusal::last(self.late()),
+            ureq::Error::BodyExceedsLimit(limit) => {
+                Refusal::last(self.malformed(&format!("it is longer than {} MiB", limit >> 20)))
+            }
+            ureq::Error::Io(error) if is_late(&error) => Refusal::last(self.late()),
+            ureq::Error::Io(_) | ureq::Error::ConnectionFailed | ureq::Error::HostNotFound => {
+                Refusal { error: self.unreachable(&error.to_string()), again_after: Some(PAUSE) }
+            }
+            ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => {
+                Refusal::last(self.malformed(&error.to_string()))
+            }
+            error => Refusal::last(self.unreachable(&error.to_string())),
+        }
+    }
+
+    fn late(&self) -> EmbedError {
+        EmbedError::Timeout { endpoint: self.endpoint.clone(), after: self.timeout }
+    }
+
+    fn unreachable(&self, what: &str) -> EmbedError {
+        EmbedError::Unreachable { endpoint: self.endpoint.clone(), what: self.presentable(what) }
+    }
+
+    pub(super) fn malformed(&self, what: &str) -> EmbedError {
+        EmbedError::Malformed { endpoint: self.endpoint.clone(), what: self.presentable(what) }
+    }
+
+    /// One line of what a service said, without the key, which some services repeat.
+    fn presentable(&self, said: &str) -> String {
+        let without_key = self.key.as_ref().map_or_else(|| said.to_owned(), |key| said.replace(key, "(key)"));
+        let printable = without_key.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+        let line = printable.split_whitespace().collect::<Vec<_>>().join(" ");
+        match line.char_indices().nth(SHOWN_REFUSAL) {
+            Some((end, _)) => format!("{} …", &line[..end]),
+            None => line,
+        }
+    }
+}
+
+impl Refusal {
+    fn last(error: EmbedError) -> Self {
+        Self { error, again_after: None }
+    }
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
+}
+
+fn is_this_machine(uri: &Uri) -> bool {
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The certificates of the system, so that a company's own authority counts.
+fn tls(endpoint: &str) -> Result<TlsConfig, EmbedError> {
+    let found = rustls_native_certs::load_native_certs().certs;
+    if found.is_empty() {
+        let what = "this machine has no certificates to check the service with".to_owned();
+        return Err(EmbedError::Unreachable { endpoint: endpoint.to_owned(), what });
+    }
+    let roots: Vec<_> = found.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect();
+    Ok(TlsConfig::builder()
+        .root_certs(RootCerts::new_with_certs(&roots))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .build())
+}

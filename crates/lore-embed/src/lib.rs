@@ -1,0 +1,58 @@
+//! Text into vectors: the built-in model and HTTP providers.
+//!
+//! Callers choose once, with [`connect`], and then know only [`Embedder`]. This crate reads no settings, stores nothing
+//! and does not know where vectors are kept.
+#![forbid(unsafe_code)]
+
+mod endpoint;
+mod error;
+#[cfg(feature = "http")]
+mod http;
+mod provider;
+#[cfg(stand_in_model)]
+mod stand_in;
+mod static_model;
+mod table;
+mod vocabulary;
+mod words;
+
+use async_trait::async_trait;
+
+pub use error::EmbedError;
+pub use provider::{ApiKey, PROVIDERS, ProviderConfig, connect};
+pub use static_model::{Scratch, StaticModel};
+pub use table::BadModel;
+
+/// The length of every vector: the index holds no other.
+pub const DIMENSIONS: usize = 384;
+
+/// What a text is: models treat the two differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// What somebody looks for.
+    Query,
+    /// What may be found.
+    Passage,
+}
+
+/// Something that turns texts into vectors.
+#[async_trait]
+pub trait Embedder: Send + Sync {
+    /// Names the vector space, such as `lore-static-1` or `openai:text-embedding-3-small@384`.
+    ///
+    /// Vectors of different names are never compared.
+    fn model(&self) -> &str;
+
+    /// The length of the vectors.
+    fn dimensions(&self) -> usize;
+
+    /// Gives one vector for each text, in their order.
+    ///
+    /// A vector has length 1, or is all zero where a text has nothing that the model knows.
+    async fn embed(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// The built-in model, which worker threads call without waiting; `None` for a service.
+    fn as_local(&self) -> Option<&StaticModel> {
+        None
+    }
+}

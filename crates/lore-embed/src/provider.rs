@@ -1,0 +1,129 @@
+//! Which embedder is used: what is configured, and the check at start.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use crate::{EmbedError, Embedder, StaticModel, endpoint};
+
+/// The names of the providers.
+pub const PROVIDERS: [&str; 4] = ["local", "cortex-embed", "openai", "ollama"];
+
+/// A key for a service, which no `Debug` output shows.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(String);
+
+impl ApiKey {
+    /// Takes the key; space around it is not part of it.
+    pub fn new(key: &str) -> Self {
+        Self(key.trim().to_owned())
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_empty() { "(empty)" } else { "(hidden)" })
+    }
+}
+
+/// The choice of an embedder, in plain values.
+#[derive(Clone, Default)]
+pub struct ProviderConfig {
+    /// One of [`PROVIDERS`]; absent means `local`, the built-in model.
+    pub provider: Option<String>,
+    /// The model, for services that have several.
+    pub model: Option<String>,
+    /// The length of the vectors; services that can shorten vectors are asked for it where it is given.
+    pub dimensions: Option<usize>,
+    /// Where the service is; each has a default. A base without a path gets the path of the protocol.
+    pub endpoint: Option<String>,
+    /// A key, sent as `Authorization: Bearer`.
+    pub api_key: Option<ApiKey>,
+    /// How long one request may take; 30 seconds if absent.
+    pub timeout: Option<Duration>,
+}
+
+impl fmt::Debug for ProviderConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { provider, model, dimensions, endpoint, api_key, timeout } = self;
+        f.debug_struct("ProviderConfig")
+            .field("provider", provider)
+            .field("model", model)
+            .field("dimensions", dimensions)
+            .field("endpoint", &endpoint.as_deref().map(endpoint::shown))
+            .field("api_key", api_key)
+            .field("timeout", timeout)
+            .finish()
+    }
+}
+
+/// Gives the configured embedder.
+///
+/// A service is asked for one vector first: whoever configured it learns at start, and not in the middle of the work,
+/// that it is not there or gives vectors of another length.
+pub async fn connect(config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+    let provider = config.provider.as_deref().unwrap_or_default().trim().to_ascii_lowercase();
+    if provider.is_empty() || provider == "local" {
+        return Ok(Arc::new(StaticModel::built_in()));
+    }
+    remote(&provider, config).await
+}
+
+#[cfg(feature = "http")]
+async fn remote(provider: &str, config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+    let service = crate::http::Service::find(provider)
+        .ok_or_else(|| EmbedError::UnknownProvider { provider: provider.to_owned() })?;
+    Ok(Arc::new(crate::http::Remote::connect(service, config).await?))
+}
+
+#[cfg(not(feature = "http"))]
+#[expect(clippy::unused_async, reason = "it awaits where services are built in")]
+async fn remote(provider: &str, _config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+    let provider = provider.to_owned();
+    let is_known = PROVIDERS.contains(&provider.as_str());
+    Err(if is_known { EmbedError::NoHttp { provider } } else { EmbedError::UnknownProvider { provider } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DIMENSIONS, Mode};
+
+    #[tokio::test]
+    async fn the_built_in_model_is_the_default() {
+        for provider in [None, Some("local"), Some("Local "), Some("")] {
+            let config = ProviderConfig { provider: provider.map(str::to_owned), ..ProviderConfig::default() };
+            let embedder = connect(&config).await.unwrap();
+            assert_eq!(embedder.model(), StaticModel::built_in().name());
+            assert_eq!(embedder.dimensions(), DIMENSIONS);
+            let vectors = embedder.embed(&["read a file", ""], Mode::Passage).await.unwrap();
+            let mut direct = [0.0; DIMENSIONS];
+            let local = embedder.as_local().unwrap();
+            local.embed_into("read a file", Mode::Passage, &mut direct, &mut crate::Scratch::default());
+            assert_eq!(vectors, [direct.to_vec(), vec![0.0; DIMENSIONS]]);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_unknown_provider_is_told_with_those_that_exist() {
+        let config = ProviderConfig { provider: Some("skynet".to_owned()), ..ProviderConfig::default() };
+        let error = connect(&config).await.err().unwrap();
+        assert_eq!(error, EmbedError::UnknownProvider { provider: "skynet".to_owned() });
+        assert!(error.hint().contains("cortex-embed"));
+    }
+
+    #[test]
+    fn keys_are_not_shown() {
+        let config = ProviderConfig {
+            api_key: Some(ApiKey::new("sk-secret")),
+            endpoint: Some("https://ada:secret@example.com/v1?key=secret".to_owned()),
+            ..ProviderConfig::default()
+        };
+        let shown = format!("{config:?} {config:#?}");
+        assert!(!shown.contains("secret"), "{shown}");
+        assert!(shown.contains("https://example.com/v1"));
+    }
+}

@@ -1,0 +1,336 @@
+//! Embedding services, played by a listener on this machine: what is asked of them, and what they may do wrong.
+#![cfg(feature = "http")]
+#![expect(clippy::unwrap_used, reason = "the listener is a part of the tests")]
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+    time::Duration,
+};
+
+use lore_embed::{ApiKey, EmbedError, Mode, ProviderConfig, connect};
+use serde_json::{Value, json};
+
+const KEY: &str = "sk-very-secret-123";
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+struct Request {
+    /// Request line and headers, in lower case.
+    head: String,
+    body: Value,
+}
+
+/// What the listener does with a request.
+enum Answer {
+    Say(u16, String),
+    /// Headers first, then these.
+    Raw(String),
+    /// Nothing, and the connection stays open.
+    Hang,
+    /// The connection is closed without a word.
+    Close,
+    /// More bytes than a client should take.
+    Flood,
+}
+
+struct Service {
+    endpoint: String,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Service {
+    /// Answers each request by its number and content, one connection after the other.
+    fn start(answer: impl Fn(usize, &Request) -> Answer + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
+        thread::spawn(move || {
+            let mut open = Vec::new();
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let Some(request) = read(&stream) else { continue };
+                let number = seen.lock().unwrap().len();
+                seen.lock().unwrap().push(request.clone());
+                match answer(number, &request) {
+                    Answer::Say(status, body) => say(&mut stream, status, &body),
+                    // A client that gave up is no failure of the listener; the test asks the client.
+                    Answer::Raw(text) => drop(stream.write_all(text.as_bytes())),
+                    Answer::Hang => open.push(stream),
+                    Answer::Close => {}
+                    Answer::Flood => flood(&mut stream),
+                }
+            }
+        });
+        Self { endpoint, requests }
+    }
+
+    fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    fn config(&self, provider: &str) -> ProviderConfig {
+        ProviderConfig {
+            provider: Some(provider.to_owned()),
+            model: Some("small".to_owned()),
+            endpoint: Some(self.endpoint.clone()),
+            api_key: Some(ApiKey::new(KEY)),
+            timeout: Some(Duration::from_secs(5)),
+            ..ProviderConfig::default()
+        }
+    }
+}
+
+fn read(stream: &TcpStream) -> Option<Request> {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let head = head.to_lowercase();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())?;
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(Request { head, body: serde_json::from_slice(&body).ok()? })
+}
+
+fn say(stream: &mut TcpStream, status: u16, body: &str) {
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+    drop(stream.write_all((head + body).as_bytes()));
+}
+
+fn flood(stream: &mut TcpStream) {
+    drop(stream.write_all(b"HTTP/1.1 200 x\r\nconnection: close\r\n\r\n{\"embeddings\":[["));
+    let zeros = b"0.0,".repeat(16 << 10);
+    while stream.write_all(&zeros).is_ok() {}
+}
+
+/// A vector that is not yet one long.
+fn vector(dimensions: usize) -> Vec<f32> {
+    let mut vector = vec![0.0; dimensions];
+    (vector[0], vector[1]) = (3.0, 4.0);
+    vector
+}
+
+/// As many vectors as the request has texts, in the form of the protocol.
+fn good(request: &Request, dimensions: usize) -> Answer {
+    let texts = request.body.get("texts").or(request.body.get("input")).and_then(Value::as_array).unwrap();
+    let vectors = vec![vector(dimensions); texts.len()];
+    let data: Vec<Value> =
+        vectors.iter().enumerate().map(|(index, vector)| json!({"index": index, "embedding": vector})).collect();
+    Answer::Say(200, json!({"embeddings": vectors, "data": data}).to_string())
+}
+
+async fn refused(config: &ProviderConfig) -> EmbedError {
+    let error = connect(config).await.err().unwrap();
+    let shown = format!("{error} {error:?} {error:#?} {} {config:?}", error.hint());
+    assert!(!shown.contains("secret"), "{shown}");
+    error
+}
+
+#[tokio::test]
+async fn each_protocol_is_spoken() {
+    for (provider, path, first) in [
+        ("cortex-embed", "/embed", json!({"texts": ["hello"], "mode": "query"})),
+        ("openai", "/v1/embeddings", json!({"model": "small", "input": ["hello"], "encoding_format": "float"})),
+        ("ollama", "/api/embed", json!({"model": "small", "input": ["hello"]})),
+    ] {
+        let service = Service::start(|_, request| good(request, 384));
+        let embedder = connect(&service.config(provider)).await.unwrap();
+        assert_eq!(embedder.model(), format!("{provider}:small@384"));
+        assert_eq!(embedder.dimensions(), 384);
+        assert!(embedder.as_local().is_none());
+        let vectors = embedder.embed(&["one", " \n", "three"], Mode::Passage).await.unwrap();
+        assert_eq!(vectors.len(), 3);
+        assert_eq!((vectors[0][..3].to_vec(), vectors[0].len()), (vec![0.6, 0.8, 0.0], 384));
+        assert_eq!(vectors[1], [0.0; 384], "a blank text is not sent");
+        let requests = service.requests();
+        assert_eq!(requests[0].body, first);
+        assert!(requests[0].head.starts_with(&format!("post {path} http/1.1\r\n")), "{}", requests[0].head);
+        assert!(requests[0].head.contains(&format!("authorization: bearer {KEY}\r\n")));
+        let texts = requests[1].body.get("texts").or(requests[1].body.get("input")).unwrap();
+        assert_eq!(*texts, json!(["one", "three"]));
+    }
+}
+
+#[tokio::test]
+async fn shortened_vectors_are_asked_for_where_configured() {
+    let service = Service::start(|_, request| good(request, 384));
+    let config = ProviderConfig { dimensions: Some(384), ..service.config("openai") };
+    connect(&config).await.unwrap();
+    assert_eq!(service.requests()[0].body["dimensions"], 384);
+}
+
+#[tokio::test]
+async fn many_texts_go_in_several_requests_and_come_back_in_order() {
+    let service = Service::start(|_, request| {
+        let texts = request.body["texts"].as_array().unwrap();
+        let vectors = texts.iter().map(|text| {
+            let mut vector = vec![0.0; 384];
+            vector[text.as_str().unwrap().len()] = 2.0;
+            vector
+        });
+        Answer::Say(200, json!({"embeddings": vectors.collect::<Vec<_>>()}).to_string())
+    });
+    let embedder = connect(&service.config("cortex-embed")).await.unwrap();
+    let texts: Vec<String> = (1..150).map(|length| "x".repeat(length)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let vectors = embedder.embed(&texts, Mode::Passage).await.unwrap();
+    for (text, vector) in texts.iter().zip(&vectors) {
+        assert_eq!(vector.iter().position(|value| *value > 0.9), Some(text.len()));
+    }
+    let sizes: Vec<usize> =
+        service.requests()[1..].iter().map(|request| request.body["texts"].as_array().unwrap().len()).collect();
+    assert_eq!(sizes, [64, 64, 21]);
+}
+
+#[tokio::test]
+async fn vectors_of_another_length_are_refused_at_start() {
+    let service = Service::start(|_, request| good(request, 1536));
+    let error = refused(&service.config("openai")).await;
+    assert_eq!(error, EmbedError::WrongDimensions { model: "openai:small@384".to_owned(), expected: 384, got: 1536 });
+    assert!(error.hint().contains("`dimensions: 384`"));
+
+    let config = ProviderConfig { dimensions: Some(768), ..service.config("ollama") };
+    let error = refused(&config).await;
+    assert_eq!(error, EmbedError::UnsupportedDimensions { configured: 768 });
+    assert_eq!(error.to_string(), "the index holds vectors of 384 dimensions; 768 are configured for embeddings");
+}
+
+#[tokio::test]
+async fn a_model_must_be_named_where_there_are_many() {
+    let service = Service::start(|_, request| good(request, 384));
+    for provider in ["openai", "ollama"] {
+        let config = ProviderConfig { model: None, ..service.config(provider) };
+        assert_eq!(refused(&config).await, EmbedError::NoModel { provider: provider.to_owned() });
+    }
+    let config = ProviderConfig { model: None, ..service.config("cortex-embed") };
+    assert_eq!(connect(&config).await.unwrap().model(), "cortex-embed:default@384");
+}
+
+#[tokio::test]
+async fn a_passing_failure_is_tried_once_more() {
+    for first in [500, 503, 429, 0] {
+        let service = Service::start(move |number, request| match (number, first) {
+            (0, 0) => Answer::Close,
+            (0, status) => Answer::Say(status, "busy".to_owned()),
+            _ => good(request, 384),
+        });
+        connect(&service.config("cortex-embed")).await.unwrap();
+        assert_eq!(service.requests().len(), 2, "{first}");
+    }
+}
+
+#[tokio::test]
+async fn a_lasting_failure_is_told() {
+    for (status, attempts) in [(500, 2), (400, 1), (401, 1), (404, 1)] {
+        let service = Service::start(move |_, _| Answer::Say(status, format!("no\n\u{1b}[31m{KEY} is wrong")));
+        let error = refused(&service.config("cortex-embed")).await;
+        let endpoint = format!("{}/embed", service.endpoint);
+        assert_eq!(error, EmbedError::Status { endpoint, status, answer: "no [31m(key) is wrong".to_owned() });
+        assert_eq!(service.requests().len(), attempts, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let elsewhere = Service::start(|_, request| good(request, 384));
+    let target = elsewhere.endpoint.clone();
+    let service = Service::start(move |_, _| {
+        let head = format!("HTTP/1.1 307 x\r\nlocation: {target}/embed\r\n");
+        Answer::Raw(head + "content-length: 0\r\nconnection: close\r\n\r\n")
+    });
+    let error = refused(&service.config("cortex-embed")).await;
+    assert!(matches!(error, EmbedError::Status { status: 307, .. }), "{error}");
+    assert_eq!(elsewhere.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_silent_service_does_not_hold_us() {
+    let half = "HTTP/1.1 200 x\r\ncontent-length: 1000\r\n\r\n{\"embed";
+    for half in ["", half] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}/embed", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            drop(read(&stream));
+            stream.write_all(half.as_bytes()).unwrap();
+            // Until the client is gone.
+            drop(stream.read(&mut [0]));
+        });
+        let config = ProviderConfig {
+            provider: Some("cortex-embed".to_owned()),
+            endpoint: Some(endpoint.clone()),
+            timeout: Some(Duration::from_millis(200)),
+            ..ProviderConfig::default()
+        };
+        let after = Duration::from_millis(200);
+        let error = refused(&config).await;
+        assert_eq!(error.to_string(), format!("the embedding service at {endpoint} did not answer within 0.2 s"));
+        assert_eq!(error, EmbedError::Timeout { endpoint, after });
+    }
+    let service = Service::start(|_, _| Answer::Hang);
+    let config = ProviderConfig { timeout: Some(Duration::from_millis(200)), ..service.config("openai") };
+    assert!(matches!(refused(&config).await, EmbedError::Timeout { .. }));
+    assert_eq!(service.requests().len(), 1, "time that ran out is not spent twice");
+}
+
+#[tokio::test]
+async fn answers_that_make_no_sense_are_refused() {
+    for body in ["<html>", "", "{}", r#"{"embeddings":[["x"]]}"#, r#"{"embeddings":[]}"#, &format!("\"{KEY}\"")] {
+        let said = body.to_owned();
+        let service = Service::start(move |_, _| Answer::Say(200, said.clone()));
+        let error = refused(&service.config("cortex-embed")).await;
+        assert!(matches!(error, EmbedError::Malformed { .. }), "{body}: {error}");
+    }
+    let service = Service::start(|_, _| Answer::Raw("SSH-2.0-OpenSSH\r\n\r\n".to_owned()));
+    let error = refused(&service.config("cortex-embed")).await;
+    assert!(matches!(error, EmbedError::Malformed { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_refused() {
+    let service = Service::start(|_, _| Answer::Flood);
+    let error = refused(&service.config("cortex-embed")).await;
+    assert!(error.to_string().contains("longer than 16 MiB"), "{error}");
+}
+
+#[tokio::test]
+async fn an_absent_service_is_told_with_what_to_do() {
+    // A port that was free a moment ago.
+    let endpoint = format!("http://{}", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+    for provider in ["cortex-embed", "openai", "ollama"] {
+        let config = ProviderConfig {
+            provider: Some(provider.to_owned()),
+            model: Some("small".to_owned()),
+            endpoint: Some(endpoint.clone()),
+            ..ProviderConfig::default()
+        };
+        let error = refused(&config).await;
+        assert!(matches!(error, EmbedError::Unreachable { .. }), "{error}");
+        assert!(error.to_string().starts_with(&format!("the embedding service at {endpoint}/")), "{error}");
+        assert!(error.hint().contains("start the service"));
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_cannot_be_sent_is_told_without_showing_it() {
+    let service = Service::start(|_, request| good(request, 384));
+    let config = ProviderConfig { api_key: Some(ApiKey::new("secret\nkey")), ..service.config("openai") };
+    assert_eq!(refused(&config).await, EmbedError::BadKey);
+}
+
+#[tokio::test]
+async fn a_service_that_talks_in_the_clear_is_no_https() {
+    let service = Service::start(|_, request| good(request, 384));
+    let endpoint = service.endpoint.replace("http://", "https://");
+    let config = ProviderConfig { endpoint: Some(endpoint), ..service.config("cortex-embed") };
+    let error = refused(&config).await;
+    assert!(matches!(error, EmbedError::Unreachable { .. } | EmbedError::Timeout { .. }), "{error}");
+}

@@ -1,0 +1,399 @@
+//! The thread that collects what the system reports, and keeps its watches.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc as inbox,
+    },
+    time::Instant,
+};
+
+use gix::bstr::ByteSlice as _;
+use lore_model::RepoPath;
+use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+
+use super::{
+    Event, WatchOptions, Watching,
+    report::{GitPart, Report, part_of_git_dir, repo_path, report},
+};
+use crate::{RefProbe, Repository, Result, sieve::Sieve};
+
+/// Whether a watch covers the folders below, so that one is enough.
+const COVERS_ALL: bool = !cfg!(any(target_os = "linux", target_os = "android"));
+
+#[derive(Default)]
+struct Pending {
+    paths: BTreeSet<Vec<u8>>,
+    refs: bool,
+    rescan: bool,
+    /// The system has lost count.
+    overflow: bool,
+    /// When the first and the last of them came.
+    since: Option<(Instant, Instant)>,
+}
+
+/// What the thread shares with others.
+pub(super) struct Channels {
+    pub(super) outbox: mpsc::Sender<Event>,
+    pub(super) reports: inbox::SyncSender<Report>,
+    pub(super) status: Arc<Mutex<Watching>>,
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+/// The work of the thread.
+pub(super) struct Task {
+    git_dirs: BTreeSet<PathBuf>,
+    root: Option<PathBuf>,
+    sieve: Option<Sieve>,
+    probe: (RefProbe, Option<u64>),
+    options: WatchOptions,
+    channels: Channels,
+    overflow: Arc<AtomicBool>,
+    watcher: Option<RecommendedWatcher>,
+    watched: HashSet<PathBuf>,
+    pending: Pending,
+    next_poll: Option<Instant>,
+    /// After the system has lost count, the next time that counts.
+    quiet_until: Option<Instant>,
+}
+
+impl Task {
+    /// Sets the watches, from then on everything is noticed.
+    pub(super) fn install(repository: &Repository, options: WatchOptions, channels: Channels) -> Result<Self> {
+        let root = repository.work_tree();
+        let sieve = root.as_ref().map(|root| Sieve::new(repository, root, options.user_excludes.as_deref()));
+        let probe = RefProbe::new(repository);
+        let signature = probe.signature();
+        let mut task = Self {
+            git_dirs: BTreeSet::from([repository.git_dir(), repository.common_dir()]),
+            root,
+            sieve: sieve.transpose()?,
+            probe: (probe, signature),
+            options,
+            channels,
+            overflow: Arc::default(),
+            watcher: None,
+            watched: HashSet::new(),
+            pending: Pending::default(),
+            next_poll: None,
+            quiet_until: None,
+        };
+        task.watch_all();
+        Ok(task)
+    }
+
+    /// Collects and tells until it is asked to stop or nobody listens.
+    pub(super) fn run(mut self, inbox: &inbox::Receiver<Report>) {
+        while !self.channels.stop.load(Ordering::Relaxed) {
+            let report = match self.deadline() {
+                Some(at) => match inbox.recv_timeout(at.saturating_duration_since(Instant::now())) {
+                    Ok(report) => Some(report),
+                    Err(inbox::RecvTimeoutError::Timeout) => None,
+                    Err(inbox::RecvTimeoutError::Disconnected) => return,
+                },
+                None => match inbox.recv() {
+                    Ok(report) => Some(report),
+                    Err(_) => return,
+                },
+            };
+            match report {
+                Some(Report::Stop) => return,
+                Some(report) => self.take(report),
+                None => {}
+            }
+            if self.overflow.swap(false, Ordering::Relaxed) {
+                self.take(Report::Overflow);
+            }
+            let now = Instant::now();
+            if self.next_poll.is_some_and(|at| at <= now) {
+                self.poll(now);
+            }
+            if self.due().is_some_and(|at| at <= now) && !self.tell(now) {
+                return;
+            }
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        [self.due(), self.next_poll].into_iter().flatten().min()
+    }
+
+    /// When what is pending is to be told.
+    fn due(&self) -> Option<Instant> {
+        let (first, last) = self.pending.since?;
+        let due = (last + self.options.debounce).min(first + 4 * self.options.debounce);
+        // A look at very many folders can itself be too much for the system to tell: it must not cause the next one.
+        Some(if self.pending.overflow { self.quiet_until.map_or(due, |until| until.max(due)) } else { due })
+    }
+
+    fn touch(&mut self) {
+        let now = Instant::now();
+        self.pending.since = Some((self.pending.since.map_or(now, |(first, _)| first), now));
+    }
+
+    fn take(&mut self, report: Report) {
+        match report {
+            Report::Touched(path) => self.touched(&path, false),
+            Report::Appeared(path) => self.touched(&path, true),
+            Report::Overflow => {
+                self.pending.overflow = true;
+                self.rescan();
+            }
+            Report::OutOfWatches => self.start_polling("the system has no more watches to give"),
+            Report::Stop => {}
+        }
+    }
+
+    fn touched(&mut self, path: &Path, may_be_folder: bool) {
+        if let Some(inside) = self.git_dirs.iter().rev().find_map(|dir| path.strip_prefix(dir).ok()) {
+            match part_of_git_dir(inside) {
+                GitPart::Refs => {
+                    self.pending.refs = true;
+                    self.touch();
+                    if may_be_folder && !COVERS_ALL && path.is_dir() {
+                        self.watch_git_folders(path);
+                    }
+                }
+                GitPart::Rules => self.rescan(),
+                GitPart::Other => {}
+            }
+            return;
+        }
+        let Some(inside) = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok()) else { return };
+        let Some(inside) = repo_path(inside) else { return };
+        if inside.is_empty() {
+            if self.root.as_ref().is_some_and(|root| !root.exists()) {
+                self.gone();
+            }
+            return;
+        }
+        if inside.split(|byte| *byte == b'/').any(|name| name.eq_ignore_ascii_case(b".git")) {
+            return;
+        }
+        if !COVERS_ALL && may_be_folder && self.sieve.as_ref().is_some_and(|sieve| sieve.is_folder(&inside)) {
+            if !self.sieve.as_mut().is_some_and(|sieve| sieve.passes(&inside, true)) {
+                return;
+            }
+            self.watch_folders(&inside);
+        }
+        if !self.pending.rescan {
+            self.pending.paths.insert(inside);
+            if self.pending.paths.len() > self.options.max_paths {
+                self.rescan();
+            }
+        }
+        self.touch();
+    }
+
+    fn rescan(&mut self) {
+        self.pending.paths.clear();
+        self.pending.rescan = true;
+        self.touch();
+    }
+
+    /// Hands over what is pending; false where nobody wants it any more.
+    fn tell(&mut self, now: Instant) -> bool {
+        if self.pending.refs {
+            match self.channels.outbox.try_send(Event::Refs) {
+                Ok(()) => self.pending.refs = false,
+                Err(mpsc::error::TrySendError::Closed(_)) => return false,
+                Err(mpsc::error::TrySendError::Full(_)) => return self.tell_later(now),
+            }
+        }
+        let changes_rules = |path: &Vec<u8>| path.rsplit(|byte| *byte == b'/').next() == Some(b".gitignore");
+        let renewed = self.pending.rescan || self.pending.paths.iter().any(changes_rules);
+        if self.pending.overflow {
+            self.quiet_until = Some(now + self.options.poll);
+        }
+        if renewed && !COVERS_ALL {
+            // What was ignored may not be any more.
+            self.renew_sieve();
+            self.watch_folders(b"");
+        } else if !self.pending.paths.is_empty() {
+            self.renew_sieve();
+        }
+        let event = if self.pending.rescan {
+            Event::Rescan
+        } else {
+            let sieve = &mut self.sieve;
+            let counts =
+                |path: &Vec<u8>| sieve.as_mut().is_some_and(|sieve| sieve.is_folder(path) || sieve.passes(path, false));
+            self.pending.paths.retain(counts);
+            Event::Paths(self.pending.paths.iter().map(|path| RepoPath::new(&**path)).collect())
+        };
+        if event != Event::Paths(Vec::new()) {
+            match self.channels.outbox.try_send(event) {
+                Ok(()) => {}
+                Err(mpsc::error::TrySendError::Closed(_)) => return false,
+                Err(mpsc::error::TrySendError::Full(_)) => return self.tell_later(now),
+            }
+        }
+        self.pending = Pending::default();
+        true
+    }
+
+    fn tell_later(&mut self, now: Instant) -> bool {
+        self.pending.since = Some((now, now));
+        true
+    }
+
+    fn renew_sieve(&mut self) {
+        if let Some(Err(error)) = self.sieve.as_mut().map(Sieve::renew) {
+            // A look at the work tree will say the same to somebody who can act on it.
+            tracing::debug!(%error, "ignore rules are as they were");
+        }
+    }
+
+    /// Sets all watches anew.
+    fn watch_all(&mut self) {
+        self.watched.clear();
+        self.next_poll = None;
+        self.set_status(Watching::Events);
+        let (reports, overflow) = (self.channels.reports.clone(), Arc::clone(&self.overflow));
+        let handler = move |event| report(event, &reports, &overflow);
+        match RecommendedWatcher::new(handler, notify::Config::default().with_follow_symlinks(false)) {
+            Ok(watcher) => self.watcher = Some(watcher),
+            Err(error) => {
+                self.watcher = None;
+                return self.start_polling(&error.to_string());
+            }
+        }
+        for dir in self.git_dirs.clone() {
+            if COVERS_ALL {
+                self.watch(&dir);
+                continue;
+            }
+            for folder in [dir.clone(), dir.join("info")] {
+                self.watch(&folder);
+            }
+            self.watch_git_folders(&dir.join("refs"));
+            self.watch_git_folders(&dir.join("worktrees"));
+        }
+        self.watch_folders(b"");
+    }
+
+    fn watch_git_folders(&mut self, top: &Path) {
+        let mut ahead = vec![top.to_owned()];
+        while let Some(folder) = ahead.pop() {
+            if !self.watch(&folder) {
+                continue;
+            }
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    ahead.push(entry.path());
+                }
+            }
+        }
+    }
+
+    /// Watches a folder of the work tree and those in it that count.
+    fn watch_folders(&mut self, top: &[u8]) {
+        let Some(root) = self.root.clone() else { return };
+        if self.watcher.is_none() || self.is_polling() {
+            return;
+        }
+        if COVERS_ALL {
+            self.watch(&root);
+            return;
+        }
+        if top.is_empty() {
+            // All are about to be named again, but for those that are gone.
+            let git_dirs = &self.git_dirs;
+            self.watched.retain(|folder| git_dirs.iter().any(|dir| folder.starts_with(dir)));
+        }
+        let most = self.options.max_folders.saturating_add(1);
+        let folders = self.sieve.as_mut().map(|sieve| sieve.folders(top, most)).unwrap_or_default();
+        for folder in folders {
+            if self.watched.len() >= self.options.max_folders {
+                let why = format!("there are more than {} folders", self.options.max_folders);
+                return self.start_polling(&why);
+            }
+            let Ok(folder) = folder.to_path() else { continue };
+            self.watch(&root.join(folder));
+            if self.is_polling() || self.channels.stop.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+    }
+
+    /// Watches one folder; false where it could not be.
+    fn watch(&mut self, folder: &Path) -> bool {
+        let Some(watcher) = &mut self.watcher else { return false };
+        let mode = if COVERS_ALL { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
+        match watcher.watch(folder, mode) {
+            Ok(()) => {
+                self.watched.insert(folder.to_owned());
+                true
+            }
+            Err(error) => {
+                if matches!(error.kind, ErrorKind::MaxFilesWatch) {
+                    self.start_polling("the system has no more watches to give");
+                }
+                false
+            }
+        }
+    }
+
+    /// Gives up the watches of the work tree. Those of the refs are few and stay.
+    fn start_polling(&mut self, why: &str) {
+        if self.is_polling() {
+            return;
+        }
+        tracing::info!(why, "the work tree is looked at every few seconds");
+        self.set_status(Watching::Polling { why: why.to_owned() });
+        self.next_poll = Some(Instant::now() + self.options.poll);
+        let git_dirs = &self.git_dirs;
+        let (kept, given_up): (HashSet<_>, HashSet<_>) =
+            self.watched.drain().partition(|folder| git_dirs.iter().any(|dir| folder.starts_with(dir)));
+        self.watched = kept;
+        for folder in given_up {
+            // It may be gone already.
+            drop(self.watcher.as_mut().map(|watcher| watcher.unwatch(&folder)));
+        }
+    }
+
+    fn gone(&mut self) {
+        self.set_status(Watching::Gone);
+        self.watcher = None;
+        self.watched.clear();
+        self.next_poll = Some(Instant::now() + self.options.poll);
+        self.pending.refs = true;
+        self.rescan();
+    }
+
+    fn poll(&mut self, now: Instant) {
+        self.next_poll = Some(now + self.options.poll);
+        if self.current_status() == Watching::Gone {
+            if !self.root.as_ref().is_some_and(|root| root.join(".git").exists()) {
+                return;
+            }
+            self.renew_sieve();
+            self.watch_all();
+            self.pending.refs = true;
+        }
+        let signature = self.probe.0.signature();
+        if signature != self.probe.1 {
+            self.probe.1 = signature;
+            self.pending.refs = true;
+        }
+        self.pending.rescan = true;
+        // It is due at once: whoever polls has waited long enough.
+        self.pending.since = Some((now.checked_sub(4 * self.options.debounce).unwrap_or(now), now));
+    }
+
+    fn is_polling(&self) -> bool {
+        matches!(self.current_status(), Watching::Polling { .. })
+    }
+
+    fn current_status(&self) -> Watching {
+        self.channels.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_status(&self, status: Watching) {
+        *self.channels.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+}

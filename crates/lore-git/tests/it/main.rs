@@ -1,0 +1,8 @@
+//! Trees, work trees and watching, compared with what the real `git` says of the same repositories.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
+
+mod repo;
+mod tree;
+mod watch;
+mod worktree;

@@ -1,0 +1,72 @@
+//! Code by content: segment files named by SQLite, snapshots of paths, views over both.
+
+mod collect;
+mod pack;
+mod read;
+mod view;
+mod write;
+
+use std::{path::Path, sync::Arc};
+
+pub(crate) use collect::{Thoroughness, collect};
+use lore_store::{Result, StoreError};
+use rusqlite::Connection;
+pub(crate) use write::{Claims, Pending};
+
+use crate::{EmbeddedStore, error::explain_io, segment::Segment};
+
+/// Chunks of uncommitted files are numbered from here, in memory only.
+const OVERLAY_BASE: u32 = 1 << 31;
+
+/// A row of `segments`.
+#[derive(Debug, Clone)]
+struct SegmentRow {
+    id: i64,
+    file: String,
+    chunks: u64,
+    bytes: u64,
+}
+
+fn segment_rows(connection: &Connection) -> rusqlite::Result<Vec<SegmentRow>> {
+    connection
+        .prepare_cached("SELECT segment_id, file, chunks, bytes FROM segments ORDER BY segment_id")?
+        .query_map([], |row| {
+            let number = |column| row.get::<_, i64>(column).map(i64::unsigned_abs);
+            Ok(SegmentRow { id: row.get(0)?, file: row.get(1)?, chunks: number(2)?, bytes: number(3)? })
+        })?
+        .collect()
+}
+
+/// Opens a segment, or takes the one that is open already.
+fn open_segment(store: &EmbeddedStore, file: &str) -> Result<Arc<Segment>> {
+    let mut open = store.open_segments().lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(segment) = open.get(file).and_then(std::sync::Weak::upgrade) {
+        return Ok(segment);
+    }
+    let path = store.segments_dir().join(file);
+    let segment = Arc::new(Segment::open(&path).map_err(|error| segment_fault(&path, error))?);
+    open.retain(|_, segment| segment.strong_count() > 0);
+    open.insert(file.to_owned(), Arc::downgrade(&segment));
+    Ok(segment)
+}
+
+/// What a fault of a segment means. One that is not there may just have been replaced.
+fn segment_fault(path: &Path, error: crate::segment::SegmentError) -> StoreError {
+    match error {
+        crate::segment::SegmentError::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            StoreError::Absent(format!("the segment {}", path.display()))
+        }
+        crate::segment::SegmentError::Io(error) => explain_io(path, &error),
+        other => StoreError::CodeDamaged { path: path.to_owned(), what: other.to_string() },
+    }
+}
+
+/// A packed list that cannot be read.
+fn damaged(store: &EmbeddedStore, what: &str) -> StoreError {
+    StoreError::CodeDamaged { path: store.file().to_owned(), what: what.to_owned() }
+}
+
+/// Segments with smaller numbers hold only what is to be read again: nothing new is built on them.
+fn retired_before(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("SELECT coalesce(max(value), 0) FROM meta WHERE key = 'retired_before'", [], |row| row.get(0))
+}

@@ -1,0 +1,188 @@
+//! Reading code: what is indexed, and views.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lore_model::{CommitId, RepoId, Tip};
+use lore_store::{
+    ChunkInput, ChunkKey, ChunkSink, CodeState, CodeStore, CodeView, LeftOut, PreparedChunk, Result, SnapshotId,
+    SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
+};
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{
+    damaged, open_segment,
+    pack::{unpack_files, unpack_left_out},
+    segment_fault, segment_rows,
+    view::EmbeddedView,
+    write::prepare,
+};
+use crate::{EmbeddedStore, db::run, rows};
+
+/// How often a view is opened again when segments are replaced meanwhile.
+const TRIES: usize = 5;
+
+/// What is indexed of a repository.
+pub(super) fn code_state(connection: &Connection, repo: RepoId) -> rusqlite::Result<CodeState> {
+    let sql = "SELECT synced_at, rules, tips, partial, scope FROM code_state WHERE repo_id = ?1";
+    let state = connection
+        .prepare_cached(sql)?
+        .query_row([repo.0], |row| {
+            let tips: Vec<(String, String)> =
+                serde_json::from_slice(row.get_ref(2)?.as_bytes()?).map_err(rows::damaged(2))?;
+            let tips = tips.into_iter().map(|(name, sha)| {
+                CommitId::from_hex(sha.as_bytes()).map(|commit| Tip { name, commit }).map_err(rows::damaged(2))
+            });
+            let tips = tips.collect::<rusqlite::Result<_>>()?;
+            Ok(CodeState {
+                at: row.get(0)?,
+                rules: row.get(1)?,
+                scope: row.get(4)?,
+                tips,
+                snapshots: Vec::new(),
+                partial: row.get(3)?,
+            })
+        })
+        .optional()?;
+    let Some(mut state) = state else { return Ok(CodeState { partial: true, ..CodeState::default() }) };
+    let sql = "SELECT snapshot_id, sha, file_count, chunk_count, line_count, byte_count FROM snapshots
+               WHERE repo_id = ?1 ORDER BY snapshot_id";
+    state.snapshots = connection
+        .prepare_cached(sql)?
+        .query_map([repo.0], |row| {
+            let number = |column| row.get::<_, i64>(column).map(i64::unsigned_abs);
+            Ok(SnapshotInfo {
+                id: SnapshotId(row.get(0)?),
+                commit: rows::commit_id(row, 1)?,
+                files: number(2)?,
+                chunks: number(3)?,
+                lines: number(4)?,
+                bytes: number(5)?,
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(state)
+}
+
+/// Makes chunks of uncommitted files ready.
+struct OverlaySink;
+
+impl ChunkSink for OverlaySink {
+    fn claim(&self, _: &ChunkKey) -> bool {
+        true
+    }
+
+    fn prepare(&self, chunk: &ChunkInput<'_>) -> PreparedChunk {
+        prepare(chunk)
+    }
+}
+
+#[async_trait]
+impl CodeStore for EmbeddedStore {
+    async fn code_state(&self, repo: RepoId) -> Result<CodeState> {
+        let none = CodeState { partial: true, ..CodeState::default() };
+        Ok(self.read(move |connection| code_state(connection, repo)).await?.unwrap_or(none))
+    }
+
+    async fn summarise(&self, snapshot: SnapshotId) -> Result<SnapshotSummary> {
+        let store = self.clone();
+        run(move || summarise(&store, snapshot)).await
+    }
+
+    fn overlay_sink(&self) -> Arc<dyn ChunkSink> {
+        Arc::new(OverlaySink)
+    }
+
+    async fn open_view(&self, parts: Vec<ViewPart>) -> Result<Arc<dyn CodeView>> {
+        let store = self.clone();
+        run(move || {
+            let (ids, overlays): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.snapshot, part.overlay)).unzip();
+            let mut tries = 0;
+            let opened = loop {
+                tries += 1;
+                match super::view::read_parts(&store, &ids) {
+                    // A segment that was replaced between reading its name and opening it.
+                    Err(StoreError::Absent(_)) if tries < TRIES => {}
+                    Err(error @ StoreError::Absent(_)) => return Err(lost_segment(&store).unwrap_or(error)),
+                    other => break other?,
+                }
+            };
+            Ok(Arc::new(EmbeddedView::new(store, opened, overlays)?) as _)
+        })
+        .await
+    }
+
+    async fn code_bytes(&self) -> Result<u64> {
+        let sizes = self.read(|connection| {
+            let segments: u64 = segment_rows(connection)?.iter().map(|row| row.bytes).sum();
+            let records: i64 = connection.query_row(
+                "SELECT (SELECT coalesce(sum(length(entries) + 80), 0) FROM blobs)
+                      + (SELECT coalesce(sum(length(files) + length(left_out)), 0) FROM snapshots)",
+                [],
+                |row| row.get(0),
+            )?;
+            Ok(segments + records.unsigned_abs())
+        });
+        Ok(sizes.await?.unwrap_or(0))
+    }
+
+    async fn check_code(&self, deep: bool) -> Result<Vec<String>> {
+        let store = self.clone();
+        run(move || {
+            let rows = store.read_here(segment_rows)?.unwrap_or_default();
+            Ok(rows.iter().filter_map(|row| check_segment(&store, &row.file, deep)).collect())
+        })
+        .await
+    }
+}
+
+/// What is wrong with a segment, where something is.
+fn check_segment(store: &EmbeddedStore, file: &str, deep: bool) -> Option<String> {
+    let path = store.segments_dir().join(file);
+    let open = || {
+        let segment = open_segment(store, file)?;
+        if deep { segment.verify().map_err(|error| segment_fault(&path, error)) } else { Ok(()) }
+    };
+    open().err().map(|error| match error {
+        StoreError::Absent(_) => format!("{} is not there", path.display()),
+        error => error.to_string(),
+    })
+}
+
+/// A file that is named and not there, where that is what kept a view from being opened.
+fn lost_segment(store: &EmbeddedStore) -> Option<StoreError> {
+    let rows = store.read_here(segment_rows).ok()??;
+    let path = rows.iter().map(|row| store.segments_dir().join(&row.file)).find(|path| !path.exists())?;
+    Some(StoreError::CodeDamaged { path, what: "the file is not there".to_owned() })
+}
+
+fn summarise(store: &EmbeddedStore, snapshot: SnapshotId) -> Result<SnapshotSummary> {
+    let absent = || StoreError::Absent(format!("snapshot {}", snapshot.0));
+    let packed = store.read_here(|connection| {
+        connection
+            .prepare_cached("SELECT files, left_out FROM snapshots WHERE snapshot_id = ?1")?
+            .query_row([snapshot.0], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?)))
+            .optional()
+    })?;
+    let (files, left_out) = packed.flatten().ok_or_else(absent)?;
+    let broken = |_| damaged(store, "a snapshot's list of files cannot be unpacked");
+    let files = unpack_files(&files).map_err(broken)?;
+    let mut left_out = unpack_left_out(&left_out).map_err(broken)?;
+    let mut languages: std::collections::BTreeMap<Arc<str>, [u64; 3]> = std::collections::BTreeMap::new();
+    store.read_here(|connection| {
+        let mut find = connection.prepare_cached("SELECT lines, plain FROM blobs WHERE blob_id = ?1")?;
+        for file in &files {
+            let row = find.query_row([file.blob], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<String>>(1)?)));
+            let Some((lines, plain)) = row.optional()? else { continue };
+            let counts = languages.entry(Arc::clone(&file.language)).or_default();
+            let more = [1, lines.unsigned_abs(), file.chunks.len() as u64];
+            counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+            left_out.extend(plain.map(|reason| LeftOut { reason, path: file.path.clone() }));
+        }
+        Ok(())
+    })?;
+    left_out.sort_unstable();
+    let mut languages: Vec<_> = languages.into_iter().map(|(name, counts)| (name.to_string(), counts)).collect();
+    languages.sort_by_key(|(_, counts)| std::cmp::Reverse(counts[1]));
+    Ok(SnapshotSummary { languages, left_out })
+}

@@ -1,0 +1,45 @@
+//! Segments: immutable files that hold everything derived from a set of chunks, and views that search them.
+//!
+//! A [`SegmentBuilder`] takes [`Prepared`] chunks and gives the bytes of a segment. [`Segment`] reads such bytes,
+//! mapped from a file or held in memory: uncommitted files are a segment like any other. [`merge`] joins segments and
+//! leaves dead chunks out. A [`View`] is a set of chunks over some segments and answers questions about exactly these.
+//!
+//! Every number that scores is computed within the view, in an order that the layout of segments cannot change: an
+//! index that grew piece by piece answers bit for bit like a fresh one.
+//!
+//! Which segments and chunks exist is not decided here: that is a transaction of the database.
+
+mod bits;
+mod builder;
+mod bytes;
+mod dictionary;
+mod error;
+mod kernels;
+mod layout;
+mod lengths;
+mod map;
+mod merge;
+mod nearest;
+mod postings;
+mod prepare;
+mod publish;
+mod search;
+mod segment_file;
+mod term_table;
+mod texts;
+mod vectors;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use builder::SegmentBuilder;
+pub(crate) use error::SegmentError;
+pub(crate) use merge::merge;
+pub(crate) use prepare::{ChunkInput, Prepared, Scratch};
+pub(crate) use publish::write_atomically;
+pub(crate) use segment_file::Segment;
+pub(crate) use view::View;
+
+/// The result of a call in this module.
+pub(crate) type Result<T, E = SegmentError> = std::result::Result<T, E>;

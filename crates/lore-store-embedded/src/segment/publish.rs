@@ -1,0 +1,28 @@
+//! Puts a segment on disk so that its name never stands for half of it.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::Path,
+};
+
+/// Writes `bytes` beside `path`, makes them durable, and gives them their name.
+///
+/// A crash leaves at most a file that ends in `.part`.
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let mut file = File::create(&part)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(&part, path)?;
+    // Windows cannot open a folder, and does not need it: its journal orders the renaming.
+    if cfg!(unix)
+        && let Some(folder) = path.parent()
+    {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,241 @@
+//! Scores the chunks of a view: BM25 over fields, boosts, and the nearest vectors.
+//!
+//! For each word: tf' = Σ weight · tf / (1 - b + b · length / average) over the fields, then
+//! weight · idf · (k1 + 1) · tf' / (k1 + tf'), with idf = ln(1 + (N - df + ½) / (df + ½)). N, df and averages are those
+//! of the view. Words are taken in the order of their letters and fields in theirs, so the sums are the same bits
+//! whatever the segments are.
+#![expect(clippy::cast_precision_loss, reason = "scores are f32; counts beyond 2^24 are rounded alike everywhere")]
+
+use lore_store::{Ask, AskWord, Scored};
+
+use super::{
+    View,
+    bits::Bits,
+    nearest::{Near, Nearest},
+    postings::lists,
+    view::Share,
+};
+
+const K1: f32 = 1.2;
+const FIELDS: usize = 3;
+
+/// The field of names, in the order of [`Field::ALL`](lore_store::Field::ALL).
+const NAMES: usize = 0;
+
+/// So many lengths have their factor computed once for a question.
+const TABLE: usize = 512;
+
+/// Words beyond these have no bit.
+const MASKED: usize = 64;
+
+/// Room for one question at a time, used again. Between questions all numbers in it are zero.
+#[derive(Default)]
+pub(super) struct Work {
+    /// tf' of the word at hand, by slot.
+    frequencies: Vec<f32>,
+    /// Scores, by slot.
+    scores: Vec<f32>,
+    /// Slots that any word is in, or that are boosted.
+    found: Bits,
+    words: Vec<WordBits>,
+    pub(super) near: Near,
+}
+
+/// The slots that a word is in.
+#[derive(Default)]
+struct WordBits {
+    anywhere: Bits,
+    named: Bits,
+}
+
+/// A word of the question, once, however often it is given.
+struct Word<'a> {
+    token: &'a str,
+    /// The greatest that was given.
+    weight: f32,
+    /// Its places in the question.
+    mask: u64,
+}
+
+/// What a posting counts, by the length of its chunk.
+struct Factors {
+    table: Vec<f32>,
+    weight: f32,
+    fixed: f32,
+    per_token: f32,
+}
+
+impl Factors {
+    fn new(ask: &Ask<'_>, view: &View, field: usize) -> Self {
+        let average = view.tokens[field].max(1) as f32 / view.chunks.max(1) as f32;
+        let length = ask.fields[field].length;
+        let (weight, fixed, per_token) = (ask.fields[field].weight, 1.0 - length, length / average);
+        let mut factors = Self { table: Vec::new(), weight, fixed, per_token };
+        factors.table = (0u32..).take(TABLE).map(|length| factors.compute(length)).collect();
+        factors
+    }
+
+    fn compute(&self, length: u32) -> f32 {
+        self.weight / (self.fixed + self.per_token * length as f32)
+    }
+
+    #[inline]
+    fn get(&self, length: u32) -> f32 {
+        self.table.get(length as usize).copied().unwrap_or_else(|| self.compute(length))
+    }
+}
+
+/// The answer to `ask` within `view`.
+pub(super) fn search(view: &View, ask: &Ask<'_>, work: &mut Work) -> Vec<Scored> {
+    if ask.top == 0 || view.chunks == 0 {
+        return Vec::new();
+    }
+    let words = distinct(ask.words);
+    work.frequencies.resize(view.slots, 0.0);
+    work.scores.resize(view.slots, 0.0);
+    work.found.reset(view.slots);
+    score_words(view, ask, &words, work);
+    for &(id, boost) in ask.boosts {
+        if let Some(slot) = view.slot(id) {
+            work.scores[slot] += boost;
+            work.found.insert(slot);
+        }
+    }
+    let nearest = ask.vector.and_then(Nearest::new);
+    let mut slots = best_by_text(view, ask, work);
+    if let Some(nearest) = &nearest {
+        slots.extend(nearest.best(view, ask, &mut work.near));
+    }
+    slots.sort_by_cached_key(|slot| (view.key(*slot), *slot));
+    slots.dedup();
+    let masks = |slot: usize, bits: fn(&WordBits) -> &Bits| {
+        let has = |(word, found): (&Word<'_>, &WordBits)| if bits(found).contains(slot) { word.mask } else { 0 };
+        words.iter().zip(&work.words).map(has).fold(0, |masks, mask| masks | mask)
+    };
+    let scored = |slot: usize| Scored {
+        chunk: view.id(slot),
+        text: work.scores[slot],
+        vector: nearest.as_ref().and_then(|nearest| nearest.score(view, slot)),
+        matched: masks(slot, |found| &found.anywhere),
+        named: masks(slot, |found| &found.named),
+    };
+    let answer = slots.into_iter().map(scored).collect();
+    work.found.for_each(|slot| work.scores[slot] = 0.0);
+    answer
+}
+
+/// The words of a question in the order of their letters.
+fn distinct(words: &[AskWord]) -> Vec<Word<'_>> {
+    let mask = |at: usize| if at < MASKED { 1 << at } else { 0 };
+    let mut order: Vec<usize> = (0..words.len()).collect();
+    order.sort_by(|a, b| words[*a].token.cmp(&words[*b].token));
+    let mut distinct: Vec<Word<'_>> = Vec::with_capacity(words.len());
+    for at in order {
+        let weight = words[at].weight;
+        match distinct.last_mut().filter(|last| last.token == words[at].token) {
+            Some(last) => {
+                last.weight = last.weight.max(weight);
+                last.mask |= mask(at);
+            }
+            None => distinct.push(Word { token: &words[at].token, weight, mask: mask(at) }),
+        }
+    }
+    distinct
+}
+
+fn score_words(view: &View, ask: &Ask<'_>, words: &[Word<'_>], work: &mut Work) {
+    let factors: [Factors; FIELDS] = std::array::from_fn(|field| Factors::new(ask, view, field));
+    work.words.resize_with(work.words.len().max(words.len()), WordBits::default);
+    for (word, bits) in words.iter().zip(&mut work.words) {
+        bits.anywhere.reset(view.slots);
+        bits.named.reset(view.slots);
+        for share in &view.shares {
+            add_frequencies(share, word.token, &factors, &mut work.frequencies, bits);
+        }
+        let chunks = bits.anywhere.count() as f32;
+        let idf = (1.0 + (view.chunks as f32 - chunks + 0.5) / (chunks + 0.5)).ln();
+        let weight = word.weight * idf * (K1 + 1.0);
+        bits.anywhere.for_each(|slot| {
+            let frequency = std::mem::take(&mut work.frequencies[slot]);
+            work.scores[slot] += weight * (frequency / (K1 + frequency));
+        });
+        work.found.unite(&bits.anywhere);
+    }
+}
+
+fn add_frequencies(
+    share: &Share,
+    token: &str,
+    factors: &[Factors; FIELDS],
+    frequencies: &mut [f32],
+    bits: &mut WordBits,
+) {
+    let Some(lists) = share.segment.dictionary().record(token.as_bytes()).and_then(lists) else { return };
+    for (field, list) in lists.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
+        let (lengths, factors) = (share.segment.lengths(field), &factors[field]);
+        // Damaged postings count as far as they can be read.
+        let _whole = list.for_each(&share.members, |ordinal, frequency| {
+            let slot = share.base + ordinal;
+            frequencies[slot] += frequency as f32 * factors.get(lengths.get(ordinal));
+            bits.anywhere.insert(slot);
+            if field == NAMES {
+                bits.named.insert(slot);
+            }
+        });
+    }
+}
+
+/// The slots of the best by text.
+fn best_by_text(view: &View, ask: &Ask<'_>, work: &Work) -> Vec<usize> {
+    let mut best = Best::new(ask.top);
+    work.found.for_each(|slot| {
+        let score = work.scores[slot];
+        if best.may_take(score) && ask.allowed.is_none_or(|allowed| allowed(view.id(slot))) {
+            best.offer(score, slot, view);
+        }
+    });
+    best.finish(view)
+}
+
+/// Keeps the best of many: by score, then by key.
+pub(super) struct Best {
+    top: usize,
+    kept: Vec<(f32, usize)>,
+    bar: f32,
+}
+
+impl Best {
+    pub(super) fn new(top: usize) -> Self {
+        Self { top, kept: Vec::new(), bar: f32::NEG_INFINITY }
+    }
+
+    /// Whether a score may be among the best. Equal ones may: keys decide.
+    #[inline]
+    pub(super) fn may_take(&self, score: f32) -> bool {
+        score >= self.bar
+    }
+
+    pub(super) fn offer(&mut self, score: f32, slot: usize, view: &View) {
+        self.kept.push((score, slot));
+        if self.kept.len() >= self.top.saturating_mul(4).max(256) {
+            self.cut(view);
+        }
+    }
+
+    fn cut(&mut self, view: &View) {
+        if self.kept.len() > self.top {
+            let better = |a: &(f32, usize), b: &(f32, usize)| {
+                b.0.total_cmp(&a.0).then_with(|| view.key(a.1).cmp(&view.key(b.1)))
+            };
+            self.kept.select_nth_unstable_by(self.top - 1, better);
+            self.kept.truncate(self.top);
+            self.bar = self.kept[self.top - 1].0;
+        }
+    }
+
+    /// The slots of the best, in no order.
+    pub(super) fn finish(mut self, view: &View) -> Vec<usize> {
+        self.cut(view);
+        self.kept.into_iter().map(|(_, slot)| slot).collect()
+    }
+}

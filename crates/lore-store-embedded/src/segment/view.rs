@@ -1,0 +1,184 @@
+//! A set of chunks over some segments: what a question is asked of.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use lore_store::{Ask, ChunkId, ChunkKey, Scored};
+
+use super::{
+    Result, Segment, SegmentError,
+    bits::Bits,
+    nearest::WithRows,
+    postings::lists,
+    search::{Work, search},
+    texts::TextBlock,
+};
+
+/// A snapshot, ready to be searched by any number of threads. It does not change.
+pub(crate) struct View {
+    pub(super) shares: Vec<Share>,
+    /// Slots are places in arrays over all shares: a share's base, and the ordinal.
+    pub(super) slots: usize,
+    pub(super) chunks: u32,
+    /// How many tokens the chunks have, per field.
+    pub(super) tokens: [u64; 3],
+    pool: Mutex<Vec<Work>>,
+    last_text: Mutex<Option<(usize, TextBlock)>>,
+}
+
+/// What a view has of one segment.
+pub(super) struct Share {
+    pub(super) segment: Arc<Segment>,
+    pub(super) members: Bits,
+    /// The first slot, a multiple of 64.
+    pub(super) base: usize,
+    with_rows: OnceLock<WithRows>,
+}
+
+impl Share {
+    /// The members that have a vector.
+    pub(super) fn with_rows(&self) -> &WithRows {
+        self.with_rows.get_or_init(|| WithRows::new(&self.segment, &self.members))
+    }
+}
+
+impl View {
+    /// The view of `members` (ascending, each once), which must all be in the segments.
+    pub(crate) fn new(segments: Vec<Arc<Segment>>, members: &[ChunkId]) -> Result<Self> {
+        assert!(members.is_sorted_by(|a, b| a < b), "members ascend");
+        let mut view = Self {
+            shares: Vec::new(),
+            slots: 0,
+            chunks: 0,
+            tokens: [0; 3],
+            pool: Mutex::default(),
+            last_text: Mutex::default(),
+        };
+        let mut missing = members.to_vec();
+        for segment in segments {
+            let members = take_members(&segment, &mut missing)?;
+            let share = Share { segment, members, base: view.slots, with_rows: OnceLock::new() };
+            let count = share.members.count();
+            if count == 0 {
+                continue;
+            }
+            view.slots += (share.segment.len() as usize).next_multiple_of(64);
+            view.chunks += u32::try_from(count).expect("members are a slice of u32");
+            for (field, tokens) in view.tokens.iter_mut().enumerate() {
+                let lengths = share.segment.lengths(field);
+                share.members.for_each(|ordinal| *tokens += u64::from(lengths.get(ordinal)));
+            }
+            view.shares.push(share);
+        }
+        missing.first().map_or(Ok(view), |id| Err(SegmentError::Missing(*id)))
+    }
+
+    /// How many chunks it has.
+    pub(crate) fn len(&self) -> u32 {
+        self.chunks
+    }
+
+    /// The best chunks by text and the best by vector, each with both scores, in the order of their keys.
+    ///
+    /// Where scores are equal at a cut, smaller keys win. So the answer depends on the chunks of the view alone: not on
+    /// their numbers, not on segments, not on what else is in the segments.
+    pub(crate) fn search(&self, ask: &Ask<'_>) -> Vec<Scored> {
+        let pooled = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut work = pooled.unwrap_or_default();
+        let found = search(self, ask, &mut work);
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(work);
+        found
+    }
+
+    /// In how many chunks a token occurs, in whatever field.
+    pub(crate) fn frequency(&self, token: &str) -> u32 {
+        let mut count = 0;
+        for share in &self.shares {
+            let Some(lists) = share.segment.dictionary().record(token.as_bytes()).and_then(lists) else { continue };
+            let mut found = Bits::below(share.segment.len() as usize);
+            for list in lists {
+                // Damaged postings count as far as they can be read.
+                let _whole = list.for_each(&share.members, |ordinal, _| found.insert(ordinal));
+            }
+            count += found.count();
+        }
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    /// The text of a chunk of the view. Neighbours are cheap: the last block is remembered.
+    pub(crate) fn text(&self, id: ChunkId) -> Result<Vec<u8>> {
+        let slot = self.slot(id).ok_or(SegmentError::Missing(id))?;
+        let (share, ordinal) = self.place(slot);
+        let key = self.shares[share].base;
+        let mut last = self.last_text.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = last.as_ref().filter(|(base, _)| *base == key).and_then(|(_, block)| block.get(ordinal));
+        if let Some(text) = known {
+            return Ok(text.to_vec());
+        }
+        drop(last.take());
+        drop(last);
+        let block = self.shares[share].segment.text_block(ordinal)?;
+        let text = block.get(ordinal).ok_or(SegmentError::Damaged("a text is not where it should be"))?.to_vec();
+        *self.last_text.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, block));
+        Ok(text)
+    }
+
+    /// The slot of a chunk, where it is in the view.
+    pub(super) fn slot(&self, id: ChunkId) -> Option<usize> {
+        self.shares.iter().find_map(|share| {
+            let ordinal = share.segment.ordinal(id)? as usize;
+            share.members.contains(ordinal).then_some(share.base + ordinal)
+        })
+    }
+
+    /// The share and the ordinal of a slot.
+    pub(super) fn place(&self, slot: usize) -> (usize, u32) {
+        let share = self.shares.partition_point(|share| share.base <= slot) - 1;
+        let ordinal = slot - self.shares[share].base;
+        (share, u32::try_from(ordinal).expect("ordinals are u32"))
+    }
+
+    pub(super) fn id(&self, slot: usize) -> ChunkId {
+        let (share, ordinal) = self.place(slot);
+        self.shares[share].segment.id(ordinal).unwrap_or(ChunkId::MAX)
+    }
+
+    pub(super) fn key(&self, slot: usize) -> ChunkKey {
+        let (share, ordinal) = self.place(slot);
+        self.shares[share].segment.key(ordinal).unwrap_or(ChunkKey([0; 16]))
+    }
+}
+
+/// Takes out of `missing` what the segment has, and says which ordinals these are.
+fn take_members(segment: &Segment, missing: &mut Vec<ChunkId>) -> Result<Bits> {
+    let mut members = Bits::below(segment.len() as usize);
+    let (Some(first), Some(last)) = (segment.ids().next(), segment.ids().next_back()) else { return Ok(members) };
+    let from = missing.partition_point(|id| *id < first);
+    let to = missing.partition_point(|id| *id <= last);
+    if from >= to {
+        return Ok(members);
+    }
+    let mut ids = segment.ids().enumerate();
+    let mut at = ids.next();
+    let mut before = None;
+    let mut kept = from;
+    for next in from..to {
+        let wanted = missing[next];
+        while let Some((_, id)) = at
+            && id < wanted
+        {
+            if before.replace(id).is_some_and(|before| before >= id) {
+                return Err(SegmentError::Damaged("its ids do not ascend"));
+            }
+            at = ids.next();
+        }
+        match at {
+            Some((ordinal, id)) if id == wanted => members.insert(ordinal),
+            _ => {
+                missing[kept] = wanted;
+                kept += 1;
+            }
+        }
+    }
+    missing.drain(kept..to);
+    Ok(members)
+}

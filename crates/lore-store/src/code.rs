@@ -1,0 +1,416 @@
+//! Storage of code: chunks by content, and what is asked of them.
+
+use std::{any::Any, collections::HashSet, fmt, ops::Range, sync::Arc};
+
+use async_trait::async_trait;
+use lore_model::{BlobId, ChunkKind, CommitId, RepoId, RepoPath, SymbolKind, Tip};
+
+use crate::Result;
+
+/// The vector length of every model that an index can hold.
+pub const DIMENSIONS: usize = 384;
+
+/// Names a chunk by everything that decides how it is found: kind, language, what it defines, its text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChunkKey(pub [u8; 16]);
+
+impl fmt::Debug for ChunkKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The number of a chunk inside one index: stable, never reused.
+pub type ChunkId = u32;
+
+/// The fields that words are found in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Field {
+    /// What the chunk defines, and what it is defined in.
+    Names,
+    /// Source text.
+    Code,
+    /// Comments and documents.
+    Prose,
+}
+
+impl Field {
+    /// Every field, in the order in which they are kept.
+    pub const ALL: [Self; 3] = [Self::Names, Self::Code, Self::Prose];
+}
+
+/// How much a field counts in BM25.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FieldWeight {
+    /// Multiplies how often a word occurs.
+    pub weight: f32,
+    /// How much long chunks are held back: 0 not at all, 1 in proportion.
+    pub length: f32,
+}
+
+/// One word that is looked for, as [`tokens`](crate::tokens) spells it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskWord {
+    /// The token.
+    pub token: String,
+    /// Multiplies what it contributes.
+    pub weight: f32,
+}
+
+/// What is looked for in a view.
+pub struct Ask<'a> {
+    /// Words; at most 64 count for [`Scored::matched`].
+    pub words: &'a [AskWord],
+    /// How fields count, in the order of [`Field::ALL`].
+    pub fields: [FieldWeight; 3],
+    /// The query's vector, of length 1.
+    pub vector: Option<&'a [f32]>,
+    /// Added to the text scores of these chunks before the best are chosen.
+    pub boosts: &'a [(ChunkId, f32)],
+    /// Chunks that may be answers; statistics are those of the whole view all the same.
+    pub allowed: Option<&'a (dyn Fn(ChunkId) -> bool + Sync)>,
+    /// So many of the best by text, and so many of the best by vector.
+    pub top: usize,
+}
+
+/// A chunk that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scored {
+    /// The chunk.
+    pub chunk: ChunkId,
+    /// BM25 over the fields, boost included.
+    pub text: f32,
+    /// The cosine with the query's vector; `None` where either has none.
+    pub vector: Option<f32>,
+    /// Bit n: word n of the question occurs.
+    pub matched: u64,
+    /// Bit n: word n of the question occurs in the names.
+    pub named: u64,
+}
+
+/// A chunk as the store takes it.
+#[derive(Debug, Clone, Copy)]
+pub struct ChunkInput<'a> {
+    /// Its name by content.
+    pub key: ChunkKey,
+    /// Its exact bytes.
+    pub text: &'a [u8],
+    /// What it defines.
+    pub names: &'a str,
+    /// Its source text.
+    pub code: &'a str,
+    /// Its comments and prose.
+    pub prose: &'a str,
+    /// Its vector, of length 1, if it is to be found by meaning.
+    pub vector: Option<&'a [f32; DIMENSIONS]>,
+}
+
+/// A chunk made ready by a [`ChunkSink`]; only the store that made it can open it.
+#[derive(Clone)]
+pub struct PreparedChunk(pub Arc<dyn Any + Send + Sync>);
+
+/// Where chunks are made ready, on any number of threads at once.
+pub trait ChunkSink: Send + Sync {
+    /// Whether the caller has to supply this chunk: `true` exactly once for each that the store does not hold.
+    fn claim(&self, key: &ChunkKey) -> bool;
+
+    /// Does the work that needs no order.
+    fn prepare(&self, chunk: &ChunkInput<'_>) -> PreparedChunk;
+}
+
+/// One chunk's place in a file's content; `C` names the chunk by content or by number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry<C> {
+    /// Which chunk.
+    pub chunk: C,
+    /// What it is.
+    pub kind: ChunkKind,
+    /// Where it stands in the file; empty for an outline, which is not in the file.
+    pub bytes: Range<u32>,
+    /// The first line, from 1.
+    pub first_line: u32,
+    /// The last line.
+    pub last_line: u32,
+    /// What it defines first of all.
+    pub name: Option<String>,
+    /// What that is.
+    pub symbol: Option<SymbolKind>,
+    /// What it is defined in.
+    pub container: Option<String>,
+    /// Which part of how many, where a large definition was split.
+    pub part: Option<(u32, u32)>,
+}
+
+impl<C> Entry<C> {
+    /// The same entry naming its chunk in another way; `None` where `name` finds no name.
+    pub fn rename<D>(self, name: impl FnOnce(C) -> Option<D>) -> Option<Entry<D>> {
+        let Self { chunk, kind, bytes, first_line, last_line, name: defines, symbol, container, part } = self;
+        let chunk = name(chunk)?;
+        Some(Entry { chunk, kind, bytes, first_line, last_line, name: defines, symbol, container, part })
+    }
+}
+
+/// What is known of a file's content, whatever path and repository it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlobRecord<C> {
+    /// Its language.
+    pub language: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// How many lines it has.
+    pub lines: u32,
+    /// Why it is not found by meaning, where it is not.
+    pub plain: Option<String>,
+    /// The package or module that it declares.
+    pub package: Option<String>,
+    /// How many imports, types and functions it has.
+    pub counts: [u32; 3],
+    /// Tags that its text carries.
+    pub tags: Vec<String>,
+    /// Its chunks, in order of lines; the outline, if there is one, comes last.
+    pub entries: Vec<Entry<C>>,
+}
+
+/// Names what a file's content was read as: the content, and what its path said of the language.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlobKey {
+    /// The content.
+    pub blob: BlobId,
+    /// What of its path decides how it is read: an extension, or a name that means something.
+    pub hint: Arc<str>,
+}
+
+/// A file's content, read.
+pub struct NewBlob {
+    /// What was read.
+    pub key: BlobKey,
+    /// What was found.
+    pub record: BlobRecord<ChunkKey>,
+    /// The chunks that [`ChunkSink::claim`] asked for.
+    pub chunks: Vec<(ChunkKey, PreparedChunk)>,
+}
+
+/// A file of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SnapshotFile {
+    /// Its path.
+    pub path: RepoPath,
+    /// Its content.
+    pub key: BlobKey,
+}
+
+/// Names a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SnapshotId(pub i64);
+
+/// A commit's tree that is to be published.
+#[derive(Debug, Clone)]
+pub struct NewSnapshot {
+    /// The commit.
+    pub commit: CommitId,
+    /// Its files in order of their paths. Content that the store does not hold is left out, and the snapshot is partial.
+    pub files: Vec<SnapshotFile>,
+    /// Files that were left out on purpose.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A file that is not searched, or not by meaning.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LeftOut {
+    /// Why.
+    pub reason: String,
+    /// Which.
+    pub path: RepoPath,
+}
+
+/// What a sync of code leaves behind.
+#[derive(Debug, Clone)]
+pub struct CodeEnd {
+    /// The moment (seconds since 1970).
+    pub at: i64,
+    /// Everything but the content that decides how content is read.
+    pub rules: String,
+    /// Everything but the tips that decides which files are taken.
+    pub scope: String,
+    /// Tips and the commits they name.
+    pub tips: Vec<Tip>,
+    /// The trees of those commits, each once.
+    pub snapshots: Vec<NewSnapshot>,
+    /// Whether more is to come.
+    pub partial: bool,
+}
+
+/// What is indexed of a repository's code.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CodeState {
+    /// When it was last brought up to date.
+    pub at: Option<i64>,
+    /// Everything but the content that decided how content was read.
+    pub rules: String,
+    /// Everything but the tips that decided which files were taken.
+    pub scope: String,
+    /// The tips.
+    pub tips: Vec<Tip>,
+    /// The snapshots, with the commits they are of.
+    pub snapshots: Vec<SnapshotInfo>,
+    /// Whether a sync is under way or was cut off.
+    pub partial: bool,
+}
+
+/// What is known of a snapshot without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotInfo {
+    /// Its id.
+    pub id: SnapshotId,
+    /// Its commit.
+    pub commit: CommitId,
+    /// How many files it has.
+    pub files: u64,
+    /// How many chunks these have.
+    pub chunks: u64,
+    /// How many lines.
+    pub lines: u64,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+/// What is asked of a snapshot for people: languages, and what is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SnapshotSummary {
+    /// Files, lines and chunks by language, the most lines first.
+    pub languages: Vec<(String, [u64; 3])>,
+    /// Files that are not searched, or not by meaning, by reason and path.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Uncommitted work on top of a snapshot.
+#[derive(Clone, Default)]
+pub struct OverlayInput {
+    /// Paths of the snapshot that are gone or replaced.
+    pub hidden: Vec<RepoPath>,
+    /// Files that take their place or are new.
+    pub files: Vec<OverlayFile>,
+}
+
+/// One part of a view.
+#[derive(Clone, Default)]
+pub struct ViewPart {
+    /// The snapshot below; `None` for files that belong to no repository, which then count as [`RepoId`] 0.
+    pub snapshot: Option<SnapshotId>,
+    /// What lies on top of it.
+    pub overlay: OverlayInput,
+}
+
+/// A file of the work tree, read.
+#[derive(Clone)]
+pub struct OverlayFile {
+    /// Its path.
+    pub path: RepoPath,
+    /// What was found.
+    pub record: BlobRecord<ChunkKey>,
+    /// All its chunks.
+    pub chunks: Vec<(ChunkKey, PreparedChunk)>,
+}
+
+/// A file that can be found in a view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewFile {
+    /// The repository.
+    pub repo: RepoId,
+    /// The path.
+    pub path: RepoPath,
+    /// Its language.
+    pub language: Arc<str>,
+    /// Whether it is uncommitted.
+    pub uncommitted: bool,
+}
+
+/// Some snapshots with uncommitted work on top, as one searchable whole. It never changes.
+///
+/// Calls keep the thread busy: make them where that does not matter.
+pub trait CodeView: Send + Sync {
+    /// Its files in order of repository and path.
+    fn files(&self) -> &[ViewFile];
+
+    /// How many different chunks it has.
+    fn chunk_count(&self) -> usize;
+
+    /// The chunks of the file with this index, in the order of its record.
+    fn chunks_of(&self, file: usize) -> &[ChunkId];
+
+    /// The files in which a chunk stands, in order.
+    fn files_with(&self, chunk: ChunkId) -> &[u32];
+
+    /// What is known of the file with this index.
+    fn record(&self, file: usize) -> Result<Arc<BlobRecord<ChunkId>>>;
+
+    /// The exact bytes of a chunk.
+    fn text(&self, chunk: ChunkId) -> Result<Vec<u8>>;
+
+    /// The chunks that fit best, by text and by vector, in order of their content's name.
+    fn search(&self, ask: &Ask<'_>) -> Result<Vec<Scored>>;
+
+    /// In how many chunks a token occurs.
+    fn frequency(&self, token: &str) -> Result<u32>;
+}
+
+/// Reads code. Each call sees one consistent state and never waits for a writer.
+#[async_trait]
+pub trait CodeStore: Send + Sync {
+    /// What is indexed of a repository.
+    async fn code_state(&self, repo: RepoId) -> Result<CodeState>;
+
+    /// Languages, and what is left out, of a snapshot.
+    async fn summarise(&self, snapshot: SnapshotId) -> Result<SnapshotSummary>;
+
+    /// Makes chunks ready for an overlay: every chunk is to be supplied.
+    fn overlay_sink(&self) -> Arc<dyn ChunkSink>;
+
+    /// Lays snapshots, each with its repository's uncommitted work, beside each other. [`StoreError::Absent`] where one has
+    /// been collected meanwhile: ask for the state again. Without any snapshot, nothing on disk is read.
+    async fn open_view(&self, parts: Vec<ViewPart>) -> Result<Arc<dyn CodeView>>;
+
+    /// Bytes on disk that hold code.
+    async fn code_bytes(&self) -> Result<u64>;
+
+    /// Looks for damage in what is derived of code; `deep` compares every byte with its checksum. Empty where it is sound.
+    async fn check_code(&self, deep: bool) -> Result<Vec<String>>;
+}
+
+/// Writes code.
+#[async_trait]
+pub trait CodeWriter: Send + Sync {
+    /// Notes that reading has begun under these rules. What other rules made stays until [`Self::end_code`].
+    async fn begin_code(&self, repo: RepoId, rules: &str) -> Result<CodeState>;
+
+    /// Which of these were read under these rules.
+    async fn known_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>>;
+
+    /// Where chunks are made ready.
+    fn sink(&self) -> Arc<dyn ChunkSink>;
+
+    /// Adds what was read. It is durable, and visible to [`Self::publish`], after [`Self::flush`].
+    async fn put_blobs(&self, rules: &str, blobs: Vec<NewBlob>) -> Result<()>;
+
+    /// Writes what was put.
+    async fn flush(&self) -> Result<()>;
+
+    /// Names the new tips and their snapshots, in one transaction; snapshots that no tip names are dropped.
+    async fn end_code(&self, repo: RepoId, end: CodeEnd) -> Result<CodeState>;
+
+    /// Makes everything of these repositories be read again, whatever the store holds. What is there answers until
+    /// [`Self::end_code`] replaces it, and nothing of it is used for what is read from now on.
+    async fn retire_code(&self, repos: Vec<RepoId>) -> Result<()>;
+
+    /// Removes what no snapshot needs, and joins small pieces. Readers are not disturbed. Cheap where there is little to do.
+    async fn collect(&self) -> Result<Collected>;
+}
+
+/// What [`CodeWriter::collect`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Collected {
+    /// Chunks that are gone.
+    pub chunks: u64,
+    /// Bytes that were freed.
+    pub bytes: u64,
+}

@@ -1,0 +1,288 @@
+//! What every backend must do with code.
+
+use std::sync::Arc;
+
+use lore_model::{BlobId, ChunkKind, CommitId, RepoId, RepoPath, Tip};
+
+use super::{OK, history::new_repo};
+use crate::{
+    Ask, AskWord, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeView,
+    DIMENSIONS, Entry, FieldWeight, IndexStore, IndexWriter, LeftOut, NewBlob, NewSnapshot, OverlayFile, OverlayInput,
+    SnapshotFile, StoreError, ViewPart,
+};
+
+const RULES: &str = "rules";
+
+/// Runs every check of [`CodeStore`](crate::CodeStore) and [`CodeWriter`](crate::CodeWriter), each on a store of its own.
+pub async fn check_code(make: impl Fn() -> Arc<dyn IndexStore>) {
+    nothing_is_indexed_at_first(&*make()).await;
+    what_is_published_is_found(&*make()).await;
+    a_chunk_is_claimed_once_and_kept_once(&*make()).await;
+    uncommitted_work_lies_on_top(&*make()).await;
+    other_snapshots_change_no_score(&*make()).await;
+    what_no_snapshot_needs_is_collected_and_readers_go_on(&*make()).await;
+    what_was_put_and_not_published_is_known_later(&*make()).await;
+}
+
+fn blob(number: u8) -> BlobId {
+    BlobId::from_bytes(&[number; 20]).expect("20 bytes")
+}
+
+fn commit(number: u8) -> CommitId {
+    CommitId::from_bytes(&[number; 20]).expect("20 bytes")
+}
+
+fn key(text: &str) -> ChunkKey {
+    // Any name that differs where the text does.
+    let mut key = [0_u8; 16];
+    for (at, byte) in text.bytes().enumerate() {
+        key[at % 16] = key[at % 16].wrapping_mul(31).wrapping_add(byte);
+    }
+    ChunkKey(key)
+}
+
+/// A vector that depends on nothing but the text.
+fn vector(text: &str) -> [f32; DIMENSIONS] {
+    let mut vector = [0.0; DIMENSIONS];
+    text.bytes().enumerate().for_each(|(at, byte)| vector[(at * 7 + usize::from(byte)) % DIMENSIONS] += 1.0);
+    let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt().max(1e-6);
+    vector.map(|value| value / length)
+}
+
+/// A file with one chunk for each of these texts.
+fn read(sink: &dyn ChunkSink, texts: &[&str]) -> (BlobRecord<ChunkKey>, Vec<(ChunkKey, crate::PreparedChunk)>) {
+    let (mut entries, mut chunks) = (Vec::new(), Vec::new());
+    for (at, text) in (0_u32..).zip(texts) {
+        let key = key(text);
+        entries.push(Entry {
+            chunk: key,
+            kind: ChunkKind::Definitions,
+            bytes: at * 10..at * 10 + 10,
+            first_line: at + 1,
+            last_line: at + 1,
+            name: Some(format!("name{at}")),
+            symbol: None,
+            container: (at > 0).then(|| "Container".to_owned()),
+            part: None,
+        });
+        if sink.claim(&key) {
+            let vector = vector(text);
+            let input =
+                ChunkInput { key, text: text.as_bytes(), names: "", code: text, prose: "", vector: Some(&vector) };
+            chunks.push((key, sink.prepare(&input)));
+        }
+    }
+    let record = BlobRecord {
+        language: "rust".to_owned(),
+        size: 10 * texts.len() as u64,
+        lines: u32::try_from(texts.len()).expect("few"),
+        plain: None,
+        package: Some("package".to_owned()),
+        counts: [1, 2, 3],
+        tags: vec!["tag".to_owned()],
+        entries,
+    };
+    (record, chunks)
+}
+
+fn file(path: &str, number: u8) -> SnapshotFile {
+    SnapshotFile { path: path.into(), key: BlobKey { blob: blob(number), hint: ".rs".into() } }
+}
+
+async fn put(writer: &dyn IndexWriter, number: u8, texts: &[&str]) {
+    let sink = writer.sink();
+    let (record, chunks) = read(&*sink, texts);
+    let key = BlobKey { blob: blob(number), hint: ".rs".into() };
+    writer.put_blobs(RULES, vec![NewBlob { key, record, chunks }]).await.expect(OK);
+}
+
+async fn publish(writer: &dyn IndexWriter, repo: RepoId, number: u8, files: Vec<SnapshotFile>) -> CodeState {
+    let left_out = vec![LeftOut { reason: "a symbolic link".to_owned(), path: "link".into() }];
+    let end = CodeEnd {
+        at: i64::from(number),
+        rules: RULES.to_owned(),
+        scope: String::new(),
+        tips: vec![Tip { name: "HEAD".to_owned(), commit: commit(number) }],
+        snapshots: vec![NewSnapshot { commit: commit(number), files, left_out }],
+        partial: false,
+    };
+    writer.end_code(repo, end).await.expect(OK)
+}
+
+async fn view(store: &dyn IndexStore, state: &CodeState, overlay: OverlayInput) -> Arc<dyn CodeView> {
+    let parts = vec![ViewPart { snapshot: Some(state.snapshots[0].id), overlay }];
+    store.open_view(parts).await.expect(OK)
+}
+
+/// The texts that are found, best first, each with the bits of its scores.
+fn ask(view: &dyn CodeView, words: &[&str]) -> Vec<(String, u32, Option<u32>)> {
+    let words: Vec<AskWord> = words.iter().map(|word| AskWord { token: (*word).to_owned(), weight: 1.0 }).collect();
+    let query = vector("some query");
+    let found = view
+        .search(&Ask {
+            words: &words,
+            fields: [FieldWeight { weight: 1.0, length: 0.5 }; 3],
+            vector: Some(&query),
+            boosts: &[],
+            allowed: None,
+            top: 3,
+        })
+        .expect(OK);
+    let mut found: Vec<_> = found
+        .into_iter()
+        .map(|scored| {
+            let text = String::from_utf8(view.text(scored.chunk).expect(OK)).expect("texts are UTF-8 here");
+            (text, scored.text, scored.vector)
+        })
+        .collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    found.into_iter().map(|(text, score, cosine)| (text, score.to_bits(), cosine.map(f32::to_bits))).collect()
+}
+
+async fn nothing_is_indexed_at_first(store: &dyn IndexStore) {
+    let state = store.code_state(RepoId(1)).await.expect(OK);
+    assert!(state.snapshots.is_empty() && state.tips.is_empty() && state.partial && state.at.is_none(), "{state:?}");
+    assert_eq!(store.code_bytes().await.expect(OK), 0);
+    let empty = store.open_view(Vec::new()).await.expect(OK);
+    assert!(empty.files().is_empty() && ask(&*empty, &["x"]).is_empty());
+}
+
+async fn what_is_published_is_found(store: &dyn IndexStore) {
+    let writer = store.try_writer().await.expect(OK);
+    let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
+    let before = writer.begin_code(repo, RULES).await.expect(OK);
+    assert!(before.partial && before.snapshots.is_empty());
+    put(&*writer, 1, &["alpha beta", "beta gamma"]).await;
+    put(&*writer, 2, &["delta"]).await;
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b/c.rs", 2)]).await;
+    assert_eq!(state, store.code_state(repo).await.expect(OK));
+    assert!(!state.partial && state.rules == RULES && state.at == Some(1));
+    let info = &state.snapshots[0];
+    assert_eq!((info.commit, info.files, info.chunks, info.lines, info.bytes), (commit(1), 2, 3, 3, 30));
+    let view = view(store, &state, OverlayInput::default()).await;
+    let paths: Vec<String> = view.files().iter().map(|file| file.path.to_string()).collect();
+    assert_eq!(paths, ["a.rs", "b/c.rs"]);
+    let found = ask(&*view, &["gamma"]);
+    assert_eq!(found[0].0, "beta gamma");
+    let chunk: ChunkId = view.chunks_of(0)[1];
+    assert_eq!((view.files_with(chunk), view.chunks_of(0).len()), (&[0][..], 2));
+    let record = view.record(0).expect(OK);
+    let entry = &record.entries[1];
+    assert_eq!(
+        (entry.chunk, entry.name.as_deref(), entry.container.as_deref()),
+        (chunk, Some("name1"), Some("Container"))
+    );
+    assert_eq!(
+        (record.package.as_deref(), record.counts, record.tags.as_slice()),
+        (Some("package"), [1, 2, 3], &["tag".to_owned()][..])
+    );
+    assert_eq!((view.frequency("beta").expect(OK), view.frequency("nothing").expect(OK)), (2, 0));
+    let summary = store.summarise(info.id).await.expect(OK);
+    assert_eq!(summary.languages, [("rust".to_owned(), [2, 3, 3])]);
+    assert_eq!(summary.left_out.len(), 1);
+    assert!(store.check_code(true).await.expect(OK).is_empty());
+}
+
+async fn a_chunk_is_claimed_once_and_kept_once(store: &dyn IndexStore) {
+    let writer = store.try_writer().await.expect(OK);
+    let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
+    let sink = writer.sink();
+    assert!(sink.claim(&key("unclaimed")) && !sink.claim(&key("unclaimed")));
+    put(&*writer, 1, &["shared text", "first"]).await;
+    put(&*writer, 2, &["shared text", "second"]).await;
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2)]).await;
+    assert_eq!(state.snapshots[0].chunks, 3);
+    assert!(!writer.sink().claim(&key("shared text")), "it is in the store");
+    let view = view(store, &state, OverlayInput::default()).await;
+    assert_eq!(view.chunks_of(0)[0], view.chunks_of(1)[0]);
+    assert_eq!(view.files_with(view.chunks_of(0)[0]), [0, 1]);
+}
+
+async fn uncommitted_work_lies_on_top(store: &dyn IndexStore) {
+    let writer = store.try_writer().await.expect(OK);
+    let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
+    put(&*writer, 1, &["alpha"]).await;
+    put(&*writer, 2, &["beta"]).await;
+    put(&*writer, 3, &["gamma"]).await;
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2), file("c.rs", 3)]).await;
+    let sink = store.overlay_sink();
+    let overlay_file = |path: &str, texts: &[&str]| {
+        let (record, chunks) = read(&*sink, texts);
+        OverlayFile { path: path.into(), record, chunks }
+    };
+    let files = vec![overlay_file("a.rs", &["alpha changed"]), overlay_file("d.rs", &["gamma", "new"])];
+    let overlay = OverlayInput { hidden: vec![RepoPath::from("b.rs")], files };
+    let seen = view(store, &state, overlay.clone()).await;
+    let paths: Vec<(String, bool)> =
+        seen.files().iter().map(|file| (file.path.to_string(), file.uncommitted)).collect();
+    let expected = [("a.rs", true), ("c.rs", false), ("d.rs", true)].map(|(path, new)| (path.to_owned(), new));
+    assert_eq!(paths, expected);
+    assert_eq!(seen.frequency("beta").expect(OK), 0);
+    assert_eq!(ask(&*seen, &["changed"])[0].0, "alpha changed");
+    let gamma = seen.chunks_of(1)[0];
+    assert_eq!(seen.files_with(gamma), [1, 2], "what is committed is the same chunk");
+    // Committed, it gives the same answers.
+    put(&*writer, 4, &["alpha changed"]).await;
+    put(&*writer, 5, &["gamma", "new"]).await;
+    let state = publish(&*writer, repo, 2, vec![file("a.rs", 4), file("c.rs", 3), file("d.rs", 5)]).await;
+    let committed = view(store, &state, OverlayInput::default()).await;
+    for words in [&["alpha"][..], &["gamma", "new"], &["changed"]] {
+        assert_eq!(ask(&*seen, words), ask(&*committed, words));
+    }
+}
+
+async fn other_snapshots_change_no_score(store: &dyn IndexStore) {
+    let writer = store.try_writer().await.expect(OK);
+    let repo = writer.add_repo(&new_repo("one")).await.expect(OK).id;
+    put(&*writer, 1, &["alpha beta", "beta", "gamma"]).await;
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1)]).await;
+    let alone = ask(&*view(store, &state, OverlayInput::default()).await, &["alpha", "beta"]);
+    let other = writer.add_repo(&new_repo("two")).await.expect(OK).id;
+    put(&*writer, 2, &["alpha", "alpha alpha", "beta beta beta", "gamma"]).await;
+    let others = publish(&*writer, other, 2, vec![file("a.rs", 2)]).await;
+    assert_eq!(ask(&*view(store, &state, OverlayInput::default()).await, &["alpha", "beta"]), alone);
+    let parts = [&state, &others]
+        .map(|state| ViewPart { snapshot: Some(state.snapshots[0].id), overlay: OverlayInput::default() });
+    let both = store.open_view(parts.into()).await.expect(OK);
+    assert_eq!(both.files().iter().map(|file| file.repo).collect::<Vec<_>>(), [repo, other]);
+    assert_eq!(both.chunk_count(), 6);
+}
+
+async fn what_no_snapshot_needs_is_collected_and_readers_go_on(store: &dyn IndexStore) {
+    let writer = store.try_writer().await.expect(OK);
+    let repo = writer.add_repo(&new_repo("one")).await.expect(OK).id;
+    let other = writer.add_repo(&new_repo("two")).await.expect(OK).id;
+    put(&*writer, 1, &["alpha", "shared"]).await;
+    put(&*writer, 2, &["beta", "shared"]).await;
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1)]).await;
+    let kept = publish(&*writer, other, 2, vec![file("b.rs", 2)]).await;
+    let reader = view(store, &state, OverlayInput::default()).await;
+    let before = ask(&*reader, &["alpha"]);
+    writer.remove_repo(repo).await.expect(OK);
+    assert_eq!(ask(&*reader, &["alpha"]), before, "a reader keeps what it has");
+    let parts = vec![ViewPart { snapshot: Some(state.snapshots[0].id), overlay: OverlayInput::default() }];
+    assert!(matches!(store.open_view(parts).await, Err(StoreError::Absent(_))));
+    let left = view(store, &kept, OverlayInput::default()).await;
+    assert_eq!(left.chunk_count(), 2);
+    assert_eq!(ask(&*left, &["beta"])[0].0, "beta");
+    assert!(writer.sink().claim(&key("alpha")), "it is gone");
+    assert!(!writer.sink().claim(&key("shared")), "it is still needed");
+}
+
+async fn what_was_put_and_not_published_is_known_later(store: &dyn IndexStore) {
+    let keys = || [1, 2].map(|number| BlobKey { blob: blob(number), hint: ".rs".into() }).to_vec();
+    {
+        let writer = store.try_writer().await.expect(OK);
+        put(&*writer, 1, &["alpha"]).await;
+        writer.flush().await.expect(OK);
+        put(&*writer, 2, &["beta"]).await;
+        // This one is dropped before it was flushed.
+    }
+    let writer = store.try_writer().await.expect(OK);
+    let known = writer.known_blobs(RULES, keys()).await.expect(OK);
+    assert_eq!(known.into_iter().map(|key| key.blob).collect::<Vec<_>>(), [blob(1)]);
+    assert!(writer.known_blobs("other rules", keys()).await.expect(OK).is_empty());
+    let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2)]).await;
+    assert_eq!(state.snapshots[0].files, 1, "only what the store holds can be published");
+}

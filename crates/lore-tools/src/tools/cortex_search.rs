@@ -1,0 +1,341 @@
+//! `cortex_search`: code and documents by words, names and meaning.
+
+use std::time::Instant;
+
+use lore_core::{
+    FoundProject,
+    search::{
+        ChunkAnswer, ChunkHit, CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX,
+    },
+};
+use lore_model::{ChunkKind, Code, Failure, Repo, brief, closest};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::run;
+use crate::{Answer, Context, Errors, Source, Tool, Toolset, schema};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "cortex_search",
+    title: "Search code and documents",
+    toolset: Toolset::Context,
+    about: "Search for relevant context in the project codebase and documentation. Finds code by what it does or is called (a question, some words, an identifier, a path), uncommitted edits included, and returns whole functions, types and sections with their files and lines. Use it before grep and before opening files.",
+    read_only: true,
+    errors: Errors::Protocol,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, search),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// What you look for: a question, words, an identifier or a path
+    query: String,
+    /// Max results (1-100, default 15)
+    limit: Option<i64>,
+    /// Only results with ALL of these tags: a language (go), code or documentation, a folder (internal), a document's own tags
+    #[serde(default)]
+    #[schemars(extend("default" = null))]
+    tags: Vec<String>,
+    /// Only these types: documentation (guides, READMEs), symbols (outline of a file), definitions (functions, types), data (constants, configs). Empty: all
+    #[serde(default)]
+    #[schemars(extend("default" = null))]
+    chunk_types: Vec<String>,
+    /// Cut texts so that all results fit into so many tokens
+    max_tokens: Option<i64>,
+    /// Search this registered repository instead of the project
+    repo: Option<String>,
+    /// Only files whose path matches: a glob (src/**/*.rs) or a part of the path
+    path: Option<String>,
+}
+
+async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
+    let started = Instant::now();
+    let repo = input.repo.clone();
+    let request = request(input)?;
+    let took = |mut metadata: Map<String, Value>| {
+        let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        metadata.insert("took_ms".to_owned(), took.into());
+        metadata
+    };
+    match ((context.source)().await?, repo) {
+        (Source::Files(_), Some(repo)) => Err(Failure::new(
+            Code::InvalidArgument,
+            format!(
+                "`repo` cannot be {}: this server answers from chunk files, which belong to one project",
+                brief(&repo)
+            ),
+        )
+        .hint("leave `repo` out")),
+        (Source::Files(files), None) => {
+            let found = files.search(&request).await?;
+            let results = found.hits.iter().map(file_hit_json).collect();
+            let metadata = file_metadata(&found);
+            Ok(answer(results, took(metadata)))
+        }
+        (Source::Index(folder), repo) => {
+            let (found, place) = search_index(&context, request, repo.as_deref(), &folder).await?;
+            let results = found.hits.iter().map(|hit| hit_json(hit, &found.freshness)).collect();
+            Ok(answer(results, took(index_metadata(&found, place.as_deref()))))
+        }
+    }
+}
+
+/// The arguments as a question, or what is wrong with them.
+fn request(input: Input) -> Result<CodeRequest, Failure> {
+    let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
+    if input.query.trim().is_empty() {
+        return Err(invalid("`query` is empty".to_owned())
+            .hint("say what you look for: a question, some words, or the name of a function, a type or a file"));
+    }
+    let limit = input.limit.map_or(LIMIT_DEFAULT, |limit| usize::try_from(limit.max(1)).unwrap_or(LIMIT_MAX));
+    let mut request = CodeRequest::new(input.query, Vec::new());
+    request.limit = limit.clamp(1, LIMIT_MAX);
+    request.tags = input.tags;
+    request.chunk_kinds = input.chunk_types.iter().map(|name| chunk_kind(name)).collect::<Result<_, _>>()?;
+    request.paths = input.path.into_iter().filter(|path| !path.trim().is_empty()).collect();
+    request.max_tokens = input
+        .max_tokens
+        .map(usize::try_from)
+        .transpose()
+        .map_err(|_| invalid("`max_tokens` is negative".to_owned()).hint("leave it out for whole texts"))?;
+    Ok(request)
+}
+
+fn chunk_kind(name: &str) -> Result<ChunkKind, Failure> {
+    let lower = name.trim().to_lowercase();
+    let known = ChunkKind::ALL.map(ChunkKind::as_str);
+    // The singular, and what documents are called for short.
+    let plural = format!("{lower}s");
+    let meant = if ["doc", "docs"].contains(&lower.as_str()) { "documentation" } else { lower.as_str() };
+    ChunkKind::parse(meant).or_else(|| ChunkKind::parse(&plural)).ok_or_else(|| {
+        let near = closest(&lower, known).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+        Failure::new(Code::InvalidArgument, format!("there is no chunk type `{}`", brief(name)))
+            .hint(format!("{near}`chunk_types` may have {}", known.join(", ")))
+    })
+}
+
+/// Asks the index. The second value is the folder where its repository is not registered yet.
+async fn search_index(
+    context: &Context,
+    mut request: CodeRequest,
+    repo: Option<&str>,
+    folder: &std::path::Path,
+) -> Result<(CodeAnswer, Option<String>), Failure> {
+    let lore = &context.lore;
+    let project = match lore.find_project(folder).await {
+        Ok(project) => Some(project),
+        Err(failure) if failure.code == Code::NotARepository && repo.is_some() => None,
+        Err(failure) if failure.code == Code::NotARepository => return Err(no_project(context, &failure).await),
+        Err(failure) => return Err(failure),
+    };
+    let repo = match (repo, &project) {
+        (Some(name), _) => Some(lore.history.repo(name).await?),
+        (None, Some(project)) => project.repo.clone(),
+        (None, None) => None,
+    };
+    // The project may be another work tree of a repository than the registered one.
+    let is_project =
+        |repo: &Repo, project: &FoundProject| project.repo.as_ref().is_some_and(|known| known.id == repo.id);
+    let mut unregistered = None;
+    match (repo, project) {
+        (Some(repo), Some(project)) if is_project(&repo, &project) => request.repos = vec![(repo, Some(project.place))],
+        (Some(repo), _) => request.repos = vec![(repo, None)],
+        (None, project) => {
+            let name = project.as_ref().and_then(|project| project.place.file_name());
+            unregistered = name.map(|name| name.to_string_lossy().into_owned());
+        }
+    }
+    let answer = lore.search.search(&request).await?;
+    Ok((answer, unregistered))
+}
+
+/// Says what to do where the server stands in no repository.
+async fn no_project(context: &Context, failure: &Failure) -> Failure {
+    let names = context.lore.history.repos().await.unwrap_or_default();
+    let names: Vec<&str> = names.iter().map(Repo::name).take(50).collect();
+    let hint = if names.is_empty() {
+        "start the server in a repository or with `--project DIR`".to_owned()
+    } else {
+        format!("pass `repo`, one of: {}", names.join(", "))
+    };
+    Failure::new(failure.code, failure.message.clone()).hint(hint)
+}
+
+/// The contract's object, with what is said about the answer beside the results.
+fn answer(results: Vec<Value>, metadata: Map<String, Value>) -> Answer {
+    let mut meta = Map::new();
+    if let Some(freshness) = metadata.get("freshness") {
+        meta.insert("lore/freshness".to_owned(), freshness.clone());
+    }
+    let total = results.len();
+    let fields: [(&str, Value); 3] =
+        [("results", results.into()), ("total", total.into()), ("metadata", metadata.into())];
+    let fields: Map<String, Value> = fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Answer { value: Value::Object(fields.clone()), structured: fields, meta }
+}
+
+fn hit_json(hit: &CodeHit, freshness: &[CodeFreshness]) -> Value {
+    let state = freshness.iter().find(|state| state.repo == hit.repo);
+    let at = timestamp(state.and_then(|state| state.committed_at).unwrap_or(0));
+    let is_code = hit.kind != ChunkKind::Documentation;
+    let is_outline = hit.kind == ChunkKind::Symbols;
+    let lines = if is_outline { hit.lines } else { (hit.snippet.first_line, hit.snippet.last_line) };
+    let mut metadata = Fields::default();
+    metadata.put("source", if is_code { "code" } else { "documentation" });
+    metadata.put("file_path", &*hit.path.to_text());
+    metadata.put("language", hit.language.as_str());
+    metadata.put_some("package", hit.package.as_deref());
+    if is_code {
+        for (name, count) in ["imports_count", "types_count", "functions_count"].into_iter().zip(hit.counts) {
+            metadata.put(name, count);
+        }
+    }
+    metadata.put("start_line", lines.0);
+    metadata.put("end_line", lines.1);
+    metadata.put("repo", hit.repo.as_str());
+    metadata.put_some("name", hit.name.as_deref());
+    metadata.put_some("symbol", hit.symbol.map(lore_model::SymbolKind::as_str));
+    metadata.put_some("container", hit.container.as_deref());
+    metadata.put_some("part", hit.part.map(|(part, of)| format!("{part} of {of}")));
+    metadata.put_some("commit", state.and_then(|state| state.commit).map(|commit| commit.to_hex()));
+    metadata.put_some("uncommitted", hit.uncommitted.then_some(true));
+    let also_at: Vec<Value> = hit.also_at.iter().map(|path| path.to_text().into()).collect();
+    metadata.put_some("also_at", Some(also_at).filter(|others| !others.is_empty()));
+    metadata.put_some("truncated", hit.snippet.cut.then_some(true));
+    metadata.put_some("replaced_invalid_utf8", (!hit.path.is_text()).then_some(true));
+    json!({
+        "chunk": {
+            "id": hit.id,
+            "chunk_type": hit.kind.as_str(),
+            "title": hit.title,
+            "text": hit.snippet.text,
+            "tags": hit.tags,
+            "metadata": metadata.0,
+            "created_at": at,
+            "updated_at": at,
+        },
+        "combined_score": score(hit.score),
+    })
+}
+
+fn file_hit_json(hit: &ChunkHit) -> Value {
+    let chunk = &hit.chunk;
+    let mut metadata = chunk.metadata.clone();
+    if hit.snippet.cut {
+        metadata.insert("truncated".to_owned(), true.into());
+    }
+    let mut fields = Fields::default();
+    fields.put("id", chunk.id.as_str());
+    fields.put("chunk_type", chunk.chunk_type.as_str());
+    fields.put("title", chunk.title.as_str());
+    fields.put("text", hit.snippet.text.as_str());
+    fields.put("tags", chunk.tags.clone());
+    fields.put("metadata", metadata);
+    fields.put_some("created_at", chunk.created_at.as_deref());
+    fields.put_some("updated_at", chunk.updated_at.as_deref());
+    json!({"chunk": fields.0, "combined_score": score(hit.score)})
+}
+
+fn index_metadata(found: &CodeAnswer, unregistered: Option<&str>) -> Map<String, Value> {
+    let rows = found.freshness.iter().map(|state| {
+        let mut row = Fields::default();
+        row.put("repo", state.repo.as_str());
+        row.put("state", state.state.as_str());
+        row.put_some("commit", state.commit.map(|commit| commit.to_hex()));
+        row.put_some("indexed_at", state.indexed_at);
+        row.put("uncommitted_files", state.uncommitted);
+        Value::Object(row.0)
+    });
+    let mut rows: Vec<Value> = rows.collect();
+    rows.extend(unregistered.iter().map(|name| json!({"repo": name, "state": CodeState::NeverIndexed.as_str()})));
+    let has = |wanted: CodeState| found.freshness.iter().any(|row| row.state == wanted);
+    let is_partial = unregistered.is_some() || has(CodeState::Partial) || has(CodeState::NeverIndexed);
+    let state = match () {
+        () if is_partial => CodeState::Partial,
+        () if has(CodeState::Missing) => CodeState::Missing,
+        () if has(CodeState::Stale) => CodeState::Stale,
+        () => CodeState::Current,
+    };
+    let mut freshness = Fields::default();
+    freshness.put("state", state.as_str());
+    freshness.put_some(
+        "note",
+        is_partial.then_some("not all of the code is indexed yet: ask again in a few seconds for more"),
+    );
+    freshness.put("repos", rows);
+    let mut metadata = Fields::default();
+    metadata.put("query_kind", found.kind.as_str());
+    metadata.put("freshness", freshness.0);
+    metadata.put_some("more", found.more.then_some(true));
+    metadata.put_some("left_out_by_max_tokens", Some(found.no_room).filter(|count| *count > 0));
+    metadata.0
+}
+
+fn file_metadata(found: &ChunkAnswer) -> Map<String, Value> {
+    let mut freshness = Fields::default();
+    freshness.put("state", CodeState::Current.as_str());
+    freshness.put("source", "chunk files");
+    freshness.put("chunks", found.chunks);
+    freshness.put_some("malformed_chunks", Some(found.skipped).filter(|count| *count > 0));
+    let mut metadata = Fields::default();
+    metadata.put("query_kind", found.kind.as_str());
+    metadata.put("freshness", freshness.0);
+    metadata.put_some("more", found.more.then_some(true));
+    metadata.put_some("left_out_by_max_tokens", Some(found.no_room).filter(|count| *count > 0));
+    metadata.0
+}
+
+/// An object that is built in the order of reading.
+#[derive(Default)]
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn put(&mut self, key: &str, value: impl Into<Value>) {
+        self.0.insert(key.to_owned(), value.into());
+    }
+
+    fn put_some(&mut self, key: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.put(key, value);
+        }
+    }
+}
+
+/// Four digits tell answers apart, and more would only cost the reader.
+fn score(score: f32) -> f64 {
+    (f64::from(score) * 10_000.0).round() / 10_000.0
+}
+
+/// Seconds since 1970 as RFC 3339.
+fn timestamp(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunk_types_are_read_as_they_are_meant() {
+        for (text, kind) in [
+            ("documentation", ChunkKind::Documentation),
+            ("docs", ChunkKind::Documentation),
+            ("symbol", ChunkKind::Symbols),
+            (" Definitions ", ChunkKind::Definitions),
+            ("data", ChunkKind::Data),
+        ] {
+            assert_eq!(chunk_kind(text).ok(), Some(kind), "{text}");
+        }
+        let failure = chunk_kind("definition_list").unwrap_err();
+        let hint = failure.hint.as_deref().unwrap_or_default();
+        assert_eq!(failure.code, Code::InvalidArgument);
+        assert!(hint.ends_with("`chunk_types` may have documentation, symbols, definitions, data"), "{hint}");
+    }
+
+    #[test]
+    fn times_and_scores_are_short() {
+        assert_eq!(timestamp(1_700_000_000), "2023-11-14T22:13:20Z");
+        assert_eq!(score(0.872_349_9).to_string(), "0.8723");
+    }
+}

@@ -1,0 +1,55 @@
+//! `lore debug index`: indexes the code of one repository, without its history, and says how long it took.
+
+use std::{
+    num::NonZero,
+    path::PathBuf,
+    sync::OnceLock,
+    time::{Duration, Instant},
+};
+
+use lore_core::{
+    flows::{FlowEvent, FlowTask},
+    history::SyncOptions,
+    search::CodeEvent,
+};
+use lore_model::Failure;
+use serde_json::json;
+
+use super::{super::project::cancel_on_interrupt, Context, absolute, micros, register};
+
+/// Index the code of a repository, without its history
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The repository
+    path: PathBuf,
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let repo = register(context, absolute(&args.path)).await?;
+    let writer = context.writer().await?;
+    let started = Instant::now();
+    let published: OnceLock<Duration> = OnceLock::new();
+    let progress = |event| {
+        if matches!(event, FlowEvent::Code(CodeEvent::Published)) {
+            published.get_or_init(|| started.elapsed());
+        }
+    };
+    let options = SyncOptions { jobs: NonZero::new(context.loaded.config.jobs), ..SyncOptions::default() };
+    let cancel = cancel_on_interrupt();
+    let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &progress };
+    let done = context.lore.sync_code(&repo, &task).await?;
+    let wall = started.elapsed();
+    let state = context.lore.search.state(repo.id).await?;
+    context.ui.value(&json!({
+        "repo": repo.name(),
+        "model": context.lore.search.model(),
+        "read": done.read,
+        "files": done.files,
+        "lines": done.lines,
+        "chunks": done.chunks,
+        "source_bytes": state.snapshots.last().map_or(0, |snapshot| snapshot.bytes),
+        "code_bytes": context.lore.search.bytes().await?,
+        "wall_us": micros(wall),
+        "first_answer_us": published.get().copied().map(micros),
+    }))
+}

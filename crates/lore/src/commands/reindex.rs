@@ -1,0 +1,99 @@
+//! `lore reindex`: everything that was derived of code is read anew from git.
+
+use std::{num::NonZero, process::ExitCode, time::Instant};
+
+use lore_core::{flows::FlowTask, history::SyncOptions, search::CodeReport, store_failure};
+use lore_model::{Code, Failure, Repo};
+use serde_json::{Value, json};
+
+use super::{Context, project::cancel_on_interrupt, sync::count};
+use crate::{progress::SyncProgress, ui::BOLD};
+
+/// Read all code anew from git
+///
+/// For an index of code that is damaged or that you do not trust. Until it is done, questions are answered from what was
+/// there; afterwards they are answered the same. It can be stopped at any moment; `lore sync` goes on where it was. The
+/// history is left as it is.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only this repository, `.` for the one you are in (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    repo: Vec<String>,
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
+    let started = Instant::now();
+    let repos = context.named_repos(&args.repo).await?;
+    let cancel = cancel_on_interrupt();
+    let writer = context.writer().await?;
+    let before = context.lore.search.bytes().await?;
+    writer.retire_code(repos.iter().map(|repo| repo.id).collect()).await.map_err(store_failure)?;
+    let options = SyncOptions { jobs: NonZero::new(context.loaded.config.jobs), ..SyncOptions::default() };
+    let mut reports: Vec<(Repo, Result<CodeReport, Failure>)> = Vec::new();
+    for repo in repos {
+        let progress = SyncProgress::new(context.ui, repo.name());
+        let heard = |event| progress.event(event);
+        let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &heard };
+        let done = context.lore.sync_code(&repo, &task).await;
+        progress.finish();
+        let stop = done.as_ref().is_err_and(|failure| matches!(failure.code, Code::Interrupted | Code::DiskFull));
+        reports.push((repo, done));
+        if stop {
+            break;
+        }
+    }
+    let after = context.lore.search.bytes().await?;
+    print(context, &reports, [before, after], started)?;
+    let failed = reports.iter().find_map(|(_, done)| done.as_ref().err());
+    Ok(failed.map_or(ExitCode::SUCCESS, |failure| ExitCode::from(failure.code.row().exit)))
+}
+
+fn print(
+    context: &Context<'_>,
+    reports: &[(Repo, Result<CodeReport, Failure>)],
+    bytes: [u64; 2],
+    started: Instant,
+) -> Result<(), Failure> {
+    let ui = context.ui;
+    let seconds = started.elapsed().as_secs_f64();
+    if ui.is_json() {
+        let rows: Vec<Value> = reports
+            .iter()
+            .map(|(repo, done)| match done {
+                Ok(report) => json!({
+                    "repo": repo.name(),
+                    "read": report.read,
+                    "files": report.files,
+                    "chunks": report.chunks,
+                    "lines": report.lines,
+                }),
+                Err(failure) => super::sync::failure_json(repo.name(), failure),
+            })
+            .collect();
+        return ui.value(&json!({
+            "repos": rows,
+            "code_bytes_before": bytes[0],
+            "code_bytes": bytes[1],
+            "seconds": (seconds * 1e3).round() / 1e3,
+        }));
+    }
+    for (repo, done) in reports {
+        match done {
+            Ok(_) if ui.is_quiet() => {}
+            Ok(report) => ui.line(&format!(
+                "{}: {} read anew, {} and {} in the index",
+                ui.paint(BOLD, repo.name()),
+                count(report.read, "file content"),
+                count(report.files, "file"),
+                count(report.chunks, "chunk")
+            ))?,
+            Err(failure) => {
+                ui.warn(&format!("{} could not be read anew; what was there stays", repo.name()));
+                ui.failure(failure);
+            }
+        }
+    }
+    let megabytes = bytes.map(super::status::megabytes);
+    ui.note(&format!("{:.1} MB before, {:.1} MB now, {seconds:.1} s", megabytes[0], megabytes[1]));
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! The answer for programs.
+
+use std::time::Duration;
+
+use lore_core::search::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, Explanation, LIMIT_MAX};
+use serde_json::{Map, Value, json};
+
+use crate::commands::path_json;
+
+pub(super) fn answer(request: &CodeRequest, answer: &CodeAnswer, took: Duration, explain: bool) -> Value {
+    let limit = request.limit.clamp(1, LIMIT_MAX);
+    json!({
+        "query": request.query,
+        "kind": answer.kind.as_str(),
+        "results": answer.hits.iter().map(|found| hit(found, explain)).collect::<Vec<_>>(),
+        "more": answer.more,
+        "no_room": answer.no_room,
+        "limit_clamped": (limit != request.limit).then_some(limit),
+        "freshness": answer.freshness.iter().map(freshness).collect::<Vec<_>>(),
+        "took_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+fn hit(hit: &CodeHit, explain: bool) -> Value {
+    let mut object = Map::new();
+    object.insert("repo".to_owned(), hit.repo.as_str().into());
+    path_json(&mut object, "path", Some(&hit.path));
+    let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
+    put("lines", json!([hit.lines.0, hit.lines.1]));
+    put("kind", hit.kind.as_str().into());
+    put("symbol", hit.symbol.map(lore_model::SymbolKind::as_str).into());
+    put("name", hit.name.clone().into());
+    put("container", hit.container.clone().into());
+    put("part", hit.part.map_or(Value::Null, |(part, of)| json!([part, of])));
+    put("language", hit.language.as_str().into());
+    put("role", hit.role.as_str().into());
+    put("uncommitted", hit.uncommitted.into());
+    put("score", rounded(hit.score));
+    put("title", hit.title.as_str().into());
+    put("id", hit.id.as_str().into());
+    put("tags", hit.tags.clone().into());
+    put("text", hit.snippet.text.as_str().into());
+    put("text_lines", json!([hit.snippet.first_line, hit.snippet.last_line]));
+    put("text_cut", hit.snippet.cut.into());
+    put("also_at", hit.also_at.iter().map(|path| path.to_text().into_owned()).collect::<Vec<_>>().into());
+    if explain {
+        put("explanation", explanation(&hit.explanation));
+    }
+    Value::Object(object)
+}
+
+fn explanation(why: &Explanation) -> Value {
+    json!({
+        "text": rounded(why.text),
+        "meaning": rounded(why.meaning),
+        "cosine": why.cosine.map(rounded),
+        "matched": why.matched,
+        "rules": why.rules.iter().map(|(rule, value)| json!({"rule": rule, "value": rounded(*value)})).collect::<Vec<_>>(),
+    })
+}
+
+fn freshness(fresh: &CodeFreshness) -> Value {
+    json!({
+        "repo": fresh.repo,
+        "state": fresh.state.as_str(),
+        "commit": fresh.commit.map(|commit| commit.to_hex()),
+        "indexed_at": fresh.indexed_at,
+        "uncommitted": fresh.uncommitted,
+    })
+}
+
+/// Four digits say all that a score can.
+fn rounded(value: f32) -> Value {
+    ((f64::from(value) * 1e4).round() / 1e4).into()
+}

@@ -1,0 +1,178 @@
+//! `lore search`: code by words, names and meaning.
+
+mod json;
+mod page;
+mod ready;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use lore_core::search::{CodeAnswer, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX};
+use lore_model::{ChunkKind, Code, Failure, SymbolKind};
+use ready::Wanted;
+
+use super::Context;
+use crate::{editor, ui::one_line};
+
+/// Search code by words, names and meaning
+///
+/// A question, some words, or the name of a function, a type or a file: the definition of what you name comes first.
+/// The repository you are in is registered and indexed at first use, and its uncommitted files are searched too. Outside
+/// a repository, all that are registered are searched.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  lore search where are retries limited\n  lore search parseConfig --open 1\n  lore search '\"connection reset\" handling' --lang rust --path src/net\n  lore search token bucket --kind struct --all-repos --json"
+)]
+pub(crate) struct Args {
+    /// What you look for: a question, some words, or a name
+    #[arg(value_name = "QUERY", required = true)]
+    query: Vec<String>,
+    /// Only this repository, `.` for the one you are in (may be repeated)
+    #[arg(long, value_name = "NAME")]
+    repo: Vec<String>,
+    /// Every registered repository
+    #[arg(long, conflicts_with = "repo")]
+    all_repos: bool,
+    /// Only files in this language, by name or extension (may be repeated)
+    #[arg(long, value_name = "LANGUAGE")]
+    lang: Vec<String>,
+    /// Only files whose path contains this or fits this glob (may be repeated)
+    #[arg(long, value_name = "TEXT|GLOB")]
+    path: Vec<String>,
+    /// Only what defines this kind of symbol (may be repeated)
+    #[arg(long, value_name = "KIND", value_parser = symbol_kinds(), hide_possible_values = true)]
+    #[arg(long_help = symbol_help())]
+    kind: Vec<SymbolKind>,
+    /// Only this type of chunk: documentation, symbols (outlines), definitions or data (may be repeated)
+    #[arg(long = "type", value_name = "TYPE", value_parser = chunk_kinds(), hide_possible_values = true)]
+    chunk_type: Vec<ChunkKind>,
+    /// Only chunks with this tag (repeated: with all of them)
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// At most so many results (1–100)
+    #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = LIMIT_DEFAULT)]
+    limit: usize,
+    /// At most so many tokens of text in all (characters / 4)
+    #[arg(long, value_name = "NUMBER")]
+    max_tokens: Option<usize>,
+    /// Show why each result stands where it does
+    #[arg(long)]
+    explain: bool,
+    /// Open the result of this number in `$VISUAL` or `$EDITOR`
+    #[arg(long, value_name = "NUMBER")]
+    open: Option<usize>,
+    /// Answer from the index as it is
+    #[arg(long)]
+    no_sync: bool,
+}
+
+fn symbol_kinds() -> impl TypedValueParser<Value = SymbolKind> {
+    PossibleValuesParser::new(SymbolKind::ALL.map(SymbolKind::as_str))
+        .try_map(|text| SymbolKind::parse(&text).ok_or("not a kind of symbol"))
+}
+
+fn symbol_help() -> String {
+    let names = SymbolKind::ALL.map(SymbolKind::as_str).join(", ");
+    format!("Only what defines this kind of symbol (may be repeated): {names}")
+}
+
+fn chunk_kinds() -> impl TypedValueParser<Value = ChunkKind> {
+    PossibleValuesParser::new(ChunkKind::ALL.map(ChunkKind::as_str))
+        .try_map(|text| ChunkKind::parse(&text).ok_or("not a type of chunk"))
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let query = args.query.join(" ");
+    // Told before anything is registered or read.
+    if query.trim().is_empty() {
+        return Err(Failure::new(Code::InvalidArgument, "query is empty")
+            .hint("say what you look for: a question, some words, or the name of a function, a type or a file"));
+    }
+    let mut wanted = ready::find(context, &args).await?;
+    let request = CodeRequest {
+        limit: args.limit,
+        chunk_kinds: args.chunk_type.clone(),
+        symbols: args.kind.clone(),
+        tags: args.tag.clone(),
+        languages: args.lang.clone(),
+        paths: args.path.clone(),
+        max_tokens: args.max_tokens,
+        ..CodeRequest::new(query, wanted.iter().map(Wanted::asked).collect())
+    };
+    let shown_early = if args.no_sync { false } else { ready::refresh(context, &mut wanted, &request).await? };
+    let asked = std::time::Instant::now();
+    let answer = context.lore.search.search(&request).await?;
+    let took = asked.elapsed();
+    if let Some(number) = args.open {
+        return open(context, &wanted, &answer, number);
+    }
+    if context.ui.is_json() {
+        return context.ui.value(&json::answer(&request, &answer, took, args.explain));
+    }
+    warn_if_not_fresh(context, &answer);
+    if args.limit != args.limit.clamp(1, LIMIT_MAX) {
+        let limit = args.limit.clamp(1, LIMIT_MAX);
+        context.ui.note(&format!("note: the limit is {limit}; it may be 1 to {LIMIT_MAX}"));
+    }
+    if answer.hits.is_empty() {
+        context.ui.note(&nothing(&request, &answer));
+        return Ok(());
+    }
+    if shown_early {
+        context.ui.line(&page::rule(context, "the complete answer"))?;
+    }
+    let page = page::Page { context, wanted: &wanted, answer: &answer, explain: args.explain };
+    context.ui.to_page(page.text(&request.query, Some(took)).as_bytes());
+    context.ui.show_page(&context.loaded.config.pager)
+}
+
+/// Why nothing was found, and what to try.
+fn nothing(request: &CodeRequest, answer: &CodeAnswer) -> String {
+    if answer.no_room > 0 {
+        return "no result has room within --max-tokens: allow more".to_owned();
+    }
+    if answer.freshness.iter().all(|fresh| fresh.commit.is_none()) {
+        return "nothing is indexed yet".to_owned();
+    }
+    let filtered = !(request.chunk_kinds.is_empty()
+        && request.symbols.is_empty()
+        && request.tags.is_empty()
+        && request.languages.is_empty()
+        && request.paths.is_empty());
+    if filtered {
+        return "nothing found; try it without --lang, --path, --kind, --type or --tag".to_owned();
+    }
+    "nothing found; try other words, or `lore log` for the history; `lore status --left-out` lists what is not searched"
+        .to_owned()
+}
+
+/// Tells people what the answer may lack.
+fn warn_if_not_fresh(context: &Context<'_>, answer: &CodeAnswer) {
+    for (state, what) in [
+        (CodeState::Stale, "has moved since its code was indexed: run `lore sync`"),
+        (CodeState::Partial, "is not completely indexed yet (partial): run `lore sync`"),
+        (CodeState::NeverIndexed, "has not been indexed yet: run `lore sync`"),
+        (CodeState::Missing, "is no longer where it was; the answer is from the index"),
+    ] {
+        let names: Vec<&str> =
+            answer.freshness.iter().filter(|fresh| fresh.state == state).map(|fresh| fresh.repo.as_str()).collect();
+        if !names.is_empty() && !context.ui.is_quiet() {
+            context.ui.warn(&format!("{} {what}", names.join(", ")));
+        }
+    }
+}
+
+/// Opens one result in the user's editor.
+fn open(context: &Context<'_>, wanted: &[Wanted], answer: &CodeAnswer, number: usize) -> Result<(), Failure> {
+    let hit: &CodeHit = number.checked_sub(1).and_then(|at| answer.hits.get(at)).ok_or_else(|| {
+        let count = answer.hits.len();
+        Failure::new(Code::InvalidArgument, format!("there is no result {number}: there are {count}"))
+            .hint("results are numbered from 1; `lore search` without --open shows them")
+    })?;
+    let file = wanted.iter().find(|wanted| wanted.repo.name() == hit.repo).and_then(|wanted| wanted.file(&hit.path));
+    let file = file.filter(|file| file.is_file()).ok_or_else(|| {
+        Failure::new(Code::NotARepository, format!("{} is in no work tree of {}", hit.path, hit.repo))
+            .hint("a repository that was registered by URL, or is bare, has no files to open")
+    })?;
+    let line = page::first_line(hit);
+    context.ui.note(&format!("opening {}:{line}", one_line(&file.to_string_lossy())));
+    editor::open(&file, line)
+}

@@ -1,0 +1,307 @@
+//! The answer for people: grouped by file, the best file first, with the lines that say why.
+
+use std::{
+    fmt::Write as _,
+    path::{Component, Path, PathBuf},
+    time::Duration,
+};
+
+use lore_core::search::{CodeAnswer, CodeHit, Explanation, Role, Snippet};
+use lore_model::ChunkKind;
+
+use super::ready::Wanted;
+use crate::{
+    commands::{Context, sync::count},
+    environment,
+    ui::{BOLD, CYAN, DIM, GREEN, MATCH, YELLOW, one_line},
+};
+
+/// At most so many lines of a result are shown.
+const LINES: usize = 8;
+
+/// Longer lines are cut.
+const COLUMNS: usize = 110;
+
+/// What is kept before the first match of a line that is cut at its beginning.
+const BEFORE: usize = 30;
+
+/// An answer and where it came from.
+pub(super) struct Page<'a> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) wanted: &'a [Wanted],
+    pub(super) answer: &'a CodeAnswer,
+    pub(super) explain: bool,
+}
+
+/// A line that says what follows.
+pub(super) fn rule(context: &Context<'_>, text: &str) -> String {
+    context.ui.paint(YELLOW, &format!("── {text} ──"))
+}
+
+impl Page<'_> {
+    /// Everything, ready to be shown.
+    pub(super) fn text(&self, query: &str, took: Option<Duration>) -> String {
+        let ui = self.context.ui;
+        let mut text = String::new();
+        let mut files: Vec<(&CodeHit, Vec<(usize, &CodeHit)>)> = Vec::new();
+        for (at, hit) in self.answer.hits.iter().enumerate() {
+            match files.iter_mut().find(|(first, _)| first.repo == hit.repo && first.path == hit.path) {
+                Some((_, hits)) => hits.push((at + 1, hit)),
+                None => files.push((hit, vec![(at + 1, hit)])),
+            }
+        }
+        let places: Vec<Place> = self.wanted.iter().map(Place::new).collect();
+        for (first, hits) in files {
+            let place = places.iter().find(|place| place.repo == first.repo);
+            let path = place.map_or_else(|| first.path.to_text().into_owned(), |place| place.shown(first));
+            let path = one_line(&path);
+            let about = self.about(first);
+            writeln!(text, "{}:{}{}", ui.paint(BOLD, &path), first_line(first), ui.paint(DIM, &about))
+                .expect("writing to a string cannot fail");
+            for (number, hit) in hits {
+                let place = if number > 1 && hit.lines != first.lines {
+                    format!("  {path}:{}", first_line(hit))
+                } else {
+                    String::new()
+                };
+                let head = format!(
+                    "{} {}  {}{}",
+                    ui.paint(CYAN, &format!("{number:>3}")),
+                    self.symbol(hit),
+                    ui.paint(GREEN, &format!("{:.2}", hit.score)),
+                    ui.paint(DIM, &place)
+                );
+                text.push_str(head.trim_end());
+                text.push('\n');
+                if self.explain {
+                    text.push_str(&self.explanation(&hit.explanation));
+                }
+                text.push_str(&self.snippet(hit));
+            }
+            text.push('\n');
+        }
+        if let Some(took) = took {
+            text.push_str(&self.foot(query, took));
+        }
+        text
+    }
+
+    /// What is worth knowing of a file.
+    fn about(&self, hit: &CodeHit) -> String {
+        let mut about = String::new();
+        if self.wanted.len() > 1 {
+            write!(about, "  {}", hit.repo).expect("writing to a string cannot fail");
+        }
+        if !matches!(hit.role, Role::Source | Role::Document) {
+            write!(about, "  {}", hit.role.as_str()).expect("writing to a string cannot fail");
+        }
+        if hit.uncommitted {
+            about.push_str("  uncommitted");
+        }
+        about
+    }
+
+    /// What a result is.
+    fn symbol(&self, hit: &CodeHit) -> String {
+        let ui = self.context.ui;
+        let part = hit.part.map_or_else(String::new, |(part, of)| format!(" (part {part} of {of})"));
+        match (&hit.name, hit.symbol) {
+            (Some(name), symbol) => {
+                let within =
+                    hit.container.as_ref().filter(|within| !within.is_empty() && !within.ends_with(name.as_str()));
+                let joint = if hit.kind == ChunkKind::Documentation { " › " } else { "::" };
+                let within = within.map_or_else(String::new, |within| format!("{within}{joint}"));
+                let kind = symbol.map_or_else(String::new, |symbol| format!("{symbol} "));
+                format!("{}{}", ui.paint(DIM, &kind), one_line(&format!("{within}{name}{part}")))
+            }
+            (None, _) if hit.kind == ChunkKind::Symbols => ui.paint(DIM, "outline of the file"),
+            (None, _) => ui.paint(DIM, &format!("lines {}–{}{part}", hit.lines.0, hit.lines.1)),
+        }
+    }
+
+    fn explanation(&self, why: &Explanation) -> String {
+        let mut said = vec![format!("words {:.2}", why.text)];
+        if !why.matched.is_empty() {
+            said[0] = format!("{} ({})", said[0], why.matched.join(", "));
+        }
+        let cosine = why.cosine.map_or_else(String::new, |cosine| format!(" (cosine {cosine:.2})"));
+        said.push(format!("meaning {:.2}{cosine}", why.meaning));
+        said.extend(why.rules.iter().map(|(rule, value)| format!("{rule} {value:.2}")));
+        format!("      {}\n", self.context.ui.paint(DIM, &one_line(&said.join(" · "))))
+    }
+
+    fn snippet(&self, hit: &CodeHit) -> String {
+        let ui = self.context.ui;
+        let mut text = String::new();
+        let snippet: Snippet = hit.snippet.clone().around(&self.answer.words, LINES);
+        // An outline is not in the file, so its lines have no numbers.
+        let is_outline = hit.kind == ChunkKind::Symbols;
+        let lines: Vec<&str> = snippet.text.lines().collect();
+        let end = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1);
+        let begin = lines.iter().position(|line| !line.trim().is_empty()).unwrap_or(0);
+        for (number, line) in (snippet.first_line..).zip(&lines[..end]).skip(begin) {
+            let number = if is_outline { String::new() } else { number.to_string() };
+            let line = self.line(line);
+            text.push_str(format!("{} {line}", ui.paint(DIM, &format!("{number:>8}"))).trim_end());
+            text.push('\n');
+        }
+        let mut others = hit.also_at.iter().map(|path| one_line(&path.to_text()));
+        if let Some(first) = others.next() {
+            let more = match others.count() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            text.push_str(&ui.paint(DIM, &format!("         the same in {first}{more}")));
+            text.push('\n');
+        }
+        text
+    }
+
+    /// A line of a file: nothing that steers the terminal, cut where it is long, with the words marked.
+    fn line(&self, line: &str) -> String {
+        let line = one_line(&line.replace('\t', "    "));
+        let marks = marks(&line, &self.answer.words);
+        let first = marks.first().map_or(0, |mark| line[..mark.0].chars().count());
+        let from = if first + 10 > COLUMNS { first - BEFORE } else { 0 };
+        let byte = |column: usize| line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+        let (start, end) = (byte(from), byte(from + COLUMNS));
+        let mut text = String::new();
+        if start > 0 {
+            text.push('…');
+        }
+        let mut at = start;
+        for (from, to) in marks.into_iter().filter(|(from, to)| *from >= start && *to <= end) {
+            text.push_str(&line[at..from]);
+            text.push_str(&self.context.ui.paint(MATCH, &line[from..to]));
+            at = to;
+        }
+        text.push_str(&line[at..end]);
+        if end < line.len() {
+            text.push('…');
+        }
+        text
+    }
+
+    /// How many, from where, how fresh, how fast.
+    fn foot(&self, query: &str, took: Duration) -> String {
+        let ui = self.context.ui;
+        let hits = self.answer.hits.len();
+        let from = match self.answer.freshness.as_slice() {
+            [one] => {
+                let commit = one.commit.map_or_else(String::new, |commit| format!(" at {}", &commit.to_hex()[..10]));
+                let uncommitted = match one.uncommitted {
+                    0 => String::new(),
+                    many => format!(" with {}", count(many as u64, "uncommitted file")),
+                };
+                format!("{}{commit}{uncommitted}", one.repo)
+            }
+            many => format!("{} repositories", many.len()),
+        };
+        let mut said = format!("{} in {from}, {} ms", count(hits as u64, "result"), took.as_millis());
+        if self.answer.more {
+            said.push_str("; --limit shows more");
+        }
+        if self.answer.no_room > 0 {
+            write!(said, "; {} more had no room within --max-tokens", self.answer.no_room)
+                .expect("writing to a string cannot fail");
+        }
+        if ui.is_terminal() && hits > 0 && query.len() < 60 {
+            said.push_str("; --open N opens one");
+        }
+        ui.paint(DIM, &said) + "\n"
+    }
+}
+
+/// The first line of a result that has something on it.
+pub(super) fn first_line(hit: &CodeHit) -> u32 {
+    let blank = hit.snippet.text.lines().take_while(|line| line.trim().is_empty()).count();
+    let first = hit.lines.0.saturating_add(u32::try_from(blank).unwrap_or(0));
+    if hit.kind != ChunkKind::Symbols && first <= hit.lines.1 { first } else { hit.lines.0 }
+}
+
+/// Where the words of the question stand in a line.
+fn marks(line: &str, words: &[String]) -> Vec<(usize, usize)> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || !c.is_ascii();
+    let mut marks = Vec::new();
+    let mut at = 0;
+    while let Some(start) = line[at..].find(is_word).map(|found| at + found) {
+        let end = line[start..].find(|c| !is_word(c)).map_or(line.len(), |found| start + found);
+        let mut found = false;
+        lore_store::for_each_token(&line[start..end], |token| found |= words.iter().any(|word| word == token));
+        if found {
+            marks.push((start, end));
+        }
+        at = end;
+    }
+    marks
+}
+
+/// Where a repository's files are, seen from where the user stands.
+struct Place {
+    repo: String,
+    root: Option<PathBuf>,
+    /// The user's folder below the root.
+    below: Option<PathBuf>,
+}
+
+impl Place {
+    fn new(wanted: &Wanted) -> Self {
+        let root = wanted.work_tree();
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let here = real(&environment::working_directory());
+        let below = root.as_deref().and_then(|root| here.strip_prefix(real(root)).ok().map(Path::to_owned));
+        Self { repo: wanted.repo.name().to_owned(), root, below }
+    }
+
+    /// A path that a terminal or an editor can open from here, where there is one.
+    fn shown(&self, hit: &CodeHit) -> String {
+        let path = hit.path.to_text();
+        match (&self.root, &self.below) {
+            (_, Some(below)) => relative(&path, below),
+            (Some(root), None) => format!("{}/{path}", root.display()),
+            (None, None) => format!("{}:{path}", self.repo),
+        }
+    }
+}
+
+/// The path of a file as seen from a folder of the same tree.
+fn relative(path: &str, folder: &Path) -> String {
+    let mut folders = folder.components().filter(|part| matches!(part, Component::Normal(_))).peekable();
+    let mut rest = path;
+    while let Some(next) = folders.peek() {
+        match rest.split_once('/') {
+            Some((first, after)) if next.as_os_str() == first => rest = after,
+            _ => break,
+        }
+        folders.next();
+    }
+    "../".repeat(folders.count()) + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_can_be_opened_from_where_one_stands() {
+        for (path, folder, expected) in [
+            ("src/a.rs", "", "src/a.rs"),
+            ("src/a.rs", "src", "a.rs"),
+            ("src/a.rs", "src/net", "../a.rs"),
+            ("docs/a.md", "src/net", "../../docs/a.md"),
+            ("a.md", "a.md/b", "../../a.md"),
+        ] {
+            assert_eq!(relative(path, Path::new(folder)), expected, "{path} from {folder}");
+        }
+    }
+
+    #[test]
+    fn words_are_found_by_their_stem() {
+        let words = ["retry".to_owned(), "größe".to_owned()];
+        let marked = |line: &str| {
+            marks(line, &words).into_iter().map(|(from, to)| line[from..to].to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(marked("let retries = MAX_RETRY; // die Größe, trying"), ["retries", "MAX_RETRY", "Größe"]);
+        assert_eq!(marked(""), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,229 @@
+//! What is searched, and bringing it up to date first: registering at first use, and a first answer while that takes long.
+
+use std::path::PathBuf;
+
+use lore_core::{
+    flows::{FlowEvent, FlowTask},
+    history::{AddRequest, SyncOptions, Target},
+    search::{CodeEvent, CodeRequest},
+    store_failure,
+};
+use lore_git::Repository;
+use lore_model::{Code, Failure, Repo, RepoPath, Source};
+use lore_store::IndexWriter;
+use tokio::{
+    sync::Notify,
+    time::{Duration, Instant},
+};
+
+use super::{
+    Args,
+    page::{Page, rule},
+};
+use crate::{
+    commands::{Context, project::cancel_on_interrupt},
+    environment,
+    progress::SyncProgress,
+};
+
+/// Whoever waits longer is shown what is found so far.
+const FIRST_ANSWER: Duration = Duration::from_secs(5);
+
+/// So many results are enough for a first answer.
+const FIRST_RESULTS: usize = 5;
+
+/// A repository that is searched.
+pub(super) struct Wanted {
+    pub(super) repo: Repo,
+    /// The work tree that the user stands in.
+    pub(super) here: Option<PathBuf>,
+    /// Whether it is brought up to date first.
+    refresh: bool,
+    /// Held since it was registered.
+    writer: Option<Box<dyn IndexWriter>>,
+}
+
+impl Wanted {
+    fn new(repo: Repo, here: Option<PathBuf>, refresh: bool) -> Self {
+        Self { repo, here, refresh, writer: None }
+    }
+
+    /// As a question names it.
+    pub(super) fn asked(&self) -> (Repo, Option<PathBuf>) {
+        (self.repo.clone(), self.here.clone())
+    }
+
+    /// The work tree that results are in.
+    pub(super) fn work_tree(&self) -> Option<PathBuf> {
+        let place = self.here.as_ref().unwrap_or(&self.repo.info.local_path);
+        Repository::open(place).ok()?.work_tree()
+    }
+
+    /// A file on disk.
+    pub(super) fn file(&self, path: &RepoPath) -> Option<PathBuf> {
+        #[cfg(unix)]
+        let name = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path.as_bytes());
+        #[cfg(not(unix))]
+        let name = path.to_text().into_owned();
+        Some(self.work_tree()?.join(name))
+    }
+}
+
+/// The repositories that are searched.
+pub(super) async fn find(context: &Context<'_>, args: &Args) -> Result<Vec<Wanted>, Failure> {
+    let all = async || -> Result<Vec<Wanted>, Failure> {
+        Ok(context.lore.history.repos().await?.into_iter().map(|repo| Wanted::new(repo, None, false)).collect())
+    };
+    if args.all_repos {
+        let all = all().await?;
+        return if all.is_empty() { Err(none_registered()) } else { Ok(all) };
+    }
+    if args.repo.is_empty() {
+        return match project(context, args).await {
+            Err(failure) if failure.code == Code::NotARepository => {
+                let all = all().await?;
+                if all.is_empty() { Err(failure) } else { Ok(all) }
+            }
+            other => other.map(|project| vec![project]),
+        };
+    }
+    let mut wanted: Vec<Wanted> = Vec::new();
+    for name in &args.repo {
+        let next = match name.as_str() {
+            "." => project(context, args).await?,
+            name => Wanted::new(context.lore.history.repo(name).await?, None, true),
+        };
+        if !wanted.iter().any(|known| known.repo.id == next.repo.id) {
+            wanted.push(next);
+        }
+    }
+    Ok(wanted)
+}
+
+fn none_registered() -> Failure {
+    Failure::new(Code::RepoNotFound, "no repository is registered").hint("run `lore add PATH` first")
+}
+
+/// The repository the user stands in, registered at first use.
+async fn project(context: &Context<'_>, args: &Args) -> Result<Wanted, Failure> {
+    let here = environment::working_directory();
+    let found = context.lore.find_project(&here).await?;
+    if let Some(repo) = found.repo {
+        return Ok(Wanted::new(repo, Some(found.place), true));
+    }
+    if args.no_sync || !context.loaded.config.register_project {
+        return Err(Failure::new(Code::RepoNotFound, format!("{} is not in a registered repository", here.display()))
+            .hint("run `lore add .`, or name one of `lore repos` with --repo"));
+    }
+    let writer = context.writer().await?;
+    // Another process may have registered it meanwhile.
+    let repo = if let Some(repo) = context.lore.history.find_project(&here).await? {
+        repo
+    } else {
+        let repo = context.lore.history.add(&*writer, AddRequest::new(Target::Folder(here))).await?;
+        let (path, name) = (repo.info.local_path.display(), repo.name());
+        context.ui.note(&format!("registered {path} as `{name}` (first use here)"));
+        repo
+    };
+    Ok(Wanted { writer: Some(writer), ..Wanted::new(repo, Some(found.place), true) })
+}
+
+/// Brings what is searched up to date, and tells whether a first answer was shown meanwhile.
+///
+/// What is indexed already can be asked even where that fails, or where another process is writing.
+pub(super) async fn refresh(
+    context: &Context<'_>,
+    wanted: &mut [Wanted],
+    request: &CodeRequest,
+) -> Result<bool, Failure> {
+    let search = &context.lore.search;
+    let mut shown = false;
+    for at in 0..wanted.len() {
+        let repo = wanted[at].repo.clone();
+        let current = search.is_indexed(&repo).await?.unwrap_or(true);
+        if !wanted[at].refresh || repo.info.source != Source::Local || current {
+            continue;
+        }
+        let usable = !search.state(repo.id).await?.snapshots.is_empty();
+        let writer = match wanted[at].writer.take() {
+            Some(writer) => Ok(writer),
+            None if usable => context.lore.history.store().try_writer().await.map_err(store_failure),
+            None => context.writer().await,
+        };
+        let done = match writer {
+            Ok(writer) => index(context, &*writer, &repo, wanted, request).await,
+            Err(failure) => Err(failure),
+        };
+        match done {
+            Ok(early) => shown |= early,
+            Err(failure) if !usable || failure.code == Code::Interrupted => return Err(failure),
+            Err(failure) if failure.code == Code::Busy => {
+                context.ui.note("another lore process is writing the index; the answer is from what is there");
+            }
+            Err(failure) => context.ui.warn(&format!("{} could not be brought up to date: {failure}", repo.name())),
+        }
+    }
+    Ok(shown)
+}
+
+/// Indexes one repository's code with progress; where that takes long, a person is shown a first answer.
+async fn index(
+    context: &Context<'_>,
+    writer: &dyn IndexWriter,
+    repo: &Repo,
+    wanted: &[Wanted],
+    request: &CodeRequest,
+) -> Result<bool, Failure> {
+    let progress = SyncProgress::new(context.ui, repo.name());
+    let published = Notify::new();
+    let heard = |event: FlowEvent| {
+        if matches!(event, FlowEvent::Code(CodeEvent::Published)) {
+            published.notify_one();
+        }
+        progress.event(event);
+    };
+    let (cancel, options) = (cancel_on_interrupt(), SyncOptions::default());
+    let task = FlowTask { writer, options: &options, cancel: &cancel, progress: &heard };
+    let started = Instant::now();
+    let sync = context.lore.sync_code(repo, &task);
+    let early = async {
+        // Programs, and files, get one answer.
+        if !context.ui.is_terminal() || context.ui.is_json() || context.ui.is_quiet() {
+            std::future::pending::<()>().await;
+        }
+        tokio::time::sleep_until(started + FIRST_ANSWER).await;
+        published.notified().await;
+        first_answer(context, wanted, request, &progress).await;
+    };
+    tokio::pin!(sync, early);
+    let mut shown = false;
+    let report = loop {
+        tokio::select! {
+            biased;
+            report = &mut sync => break report,
+            () = &mut early, if !shown => shown = true,
+        }
+    };
+    progress.finish();
+    let report = report?;
+    if started.elapsed() > Duration::from_secs(1) {
+        let (files, seconds) = (super::super::sync::count(report.files, "file"), started.elapsed().as_secs_f32());
+        context.ui.note(&format!("indexed {files} of {} in {seconds:.1} s", repo.name()));
+    }
+    Ok(shown)
+}
+
+/// Shows what is found so far, beside the progress bar.
+async fn first_answer(context: &Context<'_>, wanted: &[Wanted], request: &CodeRequest, progress: &SyncProgress<'_>) {
+    let request = CodeRequest { limit: request.limit.min(FIRST_RESULTS), ..request.clone() };
+    match context.lore.search.search(&request).await {
+        Ok(answer) if !answer.hits.is_empty() => {
+            let page = Page { context, wanted, answer: &answer, explain: false };
+            let head = rule(context, "partial: a first answer from what is indexed so far");
+            let text = format!("{head}\n{}{}\n", page.text(&request.query, None), rule(context, "indexing goes on"));
+            progress.aside(|| context.ui.bytes(text.as_bytes()).is_ok());
+        }
+        Ok(_) => {}
+        Err(failure) => tracing::debug!(%failure, "there is no first answer"),
+    }
+}

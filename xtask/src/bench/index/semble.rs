@@ -1,0 +1,143 @@
+//! semble, another code search: installed from `PyPI` below the target directory and driven through its Python interface.
+//!
+//! Its model is no part of its package; it comes from a hub at first use. Nothing is downloaded here: where the model is
+//! not on the machine already, semble is measured without it, and the output says so.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::super::{
+    latency::Times,
+    measure::{Cost, measure},
+};
+use crate::program::{output, program, run, say, target_dir, variable};
+
+/// The version that is compared with.
+const VERSION: &str = "0.7.0";
+
+/// What drives it.
+const DRIVER: &str = include_str!("semble.py");
+
+/// An installed semble.
+pub(super) struct Semble {
+    python: PathBuf,
+    driver: PathBuf,
+    model: Option<String>,
+    /// What it is, for the output.
+    pub(super) about: String,
+    _dir: TempDir,
+}
+
+/// A place for one index of semble.
+pub(super) struct Cache(TempDir);
+
+impl Cache {
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self(tempfile::tempdir()?))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Semble {
+    /// Installs it where it is not, and finds out whether its model is there.
+    pub(super) fn install(model: Option<&Path>) -> Result<Self> {
+        let venv = target_dir()?.join("peers").join(format!("semble-{VERSION}"));
+        let python = venv.join("bin/python");
+        if !venv.join("whole").exists() {
+            say(&format!("installing semble {VERSION} below the target directory (once)"));
+            run(program("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
+            let pip = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"];
+            run(program(&python).args(pip).arg(format!("semble=={VERSION}")))
+                .context("semble could not be installed from PyPI")?;
+            fs::write(venv.join("whole"), "")?;
+        }
+        let dir = tempfile::tempdir()?;
+        let driver = dir.path().join("semble_driver.py");
+        fs::write(&driver, DRIVER)?;
+        let model = model.map(|model| model.to_string_lossy().into_owned());
+        let mut semble = Self { python, driver, model, about: String::new(), _dir: dir };
+        let probe = Cache::new()?;
+        semble.about = match output(&mut semble.command(&probe, &["probe"], true)) {
+            Ok(_) => format!("semble {VERSION} with {}", semble.model.as_deref().unwrap_or("its own model")),
+            Err(error) => {
+                let reason = error.to_string();
+                let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
+                semble.model = None;
+                format!(
+                    "semble {VERSION} WITHOUT its model, which is not in its package: nothing is embedded, BM25 and its \
+                     reranking answer. It does less than it would, and its figures are lower bounds. ({reason})"
+                )
+            }
+        };
+        Ok(semble)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.about.is_empty() || !self.about.contains("WITHOUT")
+    }
+
+    fn command(&self, cache: &Cache, args: &[&str], whole: bool) -> Command {
+        let mut command = program(&self.python);
+        command.arg(&self.driver).args(args);
+        command.env("SEMBLE_CACHE_LOCATION", cache.path()).env("HOME", cache.path());
+        // What the user has downloaded may be used; nothing is downloaded.
+        command.env("HF_HUB_OFFLINE", "1");
+        let hub = variable("HF_HOME").or_else(|| Some(format!("{}/.cache/huggingface", variable("HOME")?)));
+        if let Some(hub) = hub {
+            command.env("HF_HOME", hub);
+        }
+        if !whole {
+            command.env("WITHOUT_MODEL", "1").env("SEMBLE_MODEL_NAME", "none");
+        } else if let Some(model) = &self.model {
+            command.env("SEMBLE_MODEL_NAME", model);
+        }
+        command
+    }
+
+    /// Builds an index from nothing.
+    pub(super) fn index(&self, cache: &Cache, path: &str) -> Result<Cost> {
+        measure(&self.command(cache, &["index", path], self.is_whole()))
+    }
+
+    /// Files and chunks of what was indexed.
+    pub(super) fn counts(&self, cache: &Cache, path: &str) -> Result<(u64, u64)> {
+        let told = self.json(cache, &["index", path])?;
+        let number = |key: &str| told[key].as_u64().with_context(|| format!("semble did not tell {key}"));
+        Ok((number("files")?, number("chunks")?))
+    }
+
+    /// A search from the start of the process to its end.
+    pub(super) fn cold(&self, cache: &Cache, path: &str, query: &str) -> Result<Duration> {
+        Ok(measure(&self.command(cache, &["one", path, query], self.is_whole()))?.wall)
+    }
+
+    /// The files that a search gives.
+    pub(super) fn files(&self, cache: &Cache, path: &str, query: &str) -> Result<Vec<String>> {
+        let told = self.json(cache, &["one", path, query])?;
+        let paths = told["paths"].as_array().into_iter().flatten();
+        Ok(paths.filter_map(|path| path.as_str().map(str::to_owned)).collect())
+    }
+
+    /// Searches in one process.
+    pub(super) fn warm(&self, cache: &Cache, path: &str, queries: &Path) -> Result<Times> {
+        let told = self.json(cache, &["ask", path, &queries.to_string_lossy()])?;
+        let times = told["times_us"].as_array().context("semble did not tell its times")?;
+        Ok(Times::new(times.iter().filter_map(Value::as_u64).map(Duration::from_micros).collect()))
+    }
+
+    fn json(&self, cache: &Cache, args: &[&str]) -> Result<Value> {
+        let text = output(&mut self.command(cache, args, self.is_whole()))?;
+        serde_json::from_str(&text).with_context(|| format!("semble printed {text}"))
+    }
+}

@@ -1,0 +1,79 @@
+//! Makes the repositories that are indexed, once for each set: they stay below `target/quality` for the next run.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use lore_testkit::{Git, Repo};
+
+use super::data::{FunctionSet, RepoSet, function_path};
+
+/// Written last: a folder without it is not whole.
+const WHOLE: &str = ".git/whole";
+
+/// A repository that holds the set's folder as it was in its revision, and nothing else.
+pub(crate) fn repo_of(set: &RepoSet, source: &Path, work: &Path) -> Result<PathBuf> {
+    let name = format!("{}@{}@{}", set.repo, &set.revision[..set.revision.len().min(12)], set.root).replace('/', "+");
+    make(&work.join(name), |dir| {
+        let git_dir = git_dir(source)?;
+        let index = dir.join(".git/source-index");
+        let git = Git::at(dir)
+            .with("GIT_DIR", text(&git_dir)?)
+            .with("GIT_WORK_TREE", text(dir)?)
+            .with("GIT_INDEX_FILE", text(&index)?);
+        if set.root.is_empty() {
+            git.text(&["read-tree", &set.revision])?;
+        } else {
+            let (prefix, tree) = (format!("--prefix={}/", set.root), format!("{}:{}", set.revision, set.root));
+            git.text(&["read-tree", &prefix, &tree])?;
+        }
+        git.text(&["checkout-index", "--all"])?;
+        Ok(fs::remove_file(index)?)
+    })
+}
+
+/// A repository with one file for each function.
+pub(crate) fn functions_of(set: &FunctionSet, work: &Path) -> Result<PathBuf> {
+    make(&work.join(format!("functions-{}", set.functions.len())), |dir| {
+        for (id, code) in &set.functions {
+            fs::write(dir.join(function_path(*id)), code)?;
+        }
+        Ok(())
+    })
+}
+
+fn make(dir: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+    if !dir.join(WHOLE).exists() {
+        if dir.exists() {
+            fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
+        }
+        let repo = Repo::init(dir);
+        fill(dir).with_context(|| format!("cannot fill {}", dir.display()))?;
+        // What was tracked there is tracked here, whatever its ignore files say.
+        repo.git(&["add", "--all", "--force"]);
+        repo.commit("what is searched");
+        fs::write(dir.join(WHOLE), "")?;
+    }
+    Ok(dir.to_owned())
+}
+
+/// The directory with the objects of a repository, bare or not.
+pub(crate) fn git_dir(source: &Path) -> Result<PathBuf> {
+    let found = source.join(Git::at(source).text(&["rev-parse", "--git-common-dir"])?);
+    found.canonicalize().with_context(|| format!("cannot find {}", found.display()))
+}
+
+/// A bare repository that borrows all objects of another, so that its branch can be put anywhere.
+pub(crate) fn borrow(source: &Path, dir: &Path) -> Result<Git> {
+    let objects = git_dir(source)?.join("objects");
+    ensure!(objects.is_dir(), "{} has no objects", source.display());
+    Git::at(dir.parent().context("a folder has a parent")?).text(&["init", "--quiet", "--bare", text(dir)?])?;
+    fs::write(dir.join("objects/info/alternates"), format!("{}\n", text(&objects)?))?;
+    Ok(Git::at(dir))
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))
+}
