@@ -172,8 +172,15 @@ impl Lore {
         project.repo = Some(repo.clone());
         let options = SyncOptions::default();
         let task = FlowTask { writer: &*writer, options: &options, cancel, progress: &|_| {} };
-        self.sync(&repo, &task).await?;
-        Ok(())
+        // Nobody takes note of changed files while this goes on, so questions look for themselves.
+        if let Some(watching) = &project.watching {
+            self.search.unwatch(&watching.place);
+        }
+        let synced = self.sync(&repo, &task).await;
+        if let Some(watching) = &project.watching {
+            self.touch(&repo, &watching.place, None).await;
+        }
+        synced.map(|_| ())
     }
 
     /// Whether there is nothing to do. Fetching is for `lore sync`: a server never goes to the network by itself.

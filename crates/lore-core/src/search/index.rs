@@ -27,6 +27,9 @@ use crate::{blocking, git_failure, store_failure};
 /// Files that one worker takes at a time: neighbours, because their contents are stored near each other.
 const BATCH: usize = 16;
 
+/// More threads than this would only wait for each other, and for the one that stores.
+const MAX_JOBS: usize = 64;
+
 /// A first index that takes longer is published in part, so that questions have an answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(3);
 
@@ -143,7 +146,7 @@ impl Search {
     }
 
     /// Everything but the tips that decides which files are taken, and the same as lines of an ignore file.
-    fn scope(&self, repo: &Repo) -> (String, Vec<String>) {
+    pub(super) fn scope(&self, repo: &Repo) -> (String, Vec<String>) {
         let mut ignore = self.settings.ignore_at(&repo.info.local_path);
         // What somebody excluded by hand is excluded here too; vendored code is only ranked lower.
         let chosen = repo.info.excludes.iter().filter(|prefix| !DEFAULT_EXCLUDES.contains(&prefix.as_str()));
@@ -177,7 +180,7 @@ impl Search {
         }
         let rules = rules(&*self.embedder);
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let jobs = jobs.map_or(cores, NonZero::get).min(contents.len().div_ceil(BATCH)).max(1);
+        let jobs = jobs.map_or(cores, NonZero::get).min(MAX_JOBS).min(contents.len().div_ceil(BATCH)).max(1);
         let (sender, mut receiver) = mpsc::channel::<(Vec<NewBlob>, u64)>(jobs * 2);
         let work = Arc::new(Work {
             contents,

@@ -171,14 +171,14 @@ impl Search {
         let state = self.state(repo.id).await?;
         let tips = self.tips(repo, place).await;
         let Some(snapshot) = base(tips.as_ref(), &state) else { return Ok(()) };
-        self.look(place, snapshot.commit, Look::Told(paths)).await?;
+        self.look(repo, place, snapshot.commit, Look::Told(paths)).await?;
         Ok(())
     }
 
     /// Takes note that nobody says any more what changes in a work tree.
     pub fn unwatch(&self, place: &Path) {
-        let overlays = self.overlays.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(watched) = overlays.get(place) {
+        let watched = self.overlays.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned();
+        if let Some(watched) = watched {
             watched.lock().unwrap_or_else(PoisonError::into_inner).live = false;
         }
     }
@@ -201,7 +201,7 @@ impl Search {
         let Some(snapshot) = base(tips.as_ref(), state) else { return Ok(None) };
         let (repo, snapshot) = (repo.clone(), snapshot.clone());
         // Where the repository has gone, what was indexed of it can still be searched.
-        let looked = match self.look(place, snapshot.commit, Look::IfNeeded).await {
+        let looked = match self.look(&repo, place, snapshot.commit, Look::IfNeeded).await {
             Ok(looked) => looked,
             Err(failure) => {
                 tracing::debug!(%failure, place = %place.display(), "the work tree could not be looked at");
@@ -227,6 +227,7 @@ impl Search {
     /// Brings what is known of a work tree up to date; `None` for a repository without one.
     async fn look(
         &self,
+        repo: &Repo,
         place: &Path,
         commit: CommitId,
         look: Look,
@@ -239,7 +240,7 @@ impl Search {
         };
         let options =
             WorktreeOptions { user_excludes: self.settings.user_excludes.clone(), ..WorktreeOptions::default() };
-        let (globs, path) = (self.settings.ignore_at(place), place.to_owned());
+        let ((_, globs), path) = (self.scope(repo), place.to_owned());
         let looked = blocking(move || {
             let watched = if let Some(watched) = known {
                 watched
@@ -254,6 +255,8 @@ impl Search {
             let mut state = watched.lock().unwrap_or_else(PoisonError::into_inner);
             let rebased = state.overlay.version_over(commit).is_none();
             if rebased {
+                // Until a look succeeds, what is held is of another commit.
+                state.looked = None;
                 state.overlay.rebase(commit, &globs)?;
             }
             let fresh = state.looked.is_some_and(|at| state.live || at.elapsed() < LOOK_AGAIN);
@@ -265,8 +268,10 @@ impl Search {
             };
             // Only a look counts as one: questions in quick succession must not put it off for ever.
             if let Some(paths) = paths {
-                state.overlay.update(paths.as_deref(), &tools)?;
-                state.looked = Some(Instant::now());
+                let updated = state.overlay.update(paths.as_deref(), &tools);
+                // After a failure everything is looked at again.
+                state.looked = updated.is_ok().then(Instant::now);
+                updated?;
             }
             let count = state.overlay.len();
             drop(state);

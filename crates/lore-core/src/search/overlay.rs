@@ -117,7 +117,14 @@ impl Overlay {
             let held = match change.now {
                 None => Held { blob: None, file: None, left_out: None },
                 Some(_) if is_link => Held { blob, file: None, left_out: Some("a symbolic link".to_owned()) },
-                Some(_) => self.read(&change.path, &mut reader, &mut buffer)?,
+                Some(_) => match self.read(&change.path, &mut reader, &mut buffer) {
+                    Ok(held) => held,
+                    Err(failure) => {
+                        // What is held now is another state; the next look reads the rest.
+                        self.version += 1;
+                        return Err(failure);
+                    }
+                },
             };
             self.held.insert(change.path, held);
         }

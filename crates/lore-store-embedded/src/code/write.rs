@@ -69,6 +69,13 @@ impl Claims {
         }
     }
 
+    /// Takes back all claims: those who made them failed, and what they claimed has to be supplied by others.
+    fn forget(&self) {
+        for shard in &self.claimed {
+            shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
     fn shard(&self, key: &ChunkKey) -> &Mutex<HashSet<ChunkKey>> {
         &self.claimed[usize::from(key.0[0] & 15)]
     }
@@ -96,10 +103,9 @@ pub(super) fn prepared(chunk: PreparedChunk) -> Result<Prepared> {
 
 impl ChunkSink for Claims {
     fn claim(&self, key: &ChunkKey) -> bool {
-        if self.find(key).is_some() {
-            return false;
-        }
-        self.shard(key).lock().unwrap_or_else(PoisonError::into_inner).insert(*key)
+        // The lock first: a chunk that is written in this very moment is in the set or in a segment.
+        let mut claimed = self.shard(key).lock().unwrap_or_else(PoisonError::into_inner);
+        !claimed.contains(key) && self.find(key).is_none() && claimed.insert(*key)
     }
 
     fn prepare(&self, chunk: &ChunkInput<'_>) -> PreparedChunk {
@@ -133,8 +139,19 @@ impl Pending {
     }
 }
 
-/// Writes the segment, then the transaction that names it and the blobs whose chunks are all there.
+/// Writes what is pending; where that fails, it has to be read again.
 fn flush(shared: &Shared) -> Result<()> {
+    write_pending(shared).inspect_err(|_| start_anew(shared))
+}
+
+/// Forgets what was read and claimed and is not written.
+fn start_anew(shared: &Shared) {
+    *shared.pending.lock().unwrap_or_else(PoisonError::into_inner) = Pending::default();
+    shared.claims.forget();
+}
+
+/// Writes the segment, then the transaction that names it and the blobs whose chunks are all there.
+fn write_pending(shared: &Shared) -> Result<()> {
     let mut pending = shared.pending.lock().unwrap_or_else(PoisonError::into_inner);
     let Pending { builder, keys, places, blobs } = std::mem::take(&mut *pending);
     if keys.is_empty() && blobs.is_empty() {
@@ -291,6 +308,8 @@ pub(super) fn drop_snapshots(
 impl CodeWriter for Writer {
     async fn begin_code(&self, repo: RepoId, rules: &str) -> Result<CodeState> {
         let rules = rules.to_owned();
+        // A sync that failed may have left claims that nobody will honour.
+        start_anew(&self.shared);
         self.write(move |transaction, _| {
             let before = code_state(transaction, repo)?;
             transaction.execute(
