@@ -366,7 +366,7 @@ pub trait CodeStore: Send + Sync {
     /// Makes chunks ready for an overlay: every chunk is to be supplied.
     fn overlay_sink(&self) -> Arc<dyn ChunkSink>;
 
-    /// Lays snapshots, each with its repository's uncommitted work, beside each other. [`StoreError::Absent`] where one has
+    /// Lays snapshots, each with its repository's uncommitted work, beside each other. [`StoreError::Absent`](crate::StoreError::Absent) where one has
     /// been collected meanwhile: ask for the state again. Without any snapshot, nothing on disk is read.
     async fn open_view(&self, parts: Vec<ViewPart>) -> Result<Arc<dyn CodeView>>;
 
@@ -389,7 +389,7 @@ pub trait CodeWriter: Send + Sync {
     /// Where chunks are made ready.
     fn sink(&self) -> Arc<dyn ChunkSink>;
 
-    /// Adds what was read. It is durable, and visible to [`Self::publish`], after [`Self::flush`].
+    /// Adds what was read. It is durable, and visible to [`Self::end_code`], after [`Self::flush`].
     async fn put_blobs(&self, rules: &str, blobs: Vec<NewBlob>) -> Result<()>;
 
     /// Writes what was put.

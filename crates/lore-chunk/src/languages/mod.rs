@@ -1,9 +1,9 @@
-//! The languages that Lore knows: one file for each, one row for each in [`ALL`].
+//! The languages that Lore knows: one file for each, one row for each in `ALL`.
 //!
 //! To add a language:
 //!
 //! 1. Write `languages/<name>.rs`, with a `ROW` (its name, extensions, file names, `#!` programs) and, where there is a
-//!    grammar, a `SPEC`: what each kind of syntax node is, as a table of [`Role`](crate::engine::Role)s, and functions
+//!    grammar, a `SPEC`: what each kind of syntax node is, as a table of `Role`s, and functions
 //!    for what a table cannot say. `rust.rs` is the longest example, `go.rs` a short one, `tsx.rs` one that builds on
 //!    another. To see the nodes of a file: `cargo run -p lore-chunk --example tree <file>`.
 //! 2. Add its name to the list below. Where two languages share an extension, the one that comes first is asked first.
