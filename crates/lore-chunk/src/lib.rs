@@ -11,6 +11,8 @@
 //! To add a language, see [`languages`]: one file and one row.
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod any_bytes;
 mod chunked;
 mod encoding;
 mod engine;

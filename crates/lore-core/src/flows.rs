@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-use lore_git::{Cancel, Event, Repository, WatchOptions, Watcher};
-use lore_model::{Code, Failure, Repo, Source};
+use lore_git::{Cancel, Event, Repository, WatchOptions, Watcher, Watching as WatchStatus};
+use lore_model::{Code, Failure, Repo, RepoPath, Source};
 use lore_store::IndexWriter;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
     Lore, blocking, git_failure,
@@ -29,6 +29,12 @@ const PAUSE_STEP: Duration = Duration::from_millis(50);
 
 /// Changes of files within this time are taken together.
 const DEBOUNCE: Duration = Duration::from_millis(500);
+
+/// How often everything is looked at although it is watched: no system tells of every change.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// And how many times as long as the last look took it is left alone at least.
+const LOOK_SHARE: u32 = 20;
 
 /// How a sync goes on.
 #[derive(Debug, Clone)]
@@ -97,6 +103,7 @@ impl Lore {
         let heard = |event| progress(FlowEvent::Code(event));
         let task =
             CodeTask { writer, jobs: options.jobs, retry_missing: options.retry_missing, cancel, progress: &heard };
+        self.search.refresh_ignore(repo).await?;
         self.search.sync(repo, &task).await
     }
 
@@ -121,24 +128,24 @@ impl Lore {
                     LONG_PAUSE
                 }
             };
-            let until = tokio::time::Instant::now() + pause;
-            while !cancel.is_cancelled() && tokio::time::Instant::now() < until {
+            let until = Instant::now() + pause;
+            while !cancel.is_cancelled() && Instant::now() < until {
                 let Some(watching) = &mut project.watching else {
                     tokio::time::sleep(PAUSE_STEP).await;
                     continue;
                 };
                 match tokio::time::timeout(PAUSE_STEP, watching.events.recv()).await {
-                    Err(_) => {}
+                    Err(_) => self.heed_status(watching).await,
                     Ok(Some(event)) => {
-                        self.take_event(&project, event).await;
+                        self.take_event(&mut project, event).await;
                         // Refs that moved are synced without waiting for the end of the pause.
                         break;
                     }
-                    Ok(None) => self.stop_watching(&mut project),
+                    Ok(None) => self.stop_watching(&mut project).await,
                 }
             }
         }
-        self.stop_watching(&mut project);
+        self.stop_watching(&mut project).await;
     }
 
     async fn refresh_once(&self, project: &mut Project<'_>, cancel: &Cancel) -> Result<(), Failure> {
@@ -149,19 +156,24 @@ impl Lore {
         };
         project.register &= project.repo.is_none();
         project.repo.clone_from(&known);
-        let repo = match known {
-            Some(repo) => {
-                self.watch(project, &repo).await;
-                if self.is_current(&repo).await {
-                    return Ok(());
+        if let Some(repo) = &known {
+            self.watch(project, repo).await;
+            if self.is_current(repo).await {
+                let due = |watching: &&mut Watching| watching.is_told() && watching.is_due();
+                if let Some(watching) = project.watching.as_mut().filter(due) {
+                    self.touch(repo, watching, None).await;
                 }
-                Some(repo)
+                return Ok(());
             }
-            None if !project.register => return Ok(()),
-            None => None,
-        };
+        } else {
+            // When it is registered again, watching begins anew.
+            self.stop_watching(project).await;
+            if !project.register {
+                return Ok(());
+            }
+        }
         let writer = self.history.store().try_writer().await.map_err(store_failure)?;
-        let repo = match repo {
+        let repo = match known {
             // Another process may have synced it in the meantime.
             Some(repo) => self.history.repo(repo.name()).await?,
             None => match self.history.find_project(project.folder).await? {
@@ -173,12 +185,12 @@ impl Lore {
         let options = SyncOptions::default();
         let task = FlowTask { writer: &*writer, options: &options, cancel, progress: &|_| {} };
         // Nobody takes note of changed files while this goes on, so questions look for themselves.
-        if let Some(watching) = &project.watching {
-            self.search.unwatch(&watching.place);
+        if let Some(watching) = &mut project.watching {
+            self.stop_vouching(watching).await;
         }
         let synced = self.sync(&repo, &task).await;
-        if let Some(watching) = &project.watching {
-            self.touch(&repo, &watching.place, None).await;
+        if let Some(watching) = &mut project.watching {
+            self.touch(&repo, watching, None).await;
         }
         synced.map(|_| ())
     }
@@ -193,7 +205,7 @@ impl Lore {
             && self.search.is_indexed(repo).await.ok().flatten().unwrap_or(true)
     }
 
-    /// Begins to watch the work tree, unless it is watched or there is none.
+    /// Begins to watch the work tree, unless it is watched or there is none. A look at everything is due then.
     async fn watch(&self, project: &mut Project<'_>, repo: &Repo) {
         if project.watching.is_some() || repo.info.source != Source::Local {
             return;
@@ -210,10 +222,7 @@ impl Lore {
         });
         match started.await.map_err(git_failure) {
             Ok(Some((place, (watcher, events)))) => {
-                let watching = Watching { place, events, _watcher: watcher };
-                // What changed before the watch began is seen by a look at everything.
-                self.touch(repo, &watching.place, None).await;
-                project.watching = Some(watching);
+                project.watching = Some(Watching { place, events, watcher, vouched_for: false, due: Instant::now() });
             }
             Ok(None) => {}
             Err(failure) => {
@@ -222,25 +231,57 @@ impl Lore {
         }
     }
 
-    fn stop_watching(&self, project: &mut Project<'_>) {
+    async fn stop_watching(&self, project: &mut Project<'_>) {
         if let Some(watching) = project.watching.take() {
-            self.search.unwatch(&watching.place);
+            self.search.unwatch(&watching.place).await;
         }
     }
 
-    async fn take_event(&self, project: &Project<'_>, event: Event) {
-        let (Some(repo), Some(watching)) = (&project.repo, &project.watching) else { return };
-        let paths = match event {
-            Event::Paths(paths) => Some(paths),
-            Event::Refs | Event::Rescan => None,
-        };
-        self.touch(repo, &watching.place, paths).await;
+    async fn take_event(&self, project: &mut Project<'_>, event: Event) {
+        let (Some(repo), Some(watching)) = (&project.repo, &mut project.watching) else { return };
+        match event {
+            Event::Paths(paths) => self.touch(repo, watching, Some(paths)).await,
+            Event::Rescan => self.touch(repo, watching, None).await,
+            // A sync comes first: all that differs from the commit that is indexed would be read twice.
+            Event::Refs => self.stop_vouching(watching).await,
+        }
     }
 
-    async fn touch(&self, repo: &Repo, place: &Path, paths: Option<Vec<lore_model::RepoPath>>) {
-        if let Err(failure) = self.search.touch(repo, place, paths).await {
-            tracing::debug!(%failure, "the work tree could not be looked at");
+    /// Looks at these files, or at all of them, and vouches from then on that changes are noticed.
+    ///
+    /// Where they are not, or the look fails, questions look for themselves.
+    async fn touch(&self, repo: &Repo, watching: &mut Watching, paths: Option<Vec<RepoPath>>) {
+        if !watching.is_told() {
+            return self.stop_vouching(watching).await;
         }
+        // When everything is due, a look at a part of it is not enough.
+        let paths = paths.filter(|_| !watching.is_due());
+        let (is_all, start) = (paths.is_none(), Instant::now());
+        match self.search.touch(repo, &watching.place, paths).await {
+            Ok(()) => watching.vouched_for = true,
+            Err(failure) => {
+                tracing::debug!(%failure, "the work tree could not be looked at");
+                self.stop_vouching(watching).await;
+            }
+        }
+        if is_all {
+            watching.due = Instant::now() + LOOK_AGAIN.max(LOOK_SHARE * start.elapsed());
+        }
+        self.heed_status(watching).await;
+    }
+
+    /// Stops to vouch for a work tree whose changes are not told any more.
+    async fn heed_status(&self, watching: &mut Watching) {
+        if watching.vouched_for && !watching.is_told() {
+            self.stop_vouching(watching).await;
+        }
+    }
+
+    /// From now on questions look for themselves, until everything has been looked at.
+    async fn stop_vouching(&self, watching: &mut Watching) {
+        self.search.unwatch(&watching.place).await;
+        watching.vouched_for = false;
+        watching.due = Instant::now();
     }
 }
 
@@ -258,5 +299,168 @@ struct Project<'a> {
 struct Watching {
     place: PathBuf,
     events: mpsc::Receiver<Event>,
-    _watcher: Watcher,
+    watcher: Watcher,
+    /// Whether questions rely on it that changes are noticed.
+    vouched_for: bool,
+    /// When everything is to be looked at.
+    due: Instant,
+}
+
+impl Watching {
+    /// Whether the system tells what changes.
+    fn is_told(&self) -> bool {
+        self.watcher.status() == WatchStatus::Events
+    }
+
+    fn is_due(&self) -> bool {
+        self.due <= Instant::now()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use lore_embed::StaticModel;
+    use lore_git::Git;
+    use lore_store_embedded::EmbeddedStore;
+    use lore_testkit::Repo as Folder;
+
+    use super::*;
+    use crate::{
+        SystemClock,
+        history::{History, Places},
+        search::{CodeRequest, Search, Settings},
+    };
+
+    /// Nothing waits this long unless something is broken.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// A repository with one indexed file, and a Lore over an index of its own.
+    struct Case {
+        lore: Lore,
+        repo: Repo,
+        folder: Folder,
+        _home: tempfile::TempDir,
+    }
+
+    impl Case {
+        async fn new() -> Self {
+            let home = tempfile::tempdir().unwrap();
+            let store = Arc::new(EmbeddedStore::new(home.path().join("index")));
+            let places = Places { clones: home.path().join("clones"), git: home.path().join("git") };
+            let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
+            let (model, clock) = (Arc::new(StaticModel::built_in()), Arc::new(SystemClock));
+            let search = Search::new(store, model, clock, Settings::default());
+            let lore = Lore { history: Arc::new(history), search: Arc::new(search) };
+            let folder = Folder::init(home.path().join("repo"));
+            folder.write("src/a.txt", "the heron\n");
+            folder.commit("one");
+            let repo = add(&lore, &folder).await;
+            let case = Self { lore, repo, folder, _home: home };
+            case.sync().await;
+            case
+        }
+
+        async fn sync(&self) {
+            let writer = self.lore.history.writer(|| {}).await.unwrap();
+            let (options, cancel) = (SyncOptions::default(), Cancel::default());
+            let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &|_| {} };
+            self.lore.sync(&self.repo, &task).await.unwrap();
+        }
+
+        fn watching(&self, max_folders: usize) -> Watching {
+            let repository = Repository::open(self.folder.path()).unwrap();
+            let options = WatchOptions { max_folders, ..WatchOptions::default() };
+            let (watcher, events) = Watcher::start(&repository, options).unwrap();
+            let place = repository.path().to_owned();
+            Watching { place, events, watcher, vouched_for: false, due: Instant::now() }
+        }
+
+        fn project(&self, watching: Watching) -> Project<'_> {
+            let folder = self.folder.path();
+            Project { folder, repo: Some(self.repo.clone()), register: false, watching: Some(watching) }
+        }
+
+        async fn finds(&self, word: &str) -> bool {
+            let request = CodeRequest::new(format!("\"{word}\""), vec![(self.repo.clone(), None)]);
+            let answer = self.lore.search.search(&request).await.unwrap();
+            answer.hits.iter().any(|hit| hit.snippet.text.contains(word))
+        }
+
+        /// Asks again and again, as nobody tells when a question will look.
+        async fn finds_soon(&self, word: &str) {
+            let until = Instant::now() + PATIENCE;
+            while !self.finds(word).await {
+                assert!(Instant::now() < until, "{word}");
+                tokio::time::sleep(PAUSE_STEP).await;
+            }
+        }
+    }
+
+    async fn add(lore: &Lore, folder: &Folder) -> Repo {
+        let writer = lore.history.writer(|| {}).await.unwrap();
+        lore.history.add(&*writer, AddRequest::new(Target::Folder(folder.path().to_owned()))).await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_is_only_polled_is_looked_at_with_each_question() {
+        let case = Case::new().await;
+        let mut watching = case.watching(1);
+        assert_ne!(watching.watcher.status(), WatchStatus::Events);
+        case.lore.touch(&case.repo, &mut watching, None).await;
+        assert!(!watching.vouched_for);
+        assert!(case.finds("heron").await);
+        case.folder.write("src/a.txt", "the egret\n");
+        case.finds_soon("egret").await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn after_a_look_that_failed_questions_look_for_themselves() {
+        let case = Case::new().await;
+        let mut watching = case.watching(1000);
+        case.lore.touch(&case.repo, &mut watching, None).await;
+        assert!(watching.vouched_for && case.finds("heron").await);
+        let index = case.folder.path().join(".git/index");
+        let kept = fs::read(&index).unwrap();
+        fs::write(&index, "no index").unwrap();
+        case.folder.write("src/a.txt", "the egret\n");
+        case.lore.touch(&case.repo, &mut watching, Some(vec![RepoPath::from("src/a.txt")])).await;
+        assert!(!watching.vouched_for && watching.is_due());
+        fs::write(&index, kept).unwrap();
+        case.finds_soon("egret").await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn when_refs_move_a_sync_comes_before_the_look() {
+        let case = Case::new().await;
+        let mut project = case.project(case.watching(1000));
+        let cancel = Cancel::default();
+        case.lore.refresh_once(&mut project, &cancel).await.unwrap();
+        assert!(project.watching.as_ref().unwrap().vouched_for);
+        case.folder.write("src/a.txt", "the egret\n");
+        case.folder.commit("two");
+        case.lore.take_event(&mut project, Event::Refs).await;
+        let watching = project.watching.as_ref().unwrap();
+        assert!(!watching.vouched_for && watching.is_due());
+        case.lore.refresh_once(&mut project, &cancel).await.unwrap();
+        let watching = project.watching.as_ref().unwrap();
+        assert!(watching.vouched_for && !watching.is_due());
+        assert!(case.finds("egret").await);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_repository_that_is_removed_is_not_watched_until_it_is_added_again() {
+        let case = Case::new().await;
+        let mut project = case.project(case.watching(1000));
+        let writer = case.lore.history.writer(|| {}).await.unwrap();
+        case.lore.history.remove(&*writer, &case.repo).await.unwrap();
+        drop(writer);
+        let cancel = Cancel::default();
+        case.lore.refresh_once(&mut project, &cancel).await.unwrap();
+        assert!(project.watching.is_none() && project.repo.is_none());
+        add(&case.lore, &case.folder).await;
+        case.lore.refresh_once(&mut project, &cancel).await.unwrap();
+        assert!(project.watching.is_some_and(|watching| watching.vouched_for));
+    }
 }

@@ -17,6 +17,7 @@ pub use clock::{Clock, SystemClock};
 pub use failure::{git_failure, store_failure};
 use history::History;
 pub use lore_git::Cancel;
+pub use lore_store::{blocking, together};
 pub use project::{FoundProject, ProjectFolder};
 use search::Search;
 
@@ -26,16 +27,4 @@ pub struct Lore {
     pub history: Arc<History>,
     /// Code.
     pub search: Arc<Search>,
-}
-
-/// Runs work that keeps a thread busy, off the async threads.
-pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(value) => value,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // Only a runtime that is shutting down cancels such a task, and then nobody waits here.
-            Err(_) => std::future::pending().await,
-        },
-    }
 }

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use lore_git::Repository;
-use lore_model::{Code, Failure, Repo};
+use lore_model::{Failure, Repo};
 use tokio::sync::watch;
 
-use crate::{Cancel, Lore, blocking, git_failure};
+use crate::{Cancel, Lore};
 
 /// The folder of a server's project, which its client may still say or change.
 #[derive(Debug, Clone)]
@@ -66,13 +65,7 @@ impl ProjectFolder {
 impl Lore {
     /// What is known of the repository that a folder is in.
     pub async fn find_project(&self, folder: &Path) -> Result<FoundProject, Failure> {
-        let place = folder.to_owned();
-        let found = blocking(move || Repository::discover(&place).map(|found| found.path().to_owned()));
-        let place = found.await.map_err(git_failure)?;
-        let repo = match self.history.find_project(folder).await {
-            Err(failure) if failure.code == Code::NotARepository => None,
-            other => other?,
-        };
+        let (place, repo) = self.history.locate(folder).await?;
         Ok(FoundProject { place, repo })
     }
 

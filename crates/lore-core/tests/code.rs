@@ -266,3 +266,123 @@ async fn an_edit_is_seen_at_once_and_a_second_work_tree_costs_only_what_differs(
     let here = ask(&lore, &registered, "subtract_vectors").await;
     assert!(here.iter().all(|hit| !hit.contains("c.rs")), "{here:?}");
 }
+
+/// A repository with one function in each of some files.
+fn small(folder: &Path, files: &[(&str, &str)]) -> Repo {
+    let repo = Repo::init(folder);
+    for (path, name) in files {
+        repo.write(path, format!("/// Does what {name} says.\npub fn {name}() {{}}\n"));
+    }
+    repo.commit("the beginning");
+    repo
+}
+
+/// The file in which git keeps what is at `path`.
+fn object(repo: &Repo, spec: &str) -> std::path::PathBuf {
+    let id = repo.git(&["rev-parse", spec]);
+    let (folder, name) = id.trim().split_at(2);
+    repo.path().join(".git/objects").join(folder).join(name)
+}
+
+fn spoil(file: &Path) {
+    let mut permissions = std::fs::metadata(file).unwrap().permissions();
+    #[expect(clippy::permissions_set_readonly_false, reason = "the folder is this test's own")]
+    permissions.set_readonly(false);
+    std::fs::set_permissions(file, permissions).unwrap();
+    std::fs::write(file, b"no object of git").unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_damaged_object_does_not_keep_the_others_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let repo = small(&folder.path().join("repo"), &[("a.rs", "adds_apples"), ("b.rs", "boils_beans")]);
+    spoil(&object(&repo, "HEAD:b.rs"));
+    let lore = open(&folder.path().join("home"));
+    let registered = add(&lore, repo.path()).await;
+    sync(&lore, &registered).await;
+    assert!(ask(&lore, &registered, "adds_apples").await[0].contains("a.rs"));
+    let state = lore.search.state(registered.id).await.unwrap();
+    let left_out = lore.search.summarise(state.snapshots[0].id).await.unwrap().left_out;
+    assert_eq!(left_out[0].path.to_text(), "b.rs");
+    assert!(left_out[0].reason.starts_with("its content cannot be read"), "{left_out:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_that_cannot_be_read_is_not_taken_for_indexed() {
+    let folder = tempfile::tempdir().unwrap();
+    let repo = small(&folder.path().join("repo"), &[("a.rs", "adds_apples")]);
+    repo.git(&["checkout", "-q", "-b", "side"]);
+    repo.write("b.rs", "pub fn boils_beans() {}\n");
+    repo.commit("beans");
+    let tree = object(&repo, "HEAD^{tree}");
+    let kept = std::fs::read(&tree).unwrap();
+    spoil(&tree);
+    let lore = open(&folder.path().join("home"));
+    let registered = add(&lore, repo.path()).await;
+    sync(&lore, &registered).await;
+    let side = repo.git(&["rev-parse", "side"]);
+    let tips = |state: &lore_store::CodeState| state.tips.iter().map(|tip| tip.commit.to_hex()).collect::<Vec<_>>();
+    let state = lore.search.state(registered.id).await.unwrap();
+    assert!(!tips(&state).contains(&side.trim().to_owned()), "{state:?}");
+    assert_eq!(lore.search.is_indexed(&registered).await.unwrap(), Some(false));
+    // The object comes back, for example with `git fetch`: nothing else has changed.
+    std::fs::write(&tree, kept).unwrap();
+    sync(&lore, &registered).await;
+    let state = lore.search.state(registered.id).await.unwrap();
+    assert!(tips(&state).contains(&side.trim().to_owned()), "{state:?}");
+    assert!(ask(&lore, &registered, "boils_beans").await[0].contains("b.rs"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_was_made_anew_is_not_taken_for_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let old = small(&folder.path().join("old"), &[("a.rs", "adds_apples")]);
+    let new = small(&folder.path().join("new"), &[("a.rs", "boils_beans")]);
+    // The one that goes on running.
+    let lore = open(&home);
+    let registered = add(&lore, old.path()).await;
+    sync(&lore, &registered).await;
+    assert!(ask(&lore, &registered, "adds_apples").await[0].contains("adds_apples"));
+    std::fs::remove_dir_all(&home).unwrap();
+    let other = open(&home);
+    let registered = add(&other, new.path()).await;
+    sync(&other, &registered).await;
+    let found = ask(&lore, &registered, "boils_beans").await;
+    assert!(found.first().is_some_and(|hit| hit.contains("boils_beans")), "{found:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_that_concerns_another_repository_does_not_matter() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let first = small(&folder.path().join("first"), &[("a.rs", "adds_apples")]);
+    let second = small(&folder.path().join("second"), &[("b.rs", "boils_beans")]);
+    let lore = open(&home);
+    let (first, second) = (add(&lore, first.path()).await, add(&lore, second.path()).await);
+    sync(&lore, &first).await;
+    let segments = || {
+        let mut files: Vec<_> =
+            std::fs::read_dir(home.join("segments")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        files
+    };
+    let of_first = segments();
+    sync(&lore, &second).await;
+    drop(lore);
+    for file in &of_first {
+        std::fs::write(file, b"no segment").unwrap();
+    }
+    let lore = open(&home);
+    assert!(ask(&lore, &second, "boils_beans").await[0].contains("b.rs"));
+    let request = CodeRequest::new("adds_apples", vec![(first.clone(), None)]);
+    let failure = lore.search.search(&request).await.unwrap_err();
+    assert!(failure.to_string().contains("segments"), "{failure}");
+    // What is damaged is read again although the other repository still shows what is older.
+    let writer = lore.history.writer(|| {}).await.unwrap();
+    writer.retire_code(vec![first.id]).await.unwrap();
+    drop(writer);
+    sync(&lore, &first).await;
+    assert!(ask(&lore, &first, "adds_apples").await[0].contains("a.rs"));
+    assert!(ask(&lore, &second, "boils_beans").await[0].contains("b.rs"));
+}

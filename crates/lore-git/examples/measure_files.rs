@@ -39,12 +39,18 @@ fn main() {
 fn worktree(repository: &Repository, tree: &Tree) {
     let (base, ignores, options) = (tree.base(), Ignores::default(), WorktreeOptions::default());
     let mut cache = StatCache::default();
-    for look in 0..6 {
+    let mut all = Vec::new();
+    for look in 0..21 {
         let (start, computed) = (Instant::now(), cpu());
         let found = repository.worktree_changes(&base, &ignores, &mut cache, &options).unwrap();
         let (took, computed) = (start.elapsed(), cpu().saturating_sub(computed));
-        println!("full look {look}: {} changes in {took:?}, computing {computed:?}", found.changes.len());
+        all.push(took);
+        if look == 0 {
+            println!("first look: {} changes in {took:?}, computing {computed:?}", found.changes.len());
+        }
     }
+    all.sort_unstable();
+    println!("{} looks: median {:?}, shortest {:?}", all.len(), all[all.len() / 2], all[0]);
     let middle = base[base.len() / 2].0.clone();
     for _ in 0..4 {
         let start = Instant::now();

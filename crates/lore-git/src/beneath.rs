@@ -49,54 +49,66 @@ mod unix {
         path::Path,
     };
 
-    use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
+    use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
 
     use super::{Content, Kind, Stat};
 
     /// An open folder.
-    pub(crate) struct Folder(Dir);
+    pub(crate) struct Folder(OwnedFd);
 
     const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
     impl Folder {
         /// Opens a folder by its place.
         pub(crate) fn open(path: &Path) -> io::Result<Self> {
-            Self::new(openat(rustix::fs::CWD, path, FOLDER, Mode::empty())?)
-        }
-
-        fn new(fd: OwnedFd) -> io::Result<Self> {
-            Ok(Self(Dir::new(fd)?))
+            Ok(Self(openat(rustix::fs::CWD, path, FOLDER, Mode::empty())?))
         }
 
         /// Opens a folder in this one.
         pub(crate) fn folder(&self, name: &[u8]) -> io::Result<Self> {
-            Self::new(openat(self.0.fd()?, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?)
+            Ok(Self(openat(&self.0, name, FOLDER | OFlags::NOFOLLOW, Mode::empty())?))
         }
 
         /// The names in the folder, in no order. It can be asked once.
-        pub(crate) fn list(&mut self) -> io::Result<Vec<(Box<[u8]>, Kind)>> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        pub(crate) fn list(&self) -> io::Result<Vec<(Box<[u8]>, Kind)>> {
+            // Very many folders are listed in a row: no memory is asked for each time.
+            let mut buffer = [std::mem::MaybeUninit::<u8>::uninit(); 8 << 10];
+            let mut entries = rustix::fs::RawDir::new(&self.0, &mut buffer);
             let mut names = Vec::new();
-            while let Some(entry) = self.0.read() {
+            while let Some(entry) = entries.next() {
                 let entry = entry?;
-                let name = entry.file_name().to_bytes();
-                if matches!(name, b"." | b"..") {
-                    continue;
-                }
-                let kind = match entry.file_type() {
-                    FileType::Unknown => match statat(self.0.fd()?, name, AtFlags::SYMLINK_NOFOLLOW) {
-                        Ok(stat) => kind(FileType::from_raw_mode(stat.st_mode)),
-                        Err(_) => continue,
-                    },
-                    known => kind(known),
-                };
-                names.push((Box::from(name), kind));
+                self.add(&mut names, entry.file_name().to_bytes(), entry.file_type());
             }
             Ok(names)
         }
 
+        /// The names in the folder, in no order. It can be asked once.
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        pub(crate) fn list(&self) -> io::Result<Vec<(Box<[u8]>, Kind)>> {
+            let mut names = Vec::new();
+            for entry in rustix::fs::Dir::new(self.0.try_clone()?)? {
+                let entry = entry?;
+                self.add(&mut names, entry.file_name().to_bytes(), entry.file_type());
+            }
+            Ok(names)
+        }
+
+        fn add(&self, names: &mut Vec<(Box<[u8]>, Kind)>, name: &[u8], told: FileType) {
+            if matches!(name, b"." | b"..") {
+                return;
+            }
+            let kind = match told {
+                FileType::Unknown => self.stat(name).map(|stat| stat.kind),
+                known => Ok(kind(known)),
+            };
+            // What is gone by now is not in the folder.
+            names.extend(kind.ok().map(|kind| (Box::from(name), kind)));
+        }
+
         /// What the file system says of a name in the folder.
         pub(crate) fn stat(&self, name: &[u8]) -> io::Result<Stat> {
-            Ok(convert(&statat(self.0.fd()?, name, AtFlags::SYMLINK_NOFOLLOW)?))
+            Ok(convert(&statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?))
         }
 
         /// Reads a regular file in the folder.
@@ -104,7 +116,7 @@ mod unix {
             buffer.clear();
             // Without blocking: by now the name may be that of a pipe.
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-            let mut file = match openat(self.0.fd()?, name, flags, Mode::empty()) {
+            let mut file = match openat(&self.0, name, flags, Mode::empty()) {
                 Ok(file) => File::from(file),
                 Err(rustix::io::Errno::LOOP | rustix::io::Errno::NXIO) => return Ok(Content::NotAFile),
                 Err(error) => return Err(error.into()),
@@ -127,7 +139,7 @@ mod unix {
 
         /// The place that a link in the folder names.
         pub(crate) fn link(&self, name: &[u8]) -> io::Result<Vec<u8>> {
-            Ok(readlinkat(self.0.fd()?, OsStr::from_bytes(name), Vec::new())?.into_bytes())
+            Ok(readlinkat(&self.0, OsStr::from_bytes(name), Vec::new())?.into_bytes())
         }
     }
 
@@ -191,7 +203,7 @@ mod portable {
             }
         }
 
-        pub(crate) fn list(&mut self) -> io::Result<Vec<(Box<[u8]>, Kind)>> {
+        pub(crate) fn list(&self) -> io::Result<Vec<(Box<[u8]>, Kind)>> {
             let mut names = Vec::new();
             for entry in fs::read_dir(&self.0)? {
                 let entry = entry?;

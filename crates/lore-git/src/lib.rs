@@ -7,6 +7,7 @@
 
 mod beneath;
 mod blobs;
+mod compare;
 mod error;
 mod ignores;
 mod look;
@@ -23,6 +24,7 @@ mod sorted;
 mod stat_cache;
 mod stream;
 mod tree;
+mod walk;
 mod watch;
 mod worktree;
 

@@ -5,17 +5,17 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use gix::bstr::ByteSlice as _;
+use gix::{bstr::ByteSlice as _, index::entry::Flags};
 
 use crate::{
     Repository, Result, StatCache,
     beneath::{Folder, Kind},
-    ignores::{Rules, excluded},
-    look::{is_repository, rules_for_all},
+    ignores::{Chain, Rules, excluded},
+    look::{is_repository, last_name, rules_for_all},
     sorted::{below_in_index, find_entry, with_slash},
-    stat_cache::read_rules,
 };
 
 /// What git ignores, as of the last [`Sieve::renew`].
@@ -24,9 +24,18 @@ pub(crate) struct Sieve {
     root: PathBuf,
     user: Option<PathBuf>,
     index: StatCache,
-    for_all: Vec<Rules>,
+    for_all: Chain,
     /// The rules in each folder that was asked about.
     rules: HashMap<Vec<u8>, Option<Rules>>,
+}
+
+/// What a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// One whose files count.
+    Folder,
+    /// The work tree of a repository of its own: its files do not count as long as it is one.
+    Repository,
 }
 
 impl Sieve {
@@ -36,7 +45,7 @@ impl Sieve {
             root: root.to_owned(),
             user: user.map(Path::to_owned),
             index: StatCache::default(),
-            for_all: Vec::new(),
+            for_all: Chain::default(),
             rules: HashMap::new(),
         };
         sieve.renew()?;
@@ -47,12 +56,29 @@ impl Sieve {
     pub(crate) fn renew(&mut self) -> Result<()> {
         self.rules.clear();
         self.for_all = rules_for_all(&self.repository, self.user.as_deref());
+        self.renew_index().map(drop)
+    }
+
+    /// Reads the index again, where it has changed; says whether it has.
+    pub(crate) fn renew_index(&mut self) -> Result<bool> {
         self.index.load_index(&self.repository)
+    }
+
+    /// The folders that git has files of on disk, sorted.
+    pub(crate) fn tracked_folders(&self) -> Vec<&[u8]> {
+        let index = self.index.index();
+        let on_disk = index.entries().iter().filter(|entry| !entry.flags.contains(Flags::SKIP_WORKTREE));
+        let paths = on_disk.map(|entry| entry.path_in(index.path_backing()));
+        let mut folders: Vec<&[u8]> =
+            paths.filter_map(|path| Some(&path.as_bytes()[..path.rfind_byte(b'/')?])).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        folders
     }
 
     /// Whether the file or folder counts: git has it or something in it, or does not ignore it.
     pub(crate) fn passes(&mut self, path: &[u8], is_folder: bool) -> bool {
-        let index = self.index.parts().0;
+        let index = self.index.index();
         let all = 0..index.entries().len();
         if path.is_empty()
             || find_entry(index, all.clone(), path).is_some()
@@ -74,16 +100,14 @@ impl Sieve {
     }
 
     fn is_excluded(&self, folders: &[&[u8]], path: &[u8], is_folder: bool) -> bool {
-        let nested = folders.iter().filter_map(|folder| self.rules.get(*folder)?.as_ref());
-        let lists: Vec<&Rules> = self.for_all.iter().chain(nested).collect();
-        excluded(lists.into_iter(), path, is_folder)
+        let nested = folders.iter().rev().filter_map(|folder| self.rules.get(*folder)?.as_ref());
+        excluded(nested.chain(self.for_all.strongest_first()), path, is_folder)
     }
 
     fn load(&mut self, folder: &[u8]) {
         if !self.rules.contains_key(folder) {
-            let opened = self.open(folder);
-            let lines = opened.and_then(|opened| read_rules(&opened, b".gitignore"));
-            self.rules.insert(folder.to_vec(), lines.map(|lines| Rules::parse(&lines, folder)));
+            let rules = self.open(folder).and_then(|opened| Rules::read(&opened, b".gitignore", folder));
+            self.rules.insert(folder.to_vec(), rules);
         }
     }
 
@@ -101,30 +125,94 @@ impl Sieve {
         path.is_empty() || self.open(&with_slash(path)).is_some()
     }
 
-    /// The folder and all folders in it that count, each before those in it; not more than `most` of them.
-    pub(crate) fn folders(&mut self, folder: &[u8], most: usize) -> Vec<Vec<u8>> {
-        let mut found = Vec::new();
-        let mut ahead = vec![folder.to_vec()];
-        while let Some(folder) = ahead.pop() {
-            if found.len() == most {
-                break;
-            }
-            let prefix = if folder.is_empty() { Vec::new() } else { with_slash(&folder) };
-            let Some(mut opened) = self.open(&prefix) else { continue };
+    /// Visits the folder and all folders in it that count, until a visit says that it is enough.
+    ///
+    /// Each is visited before it is listed: whoever begins to watch it with the visit misses nothing.
+    pub(crate) fn visit(&mut self, top: &[u8], mut visit: impl FnMut(&[u8], Counted) -> bool) {
+        let top = if top.is_empty() { Vec::new() } else { with_slash(top) };
+        let mut ahead: Vec<(Option<Arc<Folder>>, Vec<u8>)> = vec![(None, top)];
+        while let Some((parent, prefix)) = ahead.pop() {
+            let opened = match parent {
+                None => self.open(&prefix),
+                Some(parent) => parent.folder(last_name(&prefix)).ok(),
+            };
+            // Otherwise it is gone by now, or a link.
+            let Some(opened) = opened.map(Arc::new) else { continue };
             // The files of a repository inside do not count, unless git has some of them.
-            let index = self.index.parts().0;
-            let is_tracked = !below_in_index(index, 0..index.entries().len(), &prefix).is_empty();
-            if !folder.is_empty() && !is_tracked && is_repository(&opened) {
+            let index = self.index.index();
+            let is_tracked = || !below_in_index(index, 0..index.entries().len(), &prefix).is_empty();
+            let is_inner = !prefix.is_empty() && !is_tracked() && is_repository(&opened);
+            let counted = if is_inner { Counted::Repository } else { Counted::Folder };
+            if !visit(prefix.strip_suffix(b"/").unwrap_or_default(), counted) {
+                return;
+            }
+            if is_inner {
                 continue;
             }
-            for (name, kind) in opened.list().unwrap_or_default() {
+            let names = opened.list().unwrap_or_default();
+            let has_rules = names.iter().any(|(name, kind)| *kind == Kind::File && &**name == b".gitignore");
+            self.rules
+                .entry(prefix.clone())
+                .or_insert_with(|| has_rules.then(|| Rules::read(&opened, b".gitignore", &prefix)).flatten());
+            for (name, kind) in names {
                 let path = [&*prefix, &*name].concat();
                 if kind == Kind::Folder && !name.eq_ignore_ascii_case(b".git") && self.passes(&path, true) {
-                    ahead.push(path);
+                    ahead.push((Some(Arc::clone(&opened)), with_slash(&path)));
                 }
             }
-            found.push(folder);
         }
-        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn repository(folder: &Path) -> Repository {
+        for name in [".git/objects", ".git/refs"] {
+            fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        fs::write(folder.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        Repository::open(folder).unwrap()
+    }
+
+    #[test]
+    fn a_folder_is_listed_after_it_was_visited() {
+        let root = tempfile::tempdir().unwrap();
+        let mut sieve = Sieve::new(&repository(root.path()), root.path(), None).unwrap();
+        let mut visited = Vec::new();
+        sieve.visit(b"", |folder, counted| {
+            assert_eq!(counted, Counted::Folder);
+            // What is made in this moment is told by no watch of the folder above, which has been listed.
+            if visited.len() < 4 {
+                fs::create_dir(root.path().join(folder.to_path().unwrap()).join("made")).unwrap();
+            }
+            visited.push(folder.to_str().unwrap().to_owned());
+            true
+        });
+        assert_eq!(visited, ["", "made", "made/made", "made/made/made", "made/made/made/made"]);
+    }
+
+    #[test]
+    fn what_is_ignored_or_a_repository_of_its_own_is_not_entered() {
+        let root = tempfile::tempdir().unwrap();
+        let repository = repository(root.path());
+        for folder in ["a/out/deep", "a/kept", "out/kept", "other/src", "other/.git/objects", "other/.git/refs"] {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+        }
+        fs::write(root.path().join("other/.git/HEAD"), "").unwrap();
+        fs::write(root.path().join("a/.gitignore"), "out\n").unwrap();
+        let mut sieve = Sieve::new(&repository, root.path(), None).unwrap();
+        let mut visited = Vec::new();
+        sieve.visit(b"", |folder, counted| {
+            visited.push((folder.to_str().unwrap().to_owned(), counted));
+            true
+        });
+        visited.sort_by(|a, b| a.0.cmp(&b.0));
+        let expected = ["", "a", "a/kept", "other", "out", "out/kept"];
+        let counted = |name: &str| if name == "other" { Counted::Repository } else { Counted::Folder };
+        assert_eq!(visited, expected.map(|name| (name.to_owned(), counted(name))));
     }
 }

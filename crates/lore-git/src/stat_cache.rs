@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -20,13 +20,13 @@ const TOO_YOUNG: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub struct StatCache {
     index: Option<(Option<Stat>, gix::index::File)>,
-    pub(crate) files: HashMap<Box<[u8]>, Known>,
-    pub(crate) look: u64,
+    files: HashMap<Box<[u8]>, Known>,
+    look: u64,
 }
 
 /// What is known of a file that git's index does not answer for.
-#[derive(Debug, Clone)]
-pub(crate) struct Known {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Learnt {
     pub(crate) stat: Stat,
     /// The file was so young when it was read that an equal `stat` proves nothing.
     pub(crate) young: bool,
@@ -35,36 +35,70 @@ pub(crate) struct Known {
     pub(crate) with_lf: Option<BlobId>,
     /// Whether it equals this blob but for line ends, as was found by reading the blob.
     pub(crate) equals: Option<(BlobId, bool)>,
+}
+
+/// What earlier looks learnt of a file.
+struct Known {
+    learnt: Learnt,
     /// The last look that met it.
-    pub(crate) look: u64,
+    look: AtomicU64,
+}
+
+/// What a look can ask, from several threads.
+#[derive(Clone, Copy)]
+pub(crate) struct Earlier<'a> {
+    pub(crate) index: &'a gix::index::File,
+    files: &'a HashMap<Box<[u8]>, Known>,
+    look: u64,
+}
+
+impl Earlier<'_> {
+    /// What is known of a file, which is met now.
+    pub(crate) fn file(&self, path: &[u8]) -> Option<&Learnt> {
+        let known = self.files.get(path)?;
+        known.look.store(self.look, Ordering::Relaxed);
+        Some(&known.learnt)
+    }
 }
 
 impl StatCache {
-    /// Loads the index file, unless it is the one that is loaded already.
-    pub(crate) fn load_index(&mut self, repository: &Repository) -> Result<()> {
+    /// Loads the index file, unless it is the one that is loaded already; says whether it did.
+    pub(crate) fn load_index(&mut self, repository: &Repository) -> Result<bool> {
         let repo = repository.local();
         let stamp = Folder::open(repo.git_dir()).and_then(|folder| folder.stat(b"index")).ok();
         if self.index.as_ref().is_some_and(|(loaded, _)| *loaded == stamp) {
-            return Ok(());
+            return Ok(false);
         }
         let index = match stamp {
             Some(_) => repo.open_index().map_err(|error| repository.unreadable("the index", &error))?,
             None => gix::index::File::from_state(gix::index::State::new(repo.object_hash()), repo.index_path()),
         };
         self.index = Some((stamp, index));
-        Ok(())
+        Ok(true)
     }
 
-    /// The index, and what is known of files.
-    pub(crate) fn parts(&mut self) -> (&gix::index::File, &mut HashMap<Box<[u8]>, Known>) {
+    /// The index. It must be loaded.
+    pub(crate) fn index(&self) -> &gix::index::File {
         let (_, index) = self.index.as_ref().expect("it was loaded");
-        (index, &mut self.files)
+        index
     }
 
-    /// Forgets files that the last full look has not met.
+    /// Begins another look. The index must be loaded.
+    pub(crate) fn begin(&mut self) -> Earlier<'_> {
+        self.look += 1;
+        Earlier { index: self.index(), files: &self.files, look: self.look }
+    }
+
+    /// Keeps what the last look has learnt.
+    pub(crate) fn keep(&mut self, learnt: Vec<(Box<[u8]>, Learnt)>) {
+        let known = |(path, learnt)| (path, Known { learnt, look: AtomicU64::new(self.look) });
+        self.files.extend(learnt.into_iter().map(known));
+    }
+
+    /// Forgets files that the last look, a full one, has not met.
     pub(crate) fn forget_unseen(&mut self) {
         let look = self.look;
-        self.files.retain(|_, known| known.look == look);
+        self.files.retain(|_, known| *known.look.get_mut() == look);
     }
 }
 
@@ -78,14 +112,22 @@ pub(crate) fn matches_entry(entry: &gix::index::Entry, stat: &Stat, index: &gix:
     };
     let no_change_time = noted.ctime.secs == 0 && noted.ctime.nsecs == 0;
     let timestamp = index.timestamp();
-    // What was changed in the moment in which the index was written, or later, may differ all the same.
-    let settled =
-        (i64::from(noted.mtime.secs), noted.mtime.nsecs) < (timestamp.unix_seconds(), timestamp.nanoseconds());
-    settled
+    // Git notes the size 0 of a file that it knows nothing of.
+    let sized = noted.size != 0 || entry.id == gix::ObjectId::empty_blob(entry.id.kind());
+    sized
+        && is_settled(noted.mtime, (timestamp.unix_seconds(), timestamp.nanoseconds()))
         && u64::from(noted.size) == stat.size & u64::from(u32::MAX)
         && same(noted.mtime, stat.modified)
         && (no_change_time || stat.changed == (0, 0) || same(noted.ctime, stat.changed))
         && (noted.ino == 0 || stat.inode == 0 || u64::from(noted.ino) == stat.inode & u64::from(u32::MAX))
+}
+
+/// Whether the file was changed before the index was written: what was changed in the same moment, or later, may differ
+/// from what the index was told.
+fn is_settled(modified: gix::index::entry::stat::Time, written: (i64, u32)) -> bool {
+    // Where only seconds are kept, the moment is a second long.
+    let written = if modified.nsecs == 0 { (written.0, 0) } else { written };
+    (i64::from(modified.secs), modified.nsecs) < written
 }
 
 /// Whether a file that is read now could change again without its times telling.
@@ -97,17 +139,41 @@ pub(crate) fn is_young(stat: &Stat) -> bool {
     stat.modified.max(stat.changed) >= settled
 }
 
-/// Reads one file of rules from a folder; nothing where there is none.
-pub(crate) fn read_rules(folder: &Folder, name: &[u8]) -> Option<Vec<u8>> {
-    let mut lines = Vec::new();
-    match folder.read(name, crate::ignores::MAX_RULES, &mut lines) {
-        Ok(crate::beneath::Content::Read { .. }) => Some(lines),
-        _ => None,
-    }
-}
+#[cfg(test)]
+mod tests {
+    use gix::index::entry::{Flags, Mode, Stat as Noted, stat::Time};
 
-/// Reads a file of rules by its place: one that the user named, or one in the git directory.
-pub(crate) fn read_rules_at(path: &Path) -> Option<Vec<u8>> {
-    let folder = Folder::open(path.parent()?).ok()?;
-    read_rules(&folder, path.file_name()?.as_encoded_bytes())
+    use super::*;
+    use crate::beneath::Kind;
+
+    #[test]
+    fn a_file_that_changed_when_the_index_was_written_proves_nothing() {
+        let settled = |secs, nsecs, written| is_settled(Time { secs, nsecs }, written);
+        assert!(settled(10, 5, (10, 6)) && settled(9, 999, (10, 0)));
+        assert!(!settled(10, 6, (10, 6)) && !settled(10, 7, (10, 6)) && !settled(11, 0, (10, 6)));
+        // With whole seconds, the file may have changed until the end of its second.
+        assert!(!settled(10, 0, (10, 999)) && settled(9, 0, (10, 0)));
+    }
+
+    #[test]
+    fn the_size_that_git_notes_for_a_file_it_knows_nothing_of_matches_no_file() {
+        let kind = gix::hash::Kind::Sha1;
+        let time = Time { secs: 1_000_000, nsecs: 5 };
+        let noted = Noted { mtime: time, ctime: time, size: 0, ..Noted::default() };
+        let now = Stat {
+            kind: Kind::File,
+            executable: false,
+            size: 0,
+            modified: (1_000_000, 5),
+            changed: (1_000_000, 5),
+            inode: 0,
+        };
+        let (empty, other) = (gix::ObjectId::empty_blob(kind), gix::ObjectId::empty_tree(kind));
+        for (id, expected) in [(empty, true), (other, false)] {
+            let mut index = gix::index::State::new(kind);
+            index.dangerously_push_entry(noted, id, Flags::empty(), Mode::FILE, b"file".into());
+            let index = gix::index::File::from_state(index, "index");
+            assert_eq!(matches_entry(&index.entries()[0], &now, &index), expected, "{id}");
+        }
+    }
 }

@@ -11,7 +11,8 @@ use lore_model::{BlobId, RepoPath};
 use crate::{
     FileKind, GitError, Ignores, Repository, Result, StatCache,
     beneath::{Content, Folder, Kind},
-    look::{Look, hash_blob},
+    compare::hash_blob,
+    look::{Findings, Look},
     tree::name_problem,
 };
 
@@ -68,6 +69,8 @@ pub struct WorktreeChanges {
     pub changes: Vec<Change>,
     /// What could not be compared, sorted by path.
     pub skipped: Vec<SkippedPath>,
+    /// Rules of ignore files that could not be followed, each with its file and why.
+    pub notes: Vec<String>,
     /// The files and folders that were looked at, with all that is in them; what earlier looks found there is outdated.
     /// An empty path is the whole work tree.
     pub looked_at: Vec<RepoPath>,
@@ -133,10 +136,9 @@ impl Repository {
         cache: &mut StatCache,
         options: &WorktreeOptions,
     ) -> Result<WorktreeChanges> {
-        self.look(base, ignores, cache, options, |look, root| {
-            look.everything(root)?;
-            Ok(vec![RepoPath::from("")])
-        })
+        let found = self.look(None, base, ignores, cache, options)?;
+        cache.forget_unseen();
+        Ok(found)
     }
 
     /// Compares only these files and folders, and says which were looked at: an ignore file stands for its whole folder.
@@ -164,36 +166,34 @@ impl Repository {
         if roots.first().is_some_and(|root| root.is_empty()) {
             return self.worktree_changes(base, ignores, cache, options);
         }
-        self.look(base, ignores, cache, options, |look, root| {
-            for path in &roots {
-                look.at(root, path)?;
-            }
-            Ok(roots.iter().map(|path| RepoPath::new(*path)).collect())
-        })
+        self.look(Some(&roots), base, ignores, cache, options)
     }
 
+    /// Looks at these files and folders, or at everything.
     fn look(
         &self,
+        paths: Option<&[&[u8]]>,
         base: &[(RepoPath, BlobId)],
         ignores: &Ignores,
         cache: &mut StatCache,
         options: &WorktreeOptions,
-        visit: impl FnOnce(&mut Look<'_>, &mut Folder) -> Result<Vec<RepoPath>>,
     ) -> Result<WorktreeChanges> {
         let Some(root) = self.work_tree() else { return Ok(WorktreeChanges::default()) };
-        let mut folder = Folder::open(&root).map_err(|error| self.unreadable("the work tree", &error))?;
+        let folder = Folder::open(&root).map_err(|error| self.unreadable("the work tree", &error))?;
         cache.load_index(self)?;
-        cache.look += 1;
-        let mut look = Look::new(self, base, ignores, cache, options);
-        let looked_at = visit(&mut look, &mut folder)?;
-        let mut found = look.finish();
-        if looked_at.iter().any(|path| path.as_bytes().is_empty()) {
-            cache.forget_unseen();
-        }
-        found.changes.sort_by(|a, b| a.path.cmp(&b.path));
-        found.skipped.sort_by(|a, b| a.path.cmp(&b.path));
-        found.looked_at = looked_at;
-        Ok(found)
+        let look = Look::new(self, base, ignores, cache.begin(), options);
+        let found = match paths {
+            None => look.everything(folder)?,
+            Some(paths) => look.at(folder, paths)?,
+        };
+        let Findings { mut changes, mut skipped, mut notes, learnt } = found;
+        cache.keep(learnt);
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        skipped.sort_by(|a, b| a.path.cmp(&b.path));
+        notes.sort_unstable();
+        notes.dedup();
+        let looked_at = paths.unwrap_or(&[b""]).iter().map(|path| RepoPath::new(*path)).collect();
+        Ok(WorktreeChanges { changes, skipped, notes, looked_at })
     }
 
     /// Reads a file of the work tree into the buffer, unless it has more than `max` bytes. No link is followed on the way.

@@ -33,11 +33,11 @@ struct Inner {
     home: PathBuf,
     file: PathBuf,
     idle: Mutex<Vec<(FileId, Connection)>>,
-    segments: Mutex<HashMap<String, Weak<Segment>>>,
+    segments: Mutex<HashMap<FileId, Weak<Segment>>>,
 }
 
 /// Which file a connection was opened on: a file may be moved away and another one made in its place.
-type FileId = (u64, u64);
+pub(crate) type FileId = (u64, u64);
 
 impl EmbeddedStore {
     /// The index in this folder, which need not exist yet: until something is written, everything is empty.
@@ -87,7 +87,7 @@ impl EmbeddedStore {
     }
 
     /// The segments that are open, shared by all views of this process.
-    pub(crate) fn open_segments(&self) -> &Mutex<HashMap<String, Weak<Segment>>> {
+    pub(crate) fn open_segments(&self) -> &Mutex<HashMap<FileId, Weak<Segment>>> {
         &self.inner.segments
     }
 
@@ -186,7 +186,7 @@ impl EmbeddedStore {
 }
 
 /// What the file system calls the file; `None` where there is none.
-fn file_id(path: &Path) -> Option<FileId> {
+pub(crate) fn file_id(path: &Path) -> Option<FileId> {
     let meta = fs::metadata(path).ok()?;
     #[cfg(unix)]
     {
@@ -225,13 +225,7 @@ fn uri(file: &Path, immutable: bool) -> PathBuf {
 
 /// Runs SQLite off the async threads.
 pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(error) => Err(StoreError::Backend(Box::new(error))),
-        },
-    }
+    lore_store::blocking(work).await
 }
 
 /// Makes the folder where it is missing, closed to other users of the machine; one that exists is left as it is.

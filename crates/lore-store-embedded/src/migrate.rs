@@ -8,8 +8,11 @@ use rusqlite::Connection;
 use crate::error::explain;
 
 /// Every migration with the schema's version after it, oldest first.
-const MIGRATIONS: [(i64, &str); 2] =
-    [(1, include_str!("../migrations/0001_history.sql")), (2, include_str!("../migrations/0002_code.sql"))];
+const MIGRATIONS: [(i64, &str); 3] = [
+    (1, include_str!("../migrations/0001_history.sql")),
+    (2, include_str!("../migrations/0002_code.sql")),
+    (3, include_str!("../migrations/0003_trigrams.sql")),
+];
 
 /// The newest schema version that this program knows.
 pub(crate) const NEWEST: i64 = MIGRATIONS[MIGRATIONS.len() - 1].0;

@@ -5,7 +5,7 @@ use std::{any::Any, collections::HashSet, fmt, ops::Range, sync::Arc};
 use async_trait::async_trait;
 use lore_model::{BlobId, ChunkKind, CommitId, RepoId, RepoPath, SymbolKind, Tip};
 
-use crate::Result;
+use crate::{Result, TextPlan};
 
 /// The vector length of every model that an index can hold.
 pub const DIMENSIONS: usize = 384;
@@ -103,6 +103,9 @@ pub struct ChunkInput<'a> {
     pub prose: &'a str,
     /// Its vector, of length 1, if it is to be found by meaning.
     pub vector: Option<&'a [f32; DIMENSIONS]>,
+    /// Whether its text is whole lines of a file that git takes for text, which exact search looks through. Chunks
+    /// with the same key say the same.
+    pub exact: bool,
 }
 
 /// A chunk made ready by a [`ChunkSink`]; only the store that made it can open it.
@@ -255,6 +258,8 @@ pub struct CodeState {
     pub snapshots: Vec<SnapshotInfo>,
     /// Whether a sync is under way or was cut off.
     pub partial: bool,
+    /// Whether every snapshot holds all files of its tree.
+    pub complete: bool,
 }
 
 /// What is known of a snapshot without reading it.
@@ -341,6 +346,9 @@ pub trait CodeView: Send + Sync {
     /// The files in which a chunk stands, in order.
     fn files_with(&self, chunk: ChunkId) -> &[u32];
 
+    /// Reads together what [`Self::record`] will be asked for.
+    fn prefetch(&self, files: &[u32]) -> Result<()>;
+
     /// What is known of the file with this index.
     fn record(&self, file: usize) -> Result<Arc<BlobRecord<ChunkId>>>;
 
@@ -352,6 +360,10 @@ pub trait CodeView: Send + Sync {
 
     /// In how many chunks a token occurs.
     fn frequency(&self, token: &str) -> Result<u32>;
+
+    /// The chunks of exact text that may be what the plan asks for, ascending. None that is so is missing; how many
+    /// others come along depends on how the store keeps them.
+    fn chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>>;
 }
 
 /// Reads code. Each call sees one consistent state and never waits for a writer.

@@ -8,6 +8,8 @@ pub mod conformance;
 mod error;
 mod history;
 mod patch;
+mod text_plan;
+mod threads;
 mod tokens;
 
 pub use code::{
@@ -22,6 +24,8 @@ pub use history::{
 };
 
 pub use patch::{PatchPacker, unpack_patch};
+pub use text_plan::{TextPlan, Trigram};
+pub use threads::{apart, blocking, together};
 pub use tokens::{for_each_token, tokens};
 
 /// A store that holds everything.

@@ -1,12 +1,17 @@
 //! How text becomes words that can be found. Every backend and every query uses this, so they agree.
 
-/// Longer runs of letters are no words: keys, hashes, encoded data.
+/// Longer tokens are not kept: keys, hashes, encoded data.
 const LONGEST: usize = 64;
+
+/// A name is at most so long. What is longer was not written by a person, and its parts would be noise.
+const LONGEST_NAME: usize = 4 * LONGEST;
 
 /// Calls `emit` with every token of `text`, in order of appearance.
 ///
 /// A word is a run of letters, digits, `_` and anything beyond ASCII. A compound word (`parseConfig`, `MAX_SIZE`) gives
-/// itself in lower case and then its parts; parts and simple words are reduced to their stem. Single ASCII letters give nothing.
+/// itself in lower case and then its parts; parts and simple words are reduced to their stem. Single ASCII letters give
+/// nothing. Of a name that is longer than a token can be, only its parts are given; a long run of other scripts, which may
+/// have no spaces between words, is cut into pieces.
 pub fn for_each_token(text: &str, mut emit: impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 128;
@@ -21,33 +26,51 @@ pub fn for_each_token(text: &str, mut emit: impl FnMut(&str)) {
         while at < bytes.len() && is_word(bytes[at]) {
             at += 1;
         }
-        let word = text[start..at].trim_matches('_');
-        if word.is_empty() || word.len() > LONGEST {
+        let mut run = text[start..at].trim_matches('_');
+        if run.len() <= LONGEST || (run.len() <= LONGEST_NAME && run.is_ascii()) {
+            emit_word(run, &mut lower, &mut emit);
             continue;
         }
-        lower.clear();
-        lower.push_str(word);
-        if lower.is_ascii() {
-            lower.make_ascii_lowercase();
-        } else {
-            lower = word.to_lowercase();
-            // Lower case may have another length, and then parts have no place in it.
-            if lower.len() != word.len() {
-                emit(&lower);
-                continue;
-            }
+        if run.is_ascii() {
+            continue;
         }
-        let mut compound = false;
-        for_each_part(word.as_bytes(), |from, to| {
-            if !compound {
-                compound = true;
-                emit(&lower);
-            }
-            emit_stem(&lower[from..to], &mut emit);
-        });
+        while !run.is_empty() {
+            let (piece, rest) = run.split_at(run.floor_char_boundary(LONGEST));
+            emit_word(piece.trim_matches('_'), &mut lower, &mut emit);
+            run = rest;
+        }
+    }
+}
+
+/// Gives the tokens of one word. `lower` is room to work in.
+fn emit_word(word: &str, lower: &mut String, emit: &mut impl FnMut(&str)) {
+    if word.is_empty() {
+        return;
+    }
+    lower.clear();
+    lower.push_str(word);
+    if lower.is_ascii() {
+        lower.make_ascii_lowercase();
+    } else {
+        *lower = word.to_lowercase();
+        // Lower case may have another length, and then parts have no place in it.
+        if lower.len() != word.len() {
+            emit(lower);
+            return;
+        }
+    }
+    let mut compound = false;
+    for_each_part(word.as_bytes(), |from, to| {
         if !compound {
-            emit_stem(&lower, &mut emit);
+            compound = true;
+            if lower.len() <= LONGEST {
+                emit(lower);
+            }
         }
+        emit_stem(&lower[from..to], emit);
+    });
+    if !compound {
+        emit_stem(lower, emit);
     }
 }
 
@@ -80,7 +103,7 @@ fn starts_hump(word: &[u8], at: usize) -> bool {
 }
 
 fn emit_stem(word: &str, emit: &mut impl FnMut(&str)) {
-    if word.len() < 2 {
+    if word.len() < 2 || word.len() > LONGEST {
         return;
     }
     match stem(word) {
@@ -140,6 +163,20 @@ mod tests {
         );
         assert_eq!(tokens("Größe naïveParser 日本語"), ["größe", "naïveparser", "naïve", "parser", "日本語"]);
         assert_eq!(tokens(&"a".repeat(65)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn long_names_give_their_parts_and_long_runs_of_other_scripts_pieces() {
+        let name = format!("handle{}_when_the_queue_is_full", "VeryLong".repeat(6));
+        assert!(name.len() > LONGEST);
+        let found = tokens(&name);
+        assert!(!found.contains(&name.to_lowercase()) && found.contains(&"full".to_owned()), "{found:?}");
+        assert_eq!(found.iter().filter(|token| *token == "very").count(), 6);
+        assert_eq!(tokens(&format!("{}_b64", "Ab".repeat(200))), Vec::<String>::new(), "no person wrote that");
+        let run = "検索".repeat(40);
+        let found = tokens(&run);
+        assert!(found.len() > 1 && found.iter().all(|token| token.len() <= LONGEST), "{found:?}");
+        assert_eq!(found.concat(), run, "nothing is lost");
     }
 
     #[test]

@@ -83,16 +83,19 @@ fn plain(name: &str, property: &Value, value: Value) -> Result<Value, Failure> {
     }
 }
 
+/// A whole number that is meant: fractions are cut off, and what is out of range becomes the nearest there is. Each tool says
+/// what it takes of that.
 fn whole_number(value: &Value) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "a cast gives the nearest number in range")]
+    let nearest = |float: f64| (!float.is_nan()).then_some(float as i64);
     match value {
-        Value::Number(number) => number.as_i64().or_else(|| {
-            let float = number.as_f64()?;
-            // Up to here every whole number is exact.
-            let exact = float.fract() == 0.0 && float.abs() <= 9_007_199_254_740_992.0;
-            #[expect(clippy::cast_possible_truncation, reason = "checked on the line above")]
-            exact.then_some(float as i64)
-        }),
-        Value::String(text) => text.trim().parse().ok(),
+        Value::Number(number) => number.as_i64().or_else(|| nearest(number.as_f64()?)),
+        Value::String(text) => {
+            let text = text.trim();
+            // `inf` and `nan` are numbers to a computer only.
+            let is_written = text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit() || c == '.');
+            text.parse().ok().or_else(|| nearest(text.parse().ok().filter(|_| is_written)?))
+        }
         _ => None,
     }
 }
@@ -145,6 +148,28 @@ mod tests {
     }
 
     #[test]
+    fn numbers_that_are_too_large_or_have_fractions_are_taken_for_the_nearest() {
+        for (given, expected) in [
+            (json!(1.5), 1),
+            (json!(-1.5), -1),
+            (json!("2.9"), 2),
+            (json!(1e20), i64::MAX),
+            (json!(-1e20), i64::MIN),
+            (json!(u64::MAX), i64::MAX),
+            (json!("9".repeat(40)), i64::MAX),
+            (json!(format!("-{}", "9".repeat(40))), i64::MIN),
+            (json!("1e3"), 1000),
+            (json!("1e999"), i64::MAX),
+        ] {
+            assert_eq!(
+                check(json!({"query": "x", "limit": given})).map(|read| read.limit),
+                Ok(Some(expected)),
+                "{given}"
+            );
+        }
+    }
+
+    #[test]
     fn wrong_names_and_values_are_answered_with_the_right_ones() {
         for (arguments, said) in [
             (
@@ -154,7 +179,8 @@ mod tests {
             (json!({"query": "x", "zzzzzzz": 1}), "`t` has no argument `zzzzzzz` / it takes `query`, `repos`, `limit`"),
             (json!({}), "`query` is missing / `t` needs `query` (string): Words."),
             (json!({"query": "x", "limit": "many"}), "`limit` cannot be \"many\" / `limit` (integer): How many."),
-            (json!({"query": "x", "limit": 1.5}), "`limit` cannot be 1.5 / `limit` (integer): How many."),
+            (json!({"query": "x", "limit": "nan"}), "`limit` cannot be \"nan\" / `limit` (integer): How many."),
+            (json!({"query": "x", "limit": "5x"}), "`limit` cannot be \"5x\" / `limit` (integer): How many."),
             (json!({"query": ["x"]}), "`query` cannot be [\"x\"] / `query` (string): Words."),
         ] {
             assert_eq!(check(arguments).unwrap_err(), said);

@@ -7,7 +7,7 @@ mod registry;
 pub mod schema;
 mod tools;
 
-pub use registry::{Answer, Calling, Context, Errors, Source, Tool, Toolset};
+pub use registry::{Answer, Calling, Context, Errors, Source, Tool, Toolset, Upkeep};
 
 /// The tools of these toolsets, in the order in which they are listed.
 pub fn tools(toolsets: &[Toolset]) -> Vec<&'static Tool> {

@@ -75,11 +75,22 @@ pub struct Context {
     pub source: Arc<dyn Fn() -> BoxFuture<'static, Result<Source, Failure>> + Send + Sync>,
 }
 
+/// What of the project is brought up to date by itself, so that asking again later gives more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upkeep {
+    /// Nothing: somebody has to run `lore sync`.
+    Nothing,
+    /// The project, once it is registered.
+    Registered,
+    /// The project, which is registered where it is not yet.
+    Project,
+}
+
 /// What questions about code are answered from.
 #[derive(Clone)]
 pub enum Source {
     /// The index: of the repository that this folder is in, unless another one is named.
-    Index(PathBuf),
+    Index(PathBuf, Upkeep),
     /// The chunk files of a folder, and nothing else.
     Files(Arc<ChunkFiles>),
 }
@@ -88,7 +99,7 @@ impl Context {
     /// Questions about code are about the repository that this folder is in.
     pub fn new(lore: Arc<Lore>, folder: PathBuf) -> Self {
         let source = move || {
-            let source = Source::Index(folder.clone());
+            let source = Source::Index(folder.clone(), Upkeep::Nothing);
             Box::pin(std::future::ready(Ok(source))) as BoxFuture<'static, _>
         };
         Self { lore, source: Arc::new(source) }

@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use lore_core::search::ChunksPlace;
 use lore_embed::ProviderConfig;
 use lore_model::{Code, Failure};
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use serde::Deserialize;
 use crate::{config::Loaded, environment};
 
 /// Where it is in a project.
-const FILE: &str = ".cortex/config.yml";
+pub(crate) const FILE: &str = ".cortex/config.yml";
 
 /// A longer file is no configuration.
 const MAX_BYTES: u64 = 1 << 20;
@@ -82,8 +83,18 @@ impl Cortex {
         Ok(Self { place: place.to_owned(), ..read.unwrap_or_default() })
     }
 
+    /// Whether it says anything about what turns text into vectors.
+    pub(crate) fn chooses_provider(&self) -> bool {
+        self.embedding.provider.as_deref().is_some_and(|name| !name.trim().is_empty())
+    }
+
+    /// The project.
+    pub(crate) fn place(&self) -> &Path {
+        &self.place
+    }
+
     /// The folder of chunk files that the project chose; an error where it lies elsewhere.
-    pub(crate) fn chunks_dir(&self) -> Result<Option<PathBuf>, Failure> {
+    pub(crate) fn chunks_dir(&self) -> Result<Option<ChunksPlace>, Failure> {
         let Some(dir) = self.server.chunks_dir.as_deref().filter(|dir| !dir.trim().is_empty()) else { return Ok(None) };
         let dir = self.place.join(dir);
         // One that is not there is told when it is opened.
@@ -93,30 +104,28 @@ impl Cortex {
             return Err(Failure::new(Code::InvalidConfig, message)
                 .hint("name it with `lore serve --chunks-dir DIR` or in CORTEX_CHUNKS_DIR if you trust it"));
         }
-        Ok(Some(dir))
+        Ok(Some(ChunksPlace { folder: dir, within: Some(self.place.clone()) }))
     }
 }
 
 /// The folder of chunk files that the user named.
-pub(crate) fn chosen_chunks_dir(flag: Option<&Path>) -> Option<PathBuf> {
-    flag.map(Path::to_owned).or_else(|| environment::folder("CORTEX_CHUNKS_DIR"))
+pub(crate) fn chosen_chunks_dir(flag: Option<&Path>) -> Option<ChunksPlace> {
+    let folder = flag.map(Path::to_owned).or_else(|| environment::folder("CORTEX_CHUNKS_DIR"))?;
+    Some(ChunksPlace { folder, within: None })
 }
 
 /// What the project at this place wants to be left out, as lines of an ignore file.
-pub(crate) fn ignored(place: &Path) -> Vec<String> {
-    match Cortex::read(place) {
-        Ok(cortex) => cortex.paths.ignore.unwrap_or_default(),
-        Err(failure) => {
-            tracing::debug!(%failure, "the project's own ignore list is not used");
-            Vec::new()
-        }
-    }
+pub(crate) fn ignored(place: &Path) -> Result<Vec<String>, Failure> {
+    Ok(Cortex::read(place)?.paths.ignore.unwrap_or_default())
 }
 
 /// The embedding provider: `CORTEX_EMBEDDING_ENDPOINT`, then the project's file, then `config.toml`.
-pub(crate) fn provider_config(loaded: &Loaded, cortex: &Cortex) -> Result<ProviderConfig, Failure> {
+///
+/// A project speaks for itself only: it is asked where a command works on that project and nothing else.
+pub(crate) fn provider_config(loaded: &Loaded, project: Option<&Cortex>) -> Result<ProviderConfig, Failure> {
     let endpoint = environment::variable("CORTEX_EMBEDDING_ENDPOINT");
-    choose(loaded.config.embedding(), &cortex.embedding, endpoint)
+    let none = Embedding::default();
+    choose(loaded.config.embedding(), project.map_or(&none, |cortex| &cortex.embedding), endpoint)
 }
 
 fn choose(user: ProviderConfig, project: &Embedding, endpoint: Option<String>) -> Result<ProviderConfig, Failure> {
@@ -227,13 +236,15 @@ mod tests {
         let text = "embedding:\n  endpoint: \"http://localhost:8121/embed\"\n  dimensions: 384\npaths:\n  code: ['**/*.go']\n  ignore:\n    - 'gen/**'\nchunking: {overlap: 64}\nserver:\n  chunks_dir: \".cortex/chunks\"\n";
         std::fs::write(&file, text).unwrap();
         let read = Cortex::read(dir.path()).unwrap();
-        assert_eq!(read.chunks_dir().unwrap(), Some(dir.path().join(".cortex/chunks")));
-        assert_eq!(ignored(dir.path()), ["gen/**"]);
+        let place = read.chunks_dir().unwrap().unwrap();
+        assert_eq!(place.folder, dir.path().join(".cortex/chunks"));
+        assert_eq!(place.within.as_deref(), Some(dir.path()));
+        assert_eq!(ignored(dir.path()).unwrap(), ["gen/**"]);
         std::fs::write(&file, "server: {chunks_dir: ../../etc}\n").unwrap();
         assert!(Cortex::read(dir.path()).unwrap().chunks_dir().is_err());
         std::fs::write(&file, "# nothing yet\n").unwrap();
         assert!(Cortex::read(dir.path()).unwrap().chunks_dir().unwrap().is_none());
         std::fs::write(&file, "server: [\n").unwrap();
-        assert!(Cortex::read(dir.path()).is_err());
+        assert!(Cortex::read(dir.path()).is_err() && ignored(dir.path()).is_err());
     }
 }

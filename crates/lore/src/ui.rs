@@ -121,13 +121,13 @@ impl Ui {
     /// Something about what is going on, on standard error.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            eprintln!("{}", one_line(text));
         }
     }
 
     /// Something that needs attention.
     pub(crate) fn warn(&self, text: &str) {
-        let (style, label) = (YELLOW.bold(), "warning:");
+        let (style, label, text) = (YELLOW.bold(), "warning:", one_line(text));
         if self.color_on_stderr { eprintln!("{style}{label}{style:#} {text}") } else { eprintln!("{label} {text}") }
     }
 

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use lore_core::{
     Lore, SystemClock,
     history::{History, Places},
-    search::{Search, Settings},
+    search::{ProjectIgnore, Search, Settings},
 };
 use lore_embed::Embedder;
 use lore_git::Git;
@@ -22,7 +22,7 @@ pub(crate) fn lore(loaded: &Loaded, embedder: Arc<dyn Embedder>) -> Arc<Lore> {
         ignore: loaded.config.ignore.clone(),
         user_excludes: environment::home()
             .map(|home| lore_git::user_excludes(&home, environment::folder("XDG_CONFIG_HOME").as_deref())),
-        project_ignore: Some(crate::cortex::ignored),
+        project_ignore: Some(ProjectIgnore::new(crate::cortex::FILE, crate::cortex::ignored)),
     };
     let search = Search::new(store, embedder, Arc::new(SystemClock), settings);
     Arc::new(Lore { history: Arc::new(history), search: Arc::new(search) })

@@ -9,6 +9,8 @@ pub(crate) enum Aim {
     None,
     /// The measured value itself.
     AtMost(f64),
+    /// The measured value itself.
+    AtLeast(f64),
     /// The measured value divided by the reference.
     RatioAtMost(f64),
     /// The reference divided by the measured value.
@@ -34,7 +36,8 @@ impl Figure {
     fn aim_text(&self) -> String {
         match self.aim {
             Aim::None => String::new(),
-            Aim::AtMost(most) => format!("≤ {most} {}", self.unit),
+            Aim::AtMost(most) => format!("≤ {} {}", shown(most), self.unit).trim_end().to_owned(),
+            Aim::AtLeast(least) => format!("≥ {} {}", shown(least), self.unit).trim_end().to_owned(),
             Aim::RatioAtMost(most) => format!("≤ {most}×"),
             Aim::TimesFaster(least) => format!("≥ {least}× faster"),
         }
@@ -45,6 +48,7 @@ impl Figure {
         match self.aim {
             Aim::None => None,
             Aim::AtMost(most) => Some(self.measured <= most),
+            Aim::AtLeast(least) => Some(self.measured >= least),
             Aim::RatioAtMost(most) => self.ratio().map(|ratio| ratio <= most),
             Aim::TimesFaster(least) => self.reference.map(|(_, value)| value / self.measured >= least),
         }

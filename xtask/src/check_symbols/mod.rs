@@ -5,7 +5,7 @@
 mod kinds;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -215,7 +215,9 @@ fn tag(value: &Value, language: &Language, line_of: &mut dyn FnMut(&str, u64) ->
     let made_up = text("extras").contains("anonymous")
         || name.starts_with("__anon")
         || name.starts_with("anonymousFunction")
-        || name.starts_with('<');
+        || name.starts_with('<')
+        // Of a companion object of Kotlin without a name.
+        || (name == "Companion" && !line_of(&path, line).contains(name));
     let within = ["function", "func", "method", "member", "singletonMethod", "generator", "getter", "setter"];
     let local = within.contains(&text("scopeKind"));
     let compared = match compared {
@@ -289,6 +291,9 @@ fn compare(tags: &[Tag], known: &HashMap<String, Known>) -> Outcome {
             outcome.plain += 1;
             continue;
         }
+        // `app.init = function init()` is two tags of ctags, and one definition.
+        let mut seen = HashSet::new();
+        let tags: Vec<&Tag> = tags.into_iter().filter(|tag| seen.insert((&tag.name, tag.line))).collect();
         outcome.tags += tags.len();
         let mut free: Vec<&(String, u64)> = known.symbols.iter().collect();
         let mut names: Vec<&String> = known.names.iter().collect();
@@ -389,6 +394,13 @@ mod tests {
         assert_eq!(missing(&tags, &[("new", 51)], &[]), [10]);
         assert_eq!(missing(&tags, &[("new", 8), ("new", 90)], &[]), [0; 0], "elsewhere in the file is good enough");
         assert_eq!(missing(&tags, &[("old", 10)], &["new", "new"]), [10, 50], "names are for members");
+    }
+
+    #[test]
+    fn two_tags_of_one_name_on_one_line_are_one_definition() {
+        let tags = [tag_at("init", 10, Compared::Symbol), tag_at("init", 10, Compared::Symbol)];
+        assert_eq!(missing(&tags, &[("init", 10)], &[]), [0; 0]);
+        assert_eq!(missing(&tags, &[], &[]), [10]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::{Chunked, Language, Plain, language::Method, plain::Prose};
 pub(crate) use document::{Document, Heading, Page};
 pub(crate) use lines::cut as cut_lines;
 pub(crate) use outline::{Draft, Outline};
-pub(crate) use rules::{At, Found, Role, Shape, Spec, children, count_one, define, field, first_of, range};
+pub(crate) use rules::{At, Change, Found, Role, Shape, Spec, children, count_one, define, field, first_of, range};
 pub(crate) use source::Source;
 pub(crate) use tags::{frontmatter, hashtags};
 
@@ -59,7 +59,7 @@ impl Chunker {
     /// The syntax tree of a file, for people who write rules; `None` where there is no grammar.
     pub fn tree_text(&mut self, language: Language, bytes: &[u8]) -> Option<String> {
         let Method::Tree(spec) = language.0.method else { return None };
-        let tree = self.trees.load(language.name(), spec)?.parse(bytes, 0..bytes.len())?;
+        let tree = self.trees.load(language.name(), spec)?.read(bytes, 0..bytes.len())?;
         Some(tree::show(&tree, bytes))
     }
 
@@ -67,7 +67,7 @@ impl Chunker {
     pub(crate) fn tree(&mut self, language: Language, source: &Source<'_>, part: Range<usize>) -> Option<Outline> {
         let Method::Tree(spec) = language.0.method else { return None };
         let loaded = self.trees.load(language.name(), spec)?;
-        let tree = loaded.parse(source.bytes, part.clone())?;
+        let tree = loaded.read(source.bytes, part.clone())?;
         let walked = walk::walk(&tree, &loaded.rules, spec, source);
         // A tree of errors in which nothing was found is not a tree of this language.
         if !walked.found_definitions() && tree.root_node().has_error() {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use lore_model::{ChunkKind, SymbolKind};
-use tree_sitter::Node;
+use tree_sitter::{Node, Tree};
 
 use super::Source;
 
@@ -20,9 +20,27 @@ pub(crate) struct Spec {
     pub(crate) separator: &'static str,
     /// What statements outside of definitions are: [`ChunkKind::Data`] for configuration.
     pub(crate) kind: ChunkKind,
-    /// What a report of the parser counts as, in a file of so many bytes, once there are errors: 1, unless the grammar's
+    /// What a report of the parser counts as, in a file of so many bytes, once there are errors: 2, unless the grammar's
     /// scanner then reads to the end of the file for every token.
     pub(crate) cost_of_errors: fn(usize) -> usize,
+    /// What the parser should not see, by what it made of the file.
+    pub(crate) hide: Option<Hide>,
+    /// How deep a text is nested, roughly and fast: what is too deep is not parsed.
+    pub(crate) depth: fn(&[u8]) -> usize,
+}
+
+/// Says what the parser should see otherwise in a part of a file.
+pub(crate) type Hide = fn(&[u8], Range<usize>, &Tree) -> Vec<Change>;
+
+/// A place that the parser should see as something else of equal length. The chunks have the bytes of the file.
+#[derive(Debug, Clone)]
+pub(crate) struct Change {
+    pub(crate) range: Range<usize>,
+    /// What stands there instead, filled up with blanks. Line breaks stay.
+    pub(crate) with: &'static [u8],
+    /// What the change lays open: it is undone where there are errors in that. Empty where a change may lay open anything:
+    /// then there have to be fewer errors in the whole file.
+    pub(crate) scope: Range<usize>,
 }
 
 impl Spec {
@@ -33,8 +51,26 @@ impl Spec {
         markers: &[],
         separator: ".",
         kind: ChunkKind::Definitions,
-        cost_of_errors: |_| 1,
+        cost_of_errors: |_| 2,
+        hide: None,
+        depth: depth_of_brackets,
     };
+}
+
+/// How deep brackets are nested; those in strings and comments count as well.
+fn depth_of_brackets(bytes: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in bytes {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// What a kind of node is. Kinds without a rule are statements where definitions are expected, and nothing elsewhere.

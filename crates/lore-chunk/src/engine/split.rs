@@ -25,6 +25,8 @@ pub(super) const PROSE: Parts =
 const COMMENT: usize = 60;
 /// Nodes of more than this are looked into for borders.
 const DESCEND: Size = Size { lines: 30, bytes: 1_500 };
+/// Borders deeper than this in an item are not looked for: there are better ones above.
+const DEEPEST: usize = 24;
 /// How far from the ideal place a border may be, in thousandths of the part, to be as good as one that is a level up.
 const LEVEL: usize = 150;
 
@@ -53,7 +55,7 @@ pub(super) fn borders(node: Node<'_>, source: &Source<'_>, prose: &[Range<usize>
         }
         let lines = child.end_position().row - child.start_position().row + 1;
         let is_large = child.byte_range().len() > DESCEND.bytes || lines > DESCEND.lines;
-        if is_large && cursor.goto_first_child() {
+        if is_large && depth < DEEPEST && cursor.goto_first_child() {
             depth += 1;
             continue;
         }

@@ -4,14 +4,20 @@ use std::{collections::HashMap, fmt::Write as _, ops::ControlFlow, ops::Range};
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Point, Tree};
 
-use super::rules::{Role, Spec};
+use super::rules::{Change, Hide, Role, Spec, children};
 use crate::encoding::{Encoding, one_line};
 
 /// How often the parser may report in before it is told to give up: so much at least, and once for so many bytes. It
 /// reports in every 100 operations. Over six repositories, files need 0.0065 reports for a byte, the worst of them 0.022;
 /// a megabyte of the worst nesting is given up after about a second.
-const REPORTS: usize = 5_000;
+const REPORTS: usize = 1_000;
 const BYTES_PER_REPORT: usize = 12;
+
+/// Text that is nested deeper than this is not parsed: to recover from an error costs as much as the place is deep.
+const DEEPEST: usize = 1_000;
+
+/// How often a file is parsed anew with something hidden.
+const MOST_TRIES: usize = 2;
 
 /// The languages loaded so far.
 #[derive(Default)]
@@ -21,6 +27,8 @@ pub(super) struct Trees(HashMap<&'static str, Option<Loaded>>);
 pub(super) struct Loaded {
     parser: Parser,
     cost_of_errors: fn(usize) -> usize,
+    hide: Option<Hide>,
+    depth: fn(&[u8]) -> usize,
     /// The role of each kind of node, by its number.
     pub(super) rules: Rules,
 }
@@ -54,15 +62,47 @@ impl Trees {
             let grammar = (spec.grammar)();
             let mut parser = Parser::new();
             parser.set_language(&grammar).ok()?;
-            Some(Loaded { parser, cost_of_errors: spec.cost_of_errors, rules: Rules::compile(&grammar, spec) })
+            let rules = Rules::compile(&grammar, spec);
+            let Spec { cost_of_errors, hide, depth, .. } = *spec;
+            Some(Loaded { parser, cost_of_errors, hide, depth, rules })
         };
         self.0.entry(name).or_insert_with(load).as_mut()
     }
 }
 
 impl Loaded {
+    /// Parses a part of a file, and once more without what misled the parser; `None` where that is too much work.
+    pub(super) fn read(&mut self, bytes: &[u8], part: Range<usize>) -> Option<Tree> {
+        if (self.depth)(&bytes[part.clone()]) > DEEPEST {
+            return None;
+        }
+        let tree = self.parse(bytes, part.clone())?;
+        let mut changes = self.hide.map(|hide| hide(bytes, part.clone(), &tree)).unwrap_or_default();
+        if changes.is_empty() {
+            return Some(tree);
+        }
+        let before = errors(&tree);
+        for _ in 0..MOST_TRIES {
+            let Some(other) = self.parse(&changed(bytes, &changes), part.clone()) else { break };
+            let after = errors(&other);
+            let count = changes.len();
+            let is_open = changes.iter().all(|change| change.scope.is_empty());
+            changes.retain(|change| !after.iter().any(|(error, _)| overlap(error, &change.scope)));
+            let weight = |errors: &[(Range<usize>, usize)]| errors.iter().map(|error| error.1).sum::<usize>();
+
+            let is_better = if is_open { weight(&after) < weight(&before) } else { changes.len() == count };
+            if is_better {
+                return Some(other);
+            }
+            if changes.is_empty() || changes.len() == count {
+                break;
+            }
+        }
+        Some(tree)
+    }
+
     /// Parses a part of a file; `None` where that is too much work.
-    pub(super) fn parse(&mut self, bytes: &[u8], part: Range<usize>) -> Option<Tree> {
+    fn parse(&mut self, bytes: &[u8], part: Range<usize>) -> Option<Tree> {
         let mut left = REPORTS + part.len() / BYTES_PER_REPORT;
         let cost = (self.cost_of_errors)(bytes.len());
         let mut progress = |state: &ParseState| {
@@ -77,6 +117,47 @@ impl Loaded {
         // A parser that gave up would otherwise go on with the same file.
         self.parser.reset();
         tree
+    }
+}
+
+/// A text with other bytes in some places.
+fn changed(bytes: &[u8], changes: &[Change]) -> Vec<u8> {
+    let mut text = bytes.to_vec();
+    for change in changes {
+        let with = change.with.iter().copied().chain(std::iter::repeat(b' '));
+        for (byte, with) in text[change.range.clone()].iter_mut().zip(with) {
+            if !matches!(byte, b'\n' | b'\r') {
+                *byte = with;
+            }
+        }
+    }
+    text
+}
+
+fn overlap(error: &Range<usize>, scope: &Range<usize>) -> bool {
+    error.start < scope.end && error.end >= scope.start
+}
+
+/// Where a tree has errors, and how many tokens found no place in each.
+fn errors(tree: &Tree) -> Vec<(Range<usize>, usize)> {
+    let mut errors = Vec::new();
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        if node.is_missing() {
+            errors.push((node.byte_range(), 1));
+        } else if node.is_error() {
+            let tokens = children(node).filter(|child| child.child_count() == 0).count();
+            errors.push((node.byte_range(), 1 + tokens));
+        }
+        if node.has_error() && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return errors;
+            }
+        }
     }
 }
 

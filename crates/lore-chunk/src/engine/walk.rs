@@ -235,7 +235,7 @@ impl<'t> Walk<'t, '_> {
         let member = mode == Mode::Members;
         let lines = node.end_position().row - node.start_position().row + 1;
         let too_small = !member && (found.shape == Shape::Data || lines < LOCAL_LINES);
-        if too_small || self.frames.len() >= DEEPEST {
+        if too_small || self.frames.len() >= DEEPEST || (!member && self.is_told(node, &found)) {
             return self.statement(node, mode);
         }
         let in_type = member && self.parent().is_some_and(|parent| self.is_type(parent));
@@ -253,6 +253,14 @@ impl<'t> Walk<'t, '_> {
         self.found.items[item].container = found.container;
         self.frames.push(Frame { depth, kind: FrameKind::Definition(item) });
         if found.shape == Shape::Function { self.inside(node) } else { Some(Mode::Head) }
+    }
+
+    /// Whether a definition is the value of one of the same name: `a.init = function init() { … }`.
+    fn is_told(&self, node: Node<'t>, found: &Found) -> bool {
+        let Some(outer) = self.parent().map(|parent| &self.found.items[parent]) else { return false };
+        let bytes = self.source.bytes;
+        outer.node.start_position().row == node.start_position().row
+            && outer.name.clone().is_some_and(|name| bytes[name] == bytes[found.name.clone()])
     }
 
     fn statement(&mut self, node: Node<'t>, mode: Mode) -> Option<Mode> {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use lore_model::SymbolKind;
 use tree_sitter::Node;
 
+use super::c_macros;
 use crate::{
     engine::{Found, Role, Shape, Source, Spec, children, count_one, define, field, first_of, range},
     language::{Method, Row},
@@ -18,6 +19,7 @@ static SPEC: Spec = Spec {
     rules: &[RULES],
     markers: &["//", "/*"],
     separator: "::",
+    hide: Some(c_macros::hide),
     ..Spec::CODE
 };
 
@@ -311,6 +313,34 @@ int (*callback(int which))(int) {
               49-55 function `list_size`: static inline unsigned long long list_size(const list *of)
               57-60 function `callback`: int (*callback(int which))(int)
             imports 2
+        "#]]);
+    }
+
+    #[test]
+    fn macros_and_conditions_do_not_hide_what_they_stand_in() {
+        let text = r#"JEMALLOC_EXPORT void JEMALLOC_NOTHROW *je_malloc(size_t size) JEMALLOC_ATTR(malloc) {
+    return NULL;
+}
+
+#ifdef A
+int open_it(int a) {
+#else
+int open_it(void) {
+#endif
+    return 1;
+}
+
+int last(void) {
+    return 2;
+}
+"#;
+        check("c", text, &expect![[r#"
+            definitions 1-3 function `je_malloc`
+            definitions 4-11 function `open_it`
+            definitions 12-15 function `last`
+              1-3 function `je_malloc`: void JEMALLOC_NOTHROW *je_malloc(size_t size) JEMALLOC_ATTR(malloc)
+              6-11 function `open_it`: int open_it(int a)
+              13-15 function `last`: int last(void)
         "#]]);
     }
 

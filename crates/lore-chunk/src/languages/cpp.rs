@@ -2,7 +2,7 @@
 
 use lore_model::SymbolKind;
 
-use super::c;
+use super::{c, c_macros};
 use crate::{
     engine::{Role, Shape, Spec, define},
     language::{Method, Row},
@@ -23,6 +23,7 @@ static SPEC: Spec = Spec {
     rules: &[c::RULES, RULES],
     markers: &["//", "/*", "struct ", "class "],
     separator: "::",
+    hide: Some(c_macros::hide),
     ..Spec::CODE
 };
 
@@ -166,10 +167,70 @@ int main(int argc, char** argv) {
     fn a_class_may_have_a_macro_before_its_name() {
         let text = "class EXPORT Database {\n public:\n  Database() = default;\n  virtual ~Database();\n  static int Open(const char* name);\n  virtual int Get(int key) = 0;\n};\n";
         check("cpp", text, &expect![[r#"
-            definitions 1-7 class `Database` names Database Open Get
+            definitions 1-7 class `Database` names Database ~Database Open Get
               1-7 class `Database`: class EXPORT Database
+              3-3 method `Database` in `Database`: Database() = default;
+              4-4 method `~Database` in `Database`: virtual ~Database();
               5-5 method `Open` in `Database`: static int Open(const char* name);
               6-6 method `Get` in `Database`: virtual int Get(int key) = 0;
+        "#]]);
+    }
+
+    #[test]
+    fn macros_before_and_behind_declarations_are_looked_through() {
+        let text = r#"#include <string>
+FMT_BEGIN_NAMESPACE
+namespace detail {
+
+// Pools.
+SPDLOG_INLINE thread_pool::thread_pool(int n)
+    : q_(n) {
+  TRY {
+    start(n);
+  }
+  CATCH_ALL
+}
+
+FMT_EXPORT template <typename T, FMT_ENABLE_IF(std::is_integral<T>::value)>
+FMT_CONSTEXPR auto count(T value) FMT_NOEXCEPT -> int {
+  return (int)MAX_VALUE;
+}
+
+class FMT_API view {
+ JSON_PRIVATE_UNLESS_TESTED:
+  FMT_CONSTEXPR view() noexcept : data_(nullptr) {}
+  FMT_DEPRECATED("use other") operator bool() const;
+  ~view();
+};
+
+static int WINAPI run(
+#ifdef WIDE
+    wchar_t* text
+#else
+    char* text
+#endif
+) {
+  BOOL ok = 1;
+  return ok;
+}
+
+}
+FMT_END_NAMESPACE
+"#;
+        check("cpp", text, &expect![[r#"
+            definitions 1-12 method `thread_pool` in `detail::thread_pool` names detail thread_pool prose // Pools.
+            definitions 13-17 function `count` in `detail`
+            definitions 18-24 class `view` in `detail` names view operator bool ~view
+            definitions 25-38 function `run` in `detail`
+              3-37 module `detail`: namespace detail
+              6-12 method `thread_pool` in `detail::thread_pool`: thread_pool::thread_pool(int n) : q_(n)
+              15-17 function `count` in `detail`: auto count(T value) FMT_NOEXCEPT -> int
+              19-24 class `view` in `detail`: class FMT_API view
+              21-21 method `view` in `detail::view`: FMT_CONSTEXPR view() noexcept : data_(nullptr)
+              22-22 method `operator bool` in `detail::view`: operator bool() const;
+              23-23 method `~view` in `detail::view`: ~view();
+              26-35 function `run` in `detail`: static int WINAPI run( #ifdef WIDE wchar_t* text #else char* text #endif )
+            imports 1
         "#]]);
     }
 

@@ -44,6 +44,8 @@ pub(crate) const RULES: &[(&str, Role)] = &[
     ("variable_declarator", Role::Hook(variable)),
     ("assignment_expression", Role::Hook(assignment)),
     ("pair", Role::Hook(pair)),
+    ("function_expression", Role::Hook(expression)),
+    ("generator_function", Role::Hook(expression)),
     ("string", Role::Ignore),
     ("regex", Role::Ignore),
 ];
@@ -97,6 +99,12 @@ fn assignment(source: &Source<'_>, node: Node<'_>) -> Option<Found> {
     let is_name = matches!(object.kind(), "identifier" | "member_expression") && !is_module;
     let container = is_name.then(|| object.byte_range());
     Some(Found { symbol, shape, name: range(left, "property")?, container })
+}
+
+/// A function with a name that is what a call is given: `on("x", function handle() { … })`.
+fn expression(_: &Source<'_>, node: Node<'_>) -> Option<Found> {
+    let name = range(node, "name")?;
+    Some(Found { symbol: SymbolKind::Function, shape: Shape::Function, name, container: None })
 }
 
 /// `name: function …` in an object.
@@ -188,7 +196,7 @@ describe('x', () => {
             data 1-6 constant `LIMIT` names LIMIT other prose // Imports.
             definitions 7-15 function `hello` names hello local prose /** Says hello. */ | // inside | // deep
             definitions 16-20 function `arrow`
-            definitions 21-25 function `Memo` prose /* shown */
+            definitions 21-25 function `Memo` names Memo Inner prose /* shown */
             definitions 26-30 method `bar` in `Foo`
             definitions 31-35 function `baz`
             definitions 36-46 names method plain
@@ -199,6 +207,7 @@ describe('x', () => {
               11-13 function `local` in `hello`: const local = ()
               17-20 function `arrow`: export const arrow = async (a, b)
               22-25 function `Memo`: const Memo = memo(function Inner(props)
+              22-25 function `Inner` in `Memo`: function Inner(props)
               27-30 method `bar` in `Foo`: Foo.prototype.bar = function (x)
               32-35 function `baz`: exports.baz = ()
               38-41 function `method`: method(x)
@@ -222,6 +231,16 @@ describe('x', () => {
               5-36 function `a`: function a()
               39-70 function `b`: function b()
               73-104 function `c`: function c()
+        "#]]);
+    }
+
+    #[test]
+    fn functions_with_names_are_found_in_calls() {
+        check("javascript", "app.init = function init() {\n  a();\n  b();\n};\n\ndefineGetter(req, 'secure', function secure() {\n  return this.x;\n});\n\non('x', function () {\n  a();\n  b();\n});\n", &expect![[r#"
+            definitions 1-4 method `init` in `app`
+            definitions 5-13 names secure
+              1-4 method `init` in `app`: app.init = function init()
+              6-8 function `secure`: function secure()
         "#]]);
     }
 

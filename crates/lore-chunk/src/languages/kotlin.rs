@@ -1,10 +1,13 @@
 //! Kotlin.
 
+use std::ops::Range;
+
 use lore_model::SymbolKind;
-use tree_sitter::Node;
+use memchr::memmem;
+use tree_sitter::{Node, Tree};
 
 use crate::{
-    engine::{At, Found, Role, Shape, Source, Spec, children, count_one, define, first_of, range},
+    engine::{At, Change, Found, Role, Shape, Source, Spec, children, count_one, define, first_of, range},
     language::{Method, Row},
 };
 
@@ -15,6 +18,7 @@ static SPEC: Spec = Spec {
     grammar: || tree_sitter_kotlin_ng::LANGUAGE.into(),
     rules: &[RULES],
     markers: &["//", "/*", "fun ", "class "],
+    hide: Some(hide),
     ..Spec::CODE
 };
 
@@ -38,6 +42,31 @@ const RULES: &[(&str, Role)] = &[
     ("type_alias", Role::Define(SymbolKind::Type, Shape::Leaf, At::Field("type"))),
     ("string_literal", Role::Ignore),
 ];
+
+/// The grammar does not know `actual constructor(…)` below the name of a class, nor comments between the two.
+fn hide(bytes: &[u8], part: Range<usize>, tree: &Tree) -> Vec<Change> {
+    if !tree.root_node().has_error() {
+        return Vec::new();
+    }
+    let line_of = |at: usize| memchr::memrchr(b'\n', &bytes[part.start..at]).map_or(part.start, |line| part.start + line + 1);
+    let mut changes = Vec::new();
+    for found in memmem::find_iter(&bytes[part.clone()], b"constructor(") {
+        let mut start = line_of(part.start + found);
+        let words = &bytes[start..part.start + found];
+        if let Some(word) = [&b"actual "[..], b"expect "].iter().find_map(|word| memmem::find(words, word)) {
+            changes.push(Change { range: start + word..start + word + 6, with: b"", scope: 0..0 });
+        }
+        while start > part.start {
+            let above = line_of(start - 1);
+            if !bytes[above..start].trim_ascii().starts_with(b"//") {
+                break;
+            }
+            changes.push(Change { range: above..start, with: b"", scope: 0..0 });
+            start = above;
+        }
+    }
+    changes
+}
 
 /// Interfaces and enumerations are classes to the grammar; an enumeration without functions is data.
 fn class(_: &Source<'_>, node: Node<'_>) -> Option<Found> {
@@ -188,6 +217,15 @@ fun String.shout(): String = uppercase()
               78-78 function `shout`: fun String.shout(): String
             package org.example.shop
             imports 2
+        "#]]);
+    }
+
+    #[test]
+    fn a_constructor_may_stand_below_the_name_of_its_class() {
+        check("kotlin", "actual open class ByteString\n// Trusted.\ninternal actual constructor(\n  internal val data: ByteArray,\n) : Serializable {\n  actual fun utf8(): String = commonUtf8()\n}\n", &expect![[r#"
+            definitions 1-7 class `ByteString` names ByteString utf8
+              1-7 class `ByteString`: actual open class ByteString // Trusted. internal actual constructor( internal val data: ByteArray, ) : Serializable
+              6-6 method `utf8` in `ByteString`: actual fun utf8(): String
         "#]]);
     }
 

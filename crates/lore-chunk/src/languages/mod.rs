@@ -61,5 +61,7 @@ languages! {
     yaml,
 }
 
+mod c_macros;
+
 #[cfg(test)]
 pub(crate) mod testing;

@@ -1,10 +1,13 @@
 //! Rust.
 
+use std::ops::Range;
+
 use lore_model::SymbolKind;
-use tree_sitter::Node;
+use memchr::memmem;
+use tree_sitter::{Node, Tree};
 
 use crate::{
-    engine::{Found, Role, Shape, Source, Spec, children, count_one, define, field, range},
+    engine::{Change, Found, Role, Shape, Source, Spec, children, count_one, define, field, first_of, range},
     language::{Method, Row},
 };
 
@@ -16,6 +19,7 @@ static SPEC: Spec = Spec {
     rules: &[RULES],
     markers: &["//", "/*", "fn ", "struct ", "enum "],
     separator: "::",
+    hide: Some(open_macros),
     ..Spec::CODE
 };
 
@@ -38,7 +42,7 @@ const RULES: &[(&str, Role)] = &[
     ("associated_type", define(SymbolKind::Type, Shape::Leaf)),
     ("const_item", define(SymbolKind::Constant, Shape::Data)),
     ("static_item", define(SymbolKind::Constant, Shape::Data)),
-    ("foreign_mod_item", Role::Open),
+    ("foreign_mod_item", Role::Wrap),
     ("declaration_list", Role::Body),
     ("field_declaration_list", Role::Body),
     ("enum_variant_list", Role::Body),
@@ -47,6 +51,79 @@ const RULES: &[(&str, Role)] = &[
     ("string_literal", Role::Ignore),
     ("raw_string_literal", Role::Ignore),
 ];
+
+/// What the call of a macro with items in it is read as: `cfg_rt! { … }` like `extern { … }`.
+const OPENED: &[u8] = b"extern{";
+
+/// Looks for items in the arguments of macros, in files and modules and blocks of methods.
+fn open_macros(bytes: &[u8], part: Range<usize>, tree: &Tree) -> Vec<Change> {
+    let mut changes = Vec::new();
+    if memmem::find(&bytes[part], b"!").is_none() {
+        return changes;
+    }
+    let mut cursor = tree.walk();
+    if !cursor.goto_first_child() {
+        return changes;
+    }
+    loop {
+        let node = cursor.node();
+        match node.kind() {
+            "macro_invocation" => changes.extend(open_macro(bytes, node)),
+            "expression_statement" => changes.extend(node.child(0).and_then(|call| open_macro(bytes, call))),
+            "mod_item" | "impl_item" | "trait_item" | "declaration_list" if cursor.goto_first_child() => continue,
+            _ => {}
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return changes;
+            }
+        }
+    }
+}
+
+fn open_macro(bytes: &[u8], call: Node<'_>) -> Option<Change> {
+    let arguments = first_of(call, "token_tree").filter(|it| call.kind() == "macro_invocation" && bytes[it.start_byte()] == b'{')?;
+    let range = call.start_byte()..arguments.start_byte() + 1;
+    let fits = range.len() >= OPENED.len() && !bytes[range.clone()].contains(&b'\n');
+    (fits && begins_with_item(&bytes[arguments.start_byte() + 1..arguments.end_byte()]))
+        .then(|| Change { range, with: OPENED, scope: call.byte_range() })
+}
+
+/// Whether the first word behind comments and attributes is one that an item begins with.
+fn begins_with_item(mut text: &[u8]) -> bool {
+    const WORDS: &[&[u8]] = &[
+        b"pub", b"fn", b"struct", b"enum", b"union", b"trait", b"impl", b"mod", b"use", b"type", b"const", b"static",
+        b"unsafe", b"async", b"extern", b"macro_rules",
+    ];
+    loop {
+        text = text.trim_ascii_start();
+        let skipped = match text {
+            [b'/', b'/', ..] => memchr::memchr(b'\n', text),
+            [b'/', b'*', ..] => memmem::find(text, b"*/").map(|length| length + 2),
+            [b'#', b'[', ..] => attribute_end(text),
+            _ => break,
+        };
+        match skipped {
+            Some(length) => text = &text[length..],
+            None => return false,
+        }
+    }
+    let length = text.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(text.len());
+    WORDS.contains(&&text[..length])
+}
+
+fn attribute_end(text: &[u8]) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'[' => depth += 1,
+            b']' if depth == 1 => return Some(at + 1),
+            b']' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
 
 /// An enumeration of plain values is data.
 fn enumeration(_: &Source<'_>, node: Node<'_>) -> Option<Found> {
@@ -215,6 +292,57 @@ mod tests {
             definitions 99-154 function `large` part 3/4 names  prose // note | // note | // note | // note | // note | // note | // note
             definitions 155-203 function `large` part 4/4 names  prose // note | // note | // note | // note | // note | // note
               2-203 function `large`: fn large(x: u32)
+        "#]]);
+    }
+
+    #[test]
+    fn items_in_macros_are_items() {
+        let text = r#"use a::b;
+
+cfg_rt! {
+    /// Spawns.
+    #[track_caller]
+    pub fn spawn<T>(future: T) -> u32 {
+        let x = 1;
+        x
+    }
+
+    mod inner {
+        fn x() {}
+    }
+}
+
+bitflags! {
+    pub struct Flags: u32 {
+        const A = 1;
+    }
+}
+
+impl A {
+    cfg_io! {
+        /// Reads.
+        pub fn read(&self) -> u32 {
+            1
+        }
+    }
+}
+
+fn main() {
+    select! { fn }
+}
+"#;
+        check("rust", text, &expect![[r#"
+            definitions 1-9 function `spawn` prose /// Spawns.
+            definitions 10-14 function `x` in `inner` names inner x
+            definitions 15-29 impl `A` names A read prose /// Reads.
+            definitions 30-33 function `main`
+              6-9 function `spawn`: pub fn spawn<T>(future: T) -> u32
+              11-13 module `inner`: mod inner
+              12-12 function `x` in `inner`: fn x()
+              22-29 impl `A`: impl A
+              25-27 method `read` in `A`: pub fn read(&self) -> u32
+              31-33 function `main`: fn main()
+            imports 1
         "#]]);
     }
 

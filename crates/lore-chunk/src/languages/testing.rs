@@ -64,19 +64,21 @@ fn brief(text: &str) -> String {
     crate::encoding::one_line(text, 24)
 }
 
-/// Fails if the chunks are not a partition of the bytes at line borders.
+/// Fails if the chunks are not a partition of the bytes, each of whole lines: it begins where a line does, and ends with a
+/// line break or with the file. Exact search relies on it.
 pub(crate) fn check_partition(bytes: &[u8], file: &Chunked) {
     let mut at = 0;
     let mut line = 1;
     for chunk in &file.chunks {
         assert_eq!(chunk.bytes.start, at, "chunks follow each other");
         assert!(chunk.bytes.end > at, "no chunk is empty");
-        assert!(at == 0 || bytes[at - 1] == b'\n', "chunks begin at lines");
+        let is_last = chunk.bytes.end == bytes.len();
+        assert!(is_last || bytes[chunk.bytes.end - 1] == b'\n', "chunks end where lines end");
         assert_eq!(chunk.first_line, line);
         let text = &bytes[chunk.bytes.clone()];
         let lines = text.split_inclusive(|byte| *byte == b'\n').count();
         assert_eq!(chunk.last_line as usize, line as usize + lines - 1);
-        assert!(chunk.name.as_ref().is_none_or(|name| !name.is_empty()) && chunk.names.iter().all(|it| !it.is_empty()));
+        assert!(chunk.name.iter().chain(&chunk.names).chain(&chunk.container).all(|name| !name.is_empty()));
         assert!(chunk.prose.iter().all(|it| it.start < it.end && it.start >= at && it.end <= chunk.bytes.end));
         assert!(chunk.prose.windows(2).all(|pair| pair[0].end <= pair[1].start), "prose is in order");
         assert!(chunk.part.is_none_or(|(number, count)| number >= 1 && number <= count && count > 1));

@@ -18,8 +18,30 @@ pub(crate) static ROW: Row = Row {
     ..Row::LINES
 };
 
-static SPEC: Spec =
-    Spec { grammar: || tree_sitter_xml::LANGUAGE_XML.into(), rules: &[RULES], kind: ChunkKind::Data, ..Spec::CODE };
+static SPEC: Spec = Spec {
+    grammar: || tree_sitter_xml::LANGUAGE_XML.into(),
+    rules: &[RULES],
+    kind: ChunkKind::Data,
+    depth: depth_of_elements,
+    ..Spec::CODE
+};
+
+/// The grammar's scanner copies the names of all open elements for every token.
+fn depth_of_elements(bytes: &[u8]) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for at in memchr::memchr2_iter(b'<', b'>', bytes) {
+        match (bytes[at], bytes.get(at + 1)) {
+            (b'<', Some(b'/')) => depth = depth.saturating_sub(1),
+            (b'<', Some(next)) if next.is_ascii_alphabetic() || *next == b'_' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            (b'>', _) if at > 0 && bytes[at - 1] == b'/' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
 
 const RULES: &[(&str, Role)] = &[
     ("Comment", Role::Comment),

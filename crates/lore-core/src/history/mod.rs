@@ -39,12 +39,13 @@ pub struct History {
     places: Places,
     clock: Arc<dyn Clock>,
     probes: Mutex<freshness::Probes>,
+    roots: Arc<register::Roots>,
 }
 
 impl History {
     /// History kept in this store.
     pub fn new(store: Arc<dyn HistoryStore>, git: Git, places: Places, clock: Arc<dyn Clock>) -> Self {
-        Self { store, git, places, clock, probes: Mutex::default() }
+        Self { store, git, places, clock, probes: Mutex::default(), roots: Arc::default() }
     }
 
     /// The store beneath, for those who look after it.

@@ -1,8 +1,11 @@
 //! Registering repositories and forgetting them.
 
 use std::{
+    collections::HashMap,
     ffi::OsStr,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
 };
 
 use lore_git::{CloneUrl, GitError, Reader, Repository};
@@ -132,10 +135,22 @@ impl History {
 
     /// The registered repository that this folder is in, by its place or as another work tree of it.
     pub async fn find_project(&self, folder: &Path) -> Result<Option<Repo>, Failure> {
+        Ok(self.locate(folder).await?.1)
+    }
+
+    /// The root of the repository that a folder is in, and the registered repository, if it is.
+    pub(crate) async fn locate(&self, folder: &Path) -> Result<(PathBuf, Option<Repo>), Failure> {
         let repos = self.repos().await?;
-        let folder = folder.to_owned();
+        let (folder, roots) = (folder.to_owned(), Arc::clone(&self.roots));
         let found = blocking(move || {
+            // In a root that is known, nothing need be read.
+            if let Some(place) = roots.known(&folder)
+                && let Some(repo) = repos.iter().find(|repo| repo.info.local_path == place)
+            {
+                return Ok((place, Some(repo.clone())));
+            }
             let here = Repository::discover(&folder)?;
+            roots.remember(&folder, here.path());
             let same_place = repos.iter().find(|repo| repo.info.local_path == here.path());
             let same_objects = || {
                 let common = here.common_dir();
@@ -144,7 +159,7 @@ impl History {
                     Repository::open(&repo.info.local_path).is_ok_and(|other| other.common_dir() == common)
                 })
             };
-            Ok(same_place.or_else(same_objects).cloned())
+            Ok((here.path().to_owned(), same_place.or_else(same_objects).cloned()))
         });
         found.await.map_err(git_failure)
     }
@@ -166,6 +181,41 @@ impl History {
             Ok(repository.path().to_owned())
         });
         opened.await.map_err(git_failure)
+    }
+}
+
+/// Folders that are roots of repositories, as long as their `.git` is the one that was seen.
+#[derive(Debug, Default)]
+pub(crate) struct Roots {
+    known: Mutex<HashMap<PathBuf, (PathBuf, SystemTime)>>,
+}
+
+impl Roots {
+    /// More are not asked about in turn.
+    const MOST: usize = 64;
+
+    fn known(&self, folder: &Path) -> Option<PathBuf> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
+        known.filter(|(_, stamp)| Self::stamp(folder) == Some(*stamp)).map(|(place, _)| place)
+    }
+
+    fn remember(&self, folder: &Path, place: &Path) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        // From below a root, another repository could come in between.
+        match Self::stamp(folder).filter(|_| folder == place) {
+            Some(stamp) => {
+                if known.len() >= Self::MOST {
+                    known.clear();
+                }
+                known.insert(folder.to_owned(), (place.to_owned(), stamp));
+            }
+            None => drop(known.remove(folder)),
+        }
+    }
+
+    /// When the repository was made or taken apart last: its configuration is written then.
+    fn stamp(folder: &Path) -> Option<SystemTime> {
+        std::fs::metadata(folder.join(".git/config")).and_then(|config| config.modified()).ok()
     }
 }
 

@@ -14,9 +14,9 @@ use super::{
     query::{Query, QueryKind},
     rank::{Explanation, Parts, Ranked, Ranking},
     signals::{Role, folder_tags},
-    snippet::{Snippet, estimate_tokens},
+    snippet::Snippet,
 };
-use crate::{blocking, store_failure};
+use crate::{blocking, store_failure, together};
 
 /// How many answers there are unless somebody says otherwise.
 pub const LIMIT_DEFAULT: usize = 15;
@@ -43,8 +43,6 @@ pub struct CodeRequest {
     pub paths: Vec<String>,
     /// Which repositories, each with the work tree that is meant where that is not the registered one.
     pub repos: Vec<(Repo, Option<PathBuf>)>,
-    /// At most so many tokens of text in all.
-    pub max_tokens: Option<usize>,
     /// Which parts of the ranking are on.
     pub parts: Parts,
 }
@@ -61,9 +59,17 @@ impl CodeRequest {
             languages: Vec::new(),
             paths: Vec::new(),
             repos,
-            max_tokens: None,
             parts: Parts::default(),
         }
+    }
+
+    /// Says what is wrong with it, without asking anything.
+    pub fn check(&self) -> Result<(), Failure> {
+        if self.query.trim().is_empty() {
+            return Err(Failure::new(Code::InvalidArgument, "query is empty")
+                .hint("say what you look for: a question, some words, or the name of a function, a type or a file"));
+        }
+        Filter::new(self).map(|_| ())
     }
 }
 
@@ -72,7 +78,7 @@ impl CodeRequest {
 pub enum CodeState {
     /// Everything is there.
     Current,
-    /// HEAD or a branch has moved since.
+    /// HEAD or a branch has moved since, or uncommitted work could not be read.
     Stale,
     /// Only a part is there yet.
     Partial,
@@ -110,6 +116,10 @@ pub struct CodeFreshness {
     pub indexed_at: Option<i64>,
     /// How many uncommitted files were taken into account.
     pub uncommitted: usize,
+    /// Why uncommitted work could not be read, or not all of it.
+    pub uncommitted_error: Option<String>,
+    /// Why the repository's own list of files to leave out cannot be used.
+    pub ignore_error: Option<String>,
 }
 
 /// The answer.
@@ -121,12 +131,22 @@ pub struct CodeAnswer {
     pub kind: QueryKind,
     /// The words that were looked for.
     pub words: Vec<String>,
+    /// Whether the question was so long that only its beginning counted.
+    pub query_cut: bool,
     /// Whether there would have been more.
     pub more: bool,
-    /// How many answers had no room within `max_tokens`.
+    /// How many answers [`Self::fit`] had no room for.
     pub no_room: usize,
     /// How fresh it is, for each repository.
     pub freshness: Vec<CodeFreshness>,
+}
+
+impl CodeAnswer {
+    /// Cuts texts so that all hits together take at most so many bytes where they are shown; `size` tells how many one does.
+    pub fn fit(&mut self, bytes: usize, size: &dyn Fn(&CodeHit) -> usize) {
+        let hits = std::mem::take(&mut self.hits);
+        (self.hits, self.no_room) = fit(hits, bytes, size, |hit| &mut hit.snippet);
+    }
 }
 
 /// One chunk in its place.
@@ -136,8 +156,10 @@ pub struct CodeHit {
     pub repo: String,
     /// The file.
     pub path: RepoPath,
-    /// Other files that hold the same text.
+    /// Other files of the repository that hold the same text and could have been the answer: the first ones.
     pub also_at: Vec<RepoPath>,
+    /// How many more of them there are.
+    pub also_at_more: usize,
     /// The language of the file.
     pub language: String,
     /// What role the file plays.
@@ -176,14 +198,17 @@ pub struct CodeHit {
 
 impl Search {
     /// Answers a question about code.
-    pub async fn search(&self, request: &CodeRequest) -> Result<CodeAnswer, Failure> {
-        if request.query.trim().is_empty() {
-            return Err(Failure::new(Code::InvalidArgument, "query is empty")
-                .hint("say what you look for: a question, some words, or the name of a function, a type or a file"));
-        }
+    pub async fn search(self: &Arc<Self>, request: &CodeRequest) -> Result<CodeAnswer, Failure> {
+        let (search, request) = (Arc::clone(self), request.clone());
+        together(async move { search.answer(&request).await }).await
+    }
+
+    async fn answer(&self, request: &CodeRequest) -> Result<CodeAnswer, Failure> {
+        request.check()?;
         let filter = Arc::new(Filter::new(request)?);
-        let query = Arc::new(Query::new(&request.query));
-        let vector = if request.parts.meaning { self.embed(&request.query).await? } else { None };
+        let text = request.query.clone();
+        let query = Arc::new(blocking(move || Query::new(&text)).await);
+        let vector = if request.parts.meaning { self.embed(&query.text).await? } else { None };
         let mut tries = 0;
         loop {
             tries += 1;
@@ -217,20 +242,9 @@ impl Search {
         let mut comparable = true;
         for (repo, place) in &request.repos {
             let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
-            let part = self.part(repo, &state, place.as_deref()).await?;
+            let part = self.part(repo, &state, place.as_deref(), request.repos.len() == 1).await?;
             comparable &= state.rules == rules;
-            let committed_at = match &part {
-                Some(part) => self.commit_time(repo, part.snapshot.commit).await,
-                None => None,
-            };
-            freshness.push(CodeFreshness {
-                repo: repo.name().to_owned(),
-                state: self.code_state(repo, &state, part.as_ref()).await,
-                commit: part.as_ref().map(|part| part.snapshot.commit),
-                committed_at,
-                indexed_at: state.at,
-                uncommitted: part.as_ref().map_or(0, |part| part.uncommitted),
-            });
+            freshness.push(self.freshness(repo, &state, part.as_ref()).await);
             parts.extend(part);
         }
         let loaded = match self.load(&parts).await {
@@ -246,18 +260,46 @@ impl Search {
             filter: Arc::clone(filter),
             names,
             limit: request.limit.clamp(1, LIMIT_MAX),
-            max_tokens: request.max_tokens,
             parts: request.parts,
         };
         let answered = blocking(move || work.run()).await;
-        Ok(answered.map(|(hits, more, no_room)| CodeAnswer {
+        Ok(answered.map(|(hits, more)| CodeAnswer {
             hits,
             kind: query.kind,
             words: query.words.iter().map(|word| word.token.clone()).collect(),
+            query_cut: query.cut,
             more,
-            no_room,
+            no_room: 0,
             freshness,
         }))
+    }
+
+    /// How fresh what a part shows of a repository is.
+    pub(super) async fn freshness(
+        &self,
+        repo: &Repo,
+        state: &lore_store::CodeState,
+        part: Option<&Part>,
+    ) -> CodeFreshness {
+        let committed_at = match part {
+            Some(part) => self.commit_time(repo, part.snapshot.commit).await,
+            None => None,
+        };
+        let uncommitted_error = part.and_then(|part| part.work_error.clone());
+        let code_state = match self.code_state(repo, state, part).await {
+            CodeState::Current if uncommitted_error.is_some() => CodeState::Stale,
+            other => other,
+        };
+        CodeFreshness {
+            repo: repo.name().to_owned(),
+            state: code_state,
+            commit: part.map(|part| part.snapshot.commit),
+            committed_at,
+            indexed_at: state.at,
+            uncommitted: part.map_or(0, |part| part.uncommitted),
+            uncommitted_error,
+            ignore_error: self.settings.ignore_problem(&repo.info.local_path),
+        }
     }
 
     pub(super) async fn code_state(
@@ -273,17 +315,25 @@ impl Search {
             (Some(_), Some(false)) if state.partial && state.snapshots.iter().all(|snapshot| snapshot.files == 0) => {
                 CodeState::NeverIndexed
             }
-            (Some(_), Some(false)) if state.partial => CodeState::Partial,
+            // Before a sync was cut off, or while one goes on, all may have been there.
+            (Some(_), Some(false)) if state.partial && !state.complete => CodeState::Partial,
             (Some(_), Some(false)) => CodeState::Stale,
         }
     }
 }
 
+/// Longer filters by path are refused: nobody writes them, and each character costs.
+const MAX_PATH: usize = 1 << 10;
+
+/// How deep braces of a glob may be nested: each level is a call within a call when it is parsed.
+const MAX_DEPTH: usize = 16;
+
 /// What may be an answer.
 pub(super) struct Filter {
     chunk_kinds: Vec<ChunkKind>,
     symbols: Vec<SymbolKind>,
-    tags: Vec<String>,
+    /// Of each, one spelling has to be there.
+    tags: Vec<Vec<String>>,
     languages: Vec<String>,
     globs: GlobSet,
     parts_of_paths: Vec<String>,
@@ -294,18 +344,21 @@ impl Filter {
         let mut globs = GlobSetBuilder::new();
         let mut parts_of_paths = Vec::new();
         for path in &request.paths {
-            if path.contains(['*', '?', '[', '{']) {
-                let bad = |error: globset::Error| {
-                    Failure::new(
-                        Code::InvalidArgument,
-                        format!("path `{}` is not a valid glob: {}", brief(path), error.kind()),
-                    )
+            let invalid = |why: &str| {
+                Failure::new(Code::InvalidArgument, format!("path `{}` is not a valid glob: {why}", brief(path)))
                     .hint("use for example `src/**/*.rs`, or a part of a path without wildcards")
-                };
-                globs.add(Glob::new(path).map_err(bad)?);
-            } else {
-                parts_of_paths.push(path.trim_start_matches("./").to_lowercase());
+            };
+            if path.len() > MAX_PATH {
+                return Err(invalid(&format!("it is longer than {MAX_PATH} bytes")));
             }
+            if path.contains(['*', '?', '[', '{']) {
+                if brace_depth(path) > MAX_DEPTH {
+                    return Err(invalid(&format!("its braces are nested deeper than {MAX_DEPTH}")));
+                }
+                globs.add(Glob::new(path).map_err(|error| invalid(&error.kind().to_string()))?);
+            }
+            // A folder may really be called `[slug]`.
+            parts_of_paths.push(path.trim_start_matches("./").to_lowercase());
         }
         let bad = |error: globset::Error| Failure::new(Code::InvalidArgument, error.to_string());
         let mut languages = Vec::new();
@@ -315,7 +368,7 @@ impl Filter {
         Ok(Self {
             chunk_kinds: request.chunk_kinds.clone(),
             symbols: request.symbols.clone(),
-            tags: request.tags.iter().map(|tag| tag.trim_start_matches('#').to_lowercase()).collect(),
+            tags: request.tags.iter().map(|tag| spellings(tag)).filter(|tag| !tag.is_empty()).collect(),
             languages,
             globs: globs.build().map_err(bad)?,
             parts_of_paths,
@@ -323,14 +376,19 @@ impl Filter {
     }
 
     pub(super) fn filters_files(&self) -> bool {
-        !self.languages.is_empty() || !self.globs.is_empty() || !self.parts_of_paths.is_empty()
+        !self.languages.is_empty() || !self.parts_of_paths.is_empty()
+    }
+
+    fn filters_entries(&self) -> bool {
+        !self.chunk_kinds.is_empty() || !self.symbols.is_empty() || !self.tags.is_empty()
     }
 
     pub(super) fn admits_file(&self, path: &RepoPath, language: &str) -> bool {
-        if !self.languages.is_empty() && !self.languages.iter().any(|wanted| wanted == language) {
+        let is_wanted = |wanted: &String| wanted == language || Some(wanted.as_str()) == dialect_of(language);
+        if !self.languages.is_empty() && !self.languages.iter().any(is_wanted) {
             return false;
         }
-        if self.globs.is_empty() && self.parts_of_paths.is_empty() {
+        if self.parts_of_paths.is_empty() {
             return true;
         }
         let path = path.to_text();
@@ -347,18 +405,88 @@ impl Filter {
         if !self.symbols.is_empty() && !entry.symbol.is_some_and(|symbol| self.symbols.contains(&symbol)) {
             return false;
         }
-        if self.tags.is_empty() {
-            return true;
-        }
-        let tags = tags(record, entry, path);
-        self.tags.iter().all(|wanted| tags.iter().any(|tag| tag.to_lowercase() == *wanted))
+        self.tags.is_empty() || self.has_tags(&tags(record, entry, path))
     }
+
+    /// Whether all tags that are wanted are among these.
+    pub(super) fn has_tags(&self, tags: &[String]) -> bool {
+        let has = |wanted: &Vec<String>| tags.iter().any(|tag| wanted.contains(&tag.to_lowercase()));
+        self.tags.iter().all(has)
+    }
+
+    /// Whether the same text in another file may be no answer.
+    fn depends_on_path(&self) -> bool {
+        !self.tags.is_empty()
+    }
+}
+
+fn brace_depth(glob: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    for byte in glob.bytes() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
+/// What languages are called beside their names, where no extension says it.
+///
+/// As tags only these count: an extension may well be the name of a folder (`service`, `env`).
+const ALIASES: [(&str, &str); 22] = [
+    ("adoc", "asciidoc"),
+    ("c#", "csharp"),
+    ("c++", "cpp"),
+    ("cs", "csharp"),
+    ("cxx", "cpp"),
+    ("golang", "go"),
+    ("js", "javascript"),
+    ("jsx", "javascript"),
+    ("kt", "kotlin"),
+    ("md", "markdown"),
+    ("py", "python"),
+    ("python3", "python"),
+    ("rb", "ruby"),
+    ("rs", "rust"),
+    ("rst", "restructuredtext"),
+    ("sh", "bash"),
+    ("shell", "bash"),
+    ("terraform", "hcl"),
+    ("tf", "hcl"),
+    ("ts", "typescript"),
+    ("txt", "text"),
+    ("yml", "yaml"),
+];
+
+fn alias(name: &str) -> Option<&'static str> {
+    ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, language)| *language)
+}
+
+/// The language that this one is a form of, whose files are its own too.
+fn dialect_of(language: &str) -> Option<&'static str> {
+    (language == "tsx").then_some("typescript")
+}
+
+/// How a wanted tag may be spelled: as it was given, and as the language that it names. Nothing for an empty one.
+fn spellings(tag: &str) -> Vec<String> {
+    let tag = tag.trim().trim_start_matches('#').to_lowercase();
+    if tag.is_empty() {
+        return Vec::new();
+    }
+    let language = alias(&tag).map(str::to_owned);
+    std::iter::once(tag).chain(language).collect()
 }
 
 /// A language by its name or an extension.
 fn language_named(text: &str) -> Result<String, Failure> {
     let lower = text.trim().trim_start_matches('.').to_lowercase();
-    if let Some(language) = lore_chunk::Language::named(&lower).or_else(|| lore_chunk::Language::of_extension(&lower)) {
+    let known = lore_chunk::Language::named(&lower)
+        .or_else(|| alias(&lower).and_then(lore_chunk::Language::named))
+        .or_else(|| lore_chunk::Language::of_extension(&lower));
+    if let Some(language) = known {
         return Ok(language.name().to_owned());
     }
     let names: Vec<&str> = lore_chunk::Language::ALL.iter().map(|language| language.name()).collect();
@@ -377,12 +505,14 @@ struct Work {
     filter: Arc<Filter>,
     names: Vec<(RepoId, String)>,
     limit: usize,
-    max_tokens: Option<usize>,
     parts: Parts,
 }
 
+/// So many other places of a text are named; the rest is counted.
+const MAX_ALSO_AT: usize = 20;
+
 impl Work {
-    fn run(&self) -> Result<(Vec<CodeHit>, bool, usize), StoreError> {
+    fn run(&self) -> Result<(Vec<CodeHit>, bool), StoreError> {
         let view = &*self.loaded.view;
         let files: Option<Vec<bool>> = self
             .filter
@@ -398,37 +528,62 @@ impl Work {
             paths: &self.loaded.paths,
             parts: self.parts,
             files: files.as_deref(),
-            admits: &admits,
+            admits: self.filter.filters_entries().then_some(&admits),
             wanted: self.limit + 1,
         };
         let ranked = ranking.run()?;
         let more = ranked.len() > self.limit;
-        let (mut hits, mut no_room) = (Vec::new(), 0);
-        let mut room = self.max_tokens;
+        let mut hits = Vec::new();
         for ranked in ranked.into_iter().take(self.limit) {
             let text = view.text(ranked.chunk)?;
             let text = Encoding::of(&text).decode(&text).into_owned();
             let first_line = ranked.record.entries[ranked.entry].first_line;
-            let Some(snippet) = fit(Snippet::whole(text, first_line), &mut room) else {
-                no_room += 1;
-                continue;
-            };
-            hits.push(self.hit(ranked, snippet));
+            let others = self.others(&ranked, files.as_deref())?;
+            hits.push(self.hit(ranked, Snippet::whole(text, first_line), others));
         }
-        Ok((hits, more, no_room))
+        Ok((hits, more))
     }
 
-    fn hit(&self, ranked: Ranked, snippet: Snippet) -> CodeHit {
-        let Ranked { chunk, file, entry: at, record, score, explanation } = ranked;
+    /// The other files of the repository that hold the same text and could have been the answer.
+    fn others(&self, ranked: &Ranked, files: Option<&[bool]>) -> Result<Vec<u32>, StoreError> {
+        let view = &*self.loaded.view;
+        let repo = view.files()[ranked.file].repo;
+        let mut others: Vec<u32> = view.files_with(ranked.chunk).to_vec();
+        others.sort_unstable();
+        others.dedup();
+        others.retain(|file| {
+            let at = *file as usize;
+            at != ranked.file && view.files()[at].repo == repo && files.is_none_or(|files| files[at])
+        });
+        if !self.filter.depends_on_path() {
+            return Ok(others);
+        }
+        let mut admitted = Vec::new();
+        for file in others {
+            let (record, path) = (view.record(file as usize)?, &view.files()[file as usize].path);
+            let is_it = |entry: &&Entry<ChunkId>| entry.chunk == ranked.chunk;
+            if record.entries.iter().filter(is_it).any(|entry| self.filter.admits(&record, entry, path)) {
+                admitted.push(file);
+            }
+        }
+        Ok(admitted)
+    }
+
+    fn hit(&self, ranked: Ranked, snippet: Snippet, others: Vec<u32>) -> CodeHit {
+        let Ranked { chunk: _, matched, file, entry: at, record, score, mut explanation } = ranked;
+        let word = |at: usize| self.query.words.get(at).map(|word| word.token.clone());
+        explanation.matched = (0..64).filter(|bit| matched >> bit & 1 == 1).filter_map(word).collect();
         let view = &*self.loaded.view;
         let place = &view.files()[file];
         let entry = &record.entries[at];
-        let others = view.files_with(chunk).iter().filter(|other| **other as usize != file);
         let repo = self.names.iter().find(|(id, _)| *id == place.repo).map(|(_, name)| name.clone());
+        let also_at_more = others.len().saturating_sub(MAX_ALSO_AT);
+        let others = others.into_iter().take(MAX_ALSO_AT);
         CodeHit {
             repo: repo.unwrap_or_default(),
             path: place.path.clone(),
-            also_at: others.take(20).map(|other| view.files()[*other as usize].path.clone()).collect(),
+            also_at: others.map(|other| view.files()[other as usize].path.clone()).collect(),
+            also_at_more,
             language: record.language.clone(),
             role: self.loaded.paths.roles[file],
             uncommitted: place.uncommitted,
@@ -450,20 +605,52 @@ impl Work {
     }
 }
 
-/// As much of a text as there is room for.
-pub(super) fn fit(snippet: Snippet, room: &mut Option<usize>) -> Option<Snippet> {
-    /// What stands around a text in an answer.
-    const AROUND: usize = 60;
-    let Some(left) = room else { return Some(snippet) };
-    let snippet = snippet.within(left.checked_sub(AROUND)?)?;
-    *left -= AROUND + estimate_tokens(&snippet.text);
-    Some(snippet)
+/// Those that have room in so many bytes, their texts cut where they must be, and how many have none.
+pub(super) fn fit<H>(
+    hits: Vec<H>,
+    bytes: usize,
+    size: &dyn Fn(&H) -> usize,
+    snippet: fn(&mut H) -> &mut Snippet,
+) -> (Vec<H>, usize) {
+    let (mut left, mut kept, mut no_room) = (bytes, Vec::new(), 0);
+    for mut hit in hits {
+        let mut taken = size(&hit);
+        if taken > left {
+            let whole = snippet(&mut hit).clone();
+            snippet(&mut hit).text.clear();
+            let room = left.saturating_sub(size(&hit));
+            // How much longer a text gets where it is shown is not known before it is: quotation marks, line ends.
+            let mut tokens = room / 4;
+            let fits = loop {
+                let Some(cut) = whole.clone().within(tokens) else { break false };
+                let length = cut.text.len();
+                *snippet(&mut hit) = cut;
+                taken = size(&hit);
+                if taken <= left {
+                    break true;
+                }
+                tokens = (tokens - (taken - left).div_ceil(4).min(tokens)).min(length / 4);
+                if tokens == 0 {
+                    break false;
+                }
+            };
+            if !fits {
+                no_room += 1;
+                continue;
+            }
+        }
+        left -= taken;
+        kept.push(hit);
+    }
+    (kept, no_room)
 }
 
 /// The tags of a chunk in its place.
 pub(super) fn tags(record: &BlobRecord<ChunkId>, entry: &Entry<ChunkId>, path: &RepoPath) -> Vec<String> {
     let source = if entry.kind == ChunkKind::Documentation { "documentation" } else { "code" };
-    let mut tags: Vec<String> = vec![source.to_owned(), record.language.clone(), entry.kind.as_str().to_owned()];
+    let mut tags: Vec<String> = vec![source.to_owned(), record.language.clone()];
+    tags.extend(dialect_of(&record.language).map(str::to_owned));
+    tags.push(entry.kind.as_str().to_owned());
     for tag in folder_tags(path).into_iter().chain(record.tags.iter().cloned()) {
         if !tags.contains(&tag) {
             tags.push(tag);
@@ -501,5 +688,89 @@ pub(super) fn title(entry: &Entry<ChunkId>, path: &RepoPath) -> String {
         (_, Some(name), Some(container)) => format!("{container}::{name} ({place})"),
         (_, Some(name), None) => format!("{name} ({place})"),
         (_, None, _) => place,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(change: impl FnOnce(&mut CodeRequest)) -> Result<Filter, Failure> {
+        let mut request = CodeRequest::new("x", Vec::new());
+        change(&mut request);
+        Filter::new(&request)
+    }
+
+    fn path_filter(path: &str) -> Result<Filter, Failure> {
+        filter(|request| request.paths = vec![path.to_owned()])
+    }
+
+    #[test]
+    fn globs_that_would_be_parsed_for_ever_are_refused() {
+        for path in ["{".repeat(100_000), "{".repeat(17), "*".repeat(1025), "a".repeat(1025)] {
+            let failure = path_filter(&path).err().map(|failure| (failure.code, failure.message));
+            let (code, message) = failure.unwrap_or_else(|| panic!("{} is taken", brief(&path)));
+            assert!(code == Code::InvalidArgument && message.len() < 300, "{message}");
+        }
+        let nested = format!("src/{}a{}", "{".repeat(16), "}".repeat(16));
+        assert!(path_filter(&nested).is_ok());
+    }
+
+    #[test]
+    fn a_path_with_wildcards_is_also_taken_as_it_stands() {
+        let admits = |glob: &str, path: &str| path_filter(glob).unwrap().admits_file(&RepoPath::from(path), "tsx");
+        assert!(admits("app/[slug]/page.tsx", "web/app/[slug]/page.tsx"));
+        assert!(admits("app/[slug]/page.tsx", "app/s/page.tsx"), "and as a glob");
+        assert!(!admits("app/[slug]/page.tsx", "app/x/page.tsx"));
+        assert!(admits("App/", "web/app/page.tsx"));
+    }
+
+    #[test]
+    fn languages_are_known_by_all_their_names() {
+        let admits = |lang: &str, language: &str| {
+            let filter = filter(|request| request.languages = vec![lang.to_owned()]).unwrap();
+            filter.admits_file(&RepoPath::from("a"), language)
+        };
+        for (lang, language) in [
+            ("golang", "go"),
+            ("ts", "typescript"),
+            ("typescript", "tsx"),
+            ("tsx", "tsx"),
+            ("C++", "cpp"),
+            ("c#", "csharp"),
+            ("shell", "bash"),
+            (".yml", "yaml"),
+            ("jsx", "javascript"),
+        ] {
+            assert!(admits(lang, language), "{lang} {language}");
+        }
+        assert!(!admits("tsx", "typescript"));
+        for (_, language) in ALIASES {
+            assert!(lore_chunk::Language::named(language).is_some(), "{language}");
+        }
+        let has = |wanted: &[&str], tags: &[&str]| {
+            let filter = filter(|request| request.tags = wanted.iter().map(|tag| (*tag).to_owned()).collect()).unwrap();
+            filter.has_tags(&tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>())
+        };
+        assert!(has(&["golang", "Auth", "", " ", "#"], &["go", "auth"]));
+        assert!(has(&["sh"], &["sh"]) && has(&["sh"], &["bash"]) && has(&["cobol"], &["COBOL"]));
+        assert!(!has(&["golang", "auth"], &["go"]) && !has(&["env"], &["config"]));
+    }
+
+    #[test]
+    fn texts_are_cut_so_that_everything_fits() {
+        let hits: Vec<Snippet> = (1..=5).map(|at| Snippet::whole("\"a line\"\n".repeat(at * 20), 1)).collect();
+        // As JSON, with something around it.
+        let size = |hit: &Snippet| serde_json::to_string(&hit.text).map_or(0, |text| text.len()) + 50;
+        let all: usize = hits.iter().map(size).sum();
+        for bytes in [0, 10, 60, 100, 500, 1000, 2000, all] {
+            let (kept, no_room) = fit(hits.clone(), bytes, &size, |hit| hit);
+            assert_eq!(kept.len() + no_room, hits.len());
+            assert!(kept.iter().map(size).sum::<usize>() <= bytes, "{bytes}");
+            assert!(kept.iter().all(|hit| hit.text.ends_with('\n')), "{bytes}");
+        }
+        let (kept, _) = fit(hits.clone(), 500, &size, |hit| hit);
+        assert!(!kept.is_empty() && kept.last().is_some_and(|hit| hit.cut), "{kept:?}");
+        assert_eq!(fit(hits.clone(), all, &size, |hit| hit), (hits, 0));
     }
 }

@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use super::{
     CodeRequest, LIMIT_MAX, Loaded,
     answer::{Filter, fit},
+    chunk_folder::Folder,
     index::embed_failure,
     query::{Query, QueryKind},
     rank::Ranking,
@@ -52,10 +53,27 @@ const POLL: Duration = Duration::from_secs(2);
 
 /// The chunk files of one folder. Questions never wait for files that are being read.
 pub struct ChunkFiles {
-    folder: PathBuf,
+    place: ChunksPlace,
     store: Arc<dyn IndexStore>,
     embedder: Arc<dyn Embedder>,
-    state: RwLock<Arc<State>>,
+    now: RwLock<Now>,
+}
+
+/// What answers at the moment.
+#[derive(Clone)]
+struct Now {
+    state: Arc<State>,
+    /// Why it is not what the files say now.
+    failed: Option<String>,
+}
+
+/// Where chunk files are.
+#[derive(Debug, Clone)]
+pub struct ChunksPlace {
+    /// The folder.
+    pub folder: PathBuf,
+    /// What the folder must lie in, where not the user chose it but a file of this project.
+    pub within: Option<PathBuf>,
 }
 
 /// A chunk as its file has it.
@@ -100,12 +118,24 @@ pub struct ChunkAnswer {
     pub kind: QueryKind,
     /// Whether there would have been more.
     pub more: bool,
-    /// How many answers had no room within `max_tokens`.
+    /// Whether the question was so long that only its beginning counted.
+    pub query_cut: bool,
+    /// How many answers [`Self::fit`] had no room for.
     pub no_room: usize,
     /// How many chunks the files hold.
     pub chunks: usize,
     /// How many chunks could not be read.
     pub skipped: usize,
+    /// Why the answer is not from what the files say now: they changed, and could not be read.
+    pub stale: Option<String>,
+}
+
+impl ChunkAnswer {
+    /// Cuts texts so that all hits together take at most so many bytes where they are shown; `size` tells how many one does.
+    pub fn fit(&mut self, bytes: usize, size: &dyn Fn(&ChunkHit) -> usize) {
+        let hits = std::mem::take(&mut self.hits);
+        (self.hits, self.no_room) = fit(hits, bytes, size, |hit| &mut hit.snippet);
+    }
 }
 
 /// What was read at one time.
@@ -116,28 +146,25 @@ struct State {
     /// What was made ready, for the next time.
     prepared: HashMap<ChunkKey, PreparedChunk>,
     signature: Signature,
+    /// Which files could be read.
+    readable: Readable,
     skipped: usize,
 }
 
 /// Changes when one of the files does.
 type Signature = [Option<(SystemTime, u64)>; FILES.len()];
 
-/// How faults are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Strictness {
-    /// What can be read is taken.
-    Lenient,
-    /// A file that cannot be read, or is gone, is a fault: what was read before is better.
-    Strict(Signature),
-}
+/// Which of the files could be read.
+type Readable = [bool; FILES.len()];
 
 impl ChunkFiles {
     /// Reads the files of a folder.
     pub(super) async fn open(
-        folder: &Path,
+        place: ChunksPlace,
         store: Arc<dyn IndexStore>,
         embedder: Arc<dyn Embedder>,
     ) -> Result<Self, Failure> {
+        let folder = &place.folder;
         if !folder.is_dir() {
             return Err(Failure::new(
                 Code::InvalidConfig,
@@ -145,50 +172,52 @@ impl ChunkFiles {
             )
             .hint("let the program that writes chunk files run first, name another directory, or name none: then Lore's own index answers"));
         }
-        let state = load(folder, &store, &embedder, Strictness::Lenient, &HashMap::new()).await?;
-        Ok(Self { folder: folder.to_owned(), store, embedder, state: RwLock::new(Arc::new(state)) })
+        let state = load(&place, &store, &embedder, Readable::default(), &HashMap::new()).await?;
+        let now = RwLock::new(Now { state: Arc::new(state), failed: None });
+        Ok(Self { place, store, embedder, now })
     }
 
     /// Where the files are.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.place.folder
     }
 
     /// Answers a question. Repositories, languages and symbols of the request play no part.
     pub async fn search(&self, request: &CodeRequest) -> Result<ChunkAnswer, Failure> {
-        if request.query.trim().is_empty() {
-            return Err(Failure::new(Code::InvalidArgument, "query is empty")
-                .hint("say what you look for: a question, some words, or the name of a function, a type or a file"));
-        }
+        request.check()?;
         let filter = Filter::new(request)?;
-        let mut vectors = self.embedder.embed(&[&request.query], Mode::Query).await.map_err(embed_failure)?;
+        let text = request.query.clone();
+        let query = blocking(move || Query::new(&text)).await;
+        let mut vectors = self.embedder.embed(&[&query.text], Mode::Query).await.map_err(embed_failure)?;
         let vector = vectors.pop().filter(|vector| vector.iter().any(|value| *value != 0.0));
-        let (state, request) = (self.current(), request.clone());
-        blocking(move || state.answer(&request, &filter, vector.as_deref())).await
+        let (Now { state, failed: stale }, request) = (self.now(), request.clone());
+        let answer = blocking(move || state.answer(&request, &query, &filter, vector.as_deref())).await?;
+        Ok(ChunkAnswer { stale, ..answer })
     }
 
     /// Reads the files again whenever they change. It ends only when dropped.
     pub async fn keep_fresh(&self) {
-        let (sender, mut changes) = mpsc::channel(1);
-        let mut watcher = Watch::new(sender);
-        let mut seen = Some(self.current().signature);
+        let mut watch = Watch::new();
+        let mut seen = Some(self.now().state.signature);
         loop {
-            watcher.begin(&self.folder);
+            watch.begin(&self.place.folder);
             // Where the system does not tell of changes, the time alone lets them be seen.
-            let told = tokio::time::timeout(POLL, changes.recv()).await;
-            tracing::trace!(told = told.is_ok(), "the chunk files are looked at");
-            if seen == Some(signature(&self.folder)) {
+            let told = watch.changed_within(POLL).await;
+            tracing::trace!(told, "the chunk files are looked at");
+            if seen == Some(self.signature().await) {
                 continue;
             }
-            let signature = self.quiet(&mut changes).await;
-            watcher.forget_if_gone(&self.folder);
-            seen = match self.reload().await {
+            let signature = self.quiet(&mut watch).await;
+            watch.forget_if_gone(&self.place.folder);
+            let reloaded = self.reload().await;
+            let folder = self.place.folder.display();
+            seen = match reloaded {
                 Ok(count) => {
-                    tracing::info!(folder = %self.folder.display(), chunks = count, "the chunk files were read again");
+                    tracing::info!(%folder, chunks = count, "the chunk files were read again");
                     Some(signature)
                 }
                 Err(failure) => {
-                    tracing::warn!(folder = %self.folder.display(), %failure, "the chunk files changed and cannot be read: what was read before is kept");
+                    tracing::warn!(%folder, %failure, "the chunk files changed and cannot be read: what was read before is kept");
                     // A service may be back soon; a file is looked at when it changes again.
                     Some(signature).filter(|_| failure.code != Code::EmbeddingFailed)
                 }
@@ -197,14 +226,14 @@ impl ChunkFiles {
     }
 
     /// Waits until the files rest, and gives their signature then.
-    async fn quiet(&self, changes: &mut mpsc::Receiver<()>) -> Signature {
+    async fn quiet(&self, watch: &mut Watch) -> Signature {
         let until = tokio::time::Instant::now() + PATIENCE;
-        let mut before = signature(&self.folder);
+        let mut before = self.signature().await;
         loop {
-            if tokio::time::timeout(DEBOUNCE, changes.recv()).await.is_ok() && tokio::time::Instant::now() < until {
+            if watch.changed_within(DEBOUNCE).await && tokio::time::Instant::now() < until {
                 continue;
             }
-            let now = signature(&self.folder);
+            let now = self.signature().await;
             if now == before || tokio::time::Instant::now() >= until {
                 return now;
             }
@@ -212,17 +241,30 @@ impl ChunkFiles {
         }
     }
 
-    async fn reload(&self) -> Result<usize, Failure> {
-        let before = self.current();
-        let strictness = Strictness::Strict(before.signature);
-        let state = load(&self.folder, &self.store, &self.embedder, strictness, &before.prepared).await?;
-        let count = state.count();
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
-        Ok(count)
+    async fn signature(&self) -> Signature {
+        let folder = self.place.folder.clone();
+        blocking(move || signature(&folder)).await
     }
 
-    fn current(&self) -> Arc<State> {
-        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    async fn reload(&self) -> Result<usize, Failure> {
+        let before = self.now().state;
+        let loaded = load(&self.place, &self.store, &self.embedder, before.readable, &before.prepared).await;
+        let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
+        match loaded {
+            Ok(state) => {
+                let count = state.count();
+                *now = Now { state: Arc::new(state), failed: None };
+                Ok(count)
+            }
+            Err(failure) => {
+                now.failed = Some(failure.message.clone());
+                Err(failure)
+            }
+        }
+    }
+
+    fn now(&self) -> Now {
+        self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -231,48 +273,49 @@ impl State {
         self.chunks.iter().map(Vec::len).sum()
     }
 
-    fn answer(&self, request: &CodeRequest, filter: &Filter, vector: Option<&[f32]>) -> Result<ChunkAnswer, Failure> {
-        let query = Query::new(&request.query);
+    fn answer(
+        &self,
+        request: &CodeRequest,
+        query: &Query,
+        filter: &Filter,
+        vector: Option<&[f32]>,
+    ) -> Result<ChunkAnswer, Failure> {
         let view = &*self.loaded.view;
         let files: Option<Vec<bool>> = filter
             .filters_files()
             .then(|| view.files().iter().map(|file| filter.admits_file(&file.path, &file.language)).collect());
-        let tags: Vec<String> = request.tags.iter().map(|tag| tag.trim_start_matches('#').to_lowercase()).collect();
         let admits = |file: usize, record: &BlobRecord<ChunkId>, entry: &Entry<ChunkId>| {
             if !request.chunk_kinds.is_empty() && !request.chunk_kinds.contains(&entry.kind) {
                 return false;
             }
             let at = record.entries.iter().position(|other| other.chunk == entry.chunk);
             let chunk = at.and_then(|at| self.chunks.get(file)?.get(at));
-            chunk.is_some_and(|chunk| {
-                tags.iter().all(|wanted| chunk.tags.iter().any(|tag| tag.to_lowercase() == *wanted))
-            })
+            chunk.is_some_and(|chunk| filter.has_tags(&chunk.tags))
         };
         let limit = request.limit.clamp(1, LIMIT_MAX);
         let ranking = Ranking {
-            query: &query,
+            query,
             vector,
             view,
             paths: &self.loaded.paths,
             parts: request.parts,
             files: files.as_deref(),
-            admits: &admits,
+            admits: Some(&admits),
             wanted: limit + 1,
         };
         let ranked = ranking.run().map_err(store_failure)?;
         let more = ranked.len() > limit;
-        let (mut hits, mut no_room, mut room) = (Vec::new(), 0, request.max_tokens);
+        let mut hits = Vec::new();
         for ranked in ranked.into_iter().take(limit) {
             let Some(chunk) = self.chunks.get(ranked.file).and_then(|chunks| chunks.get(ranked.entry)) else {
                 continue;
             };
             let first_line = ranked.record.entries[ranked.entry].first_line;
-            match fit(Snippet::whole(chunk.text.clone(), first_line), &mut room) {
-                Some(snippet) => hits.push(ChunkHit { chunk: Arc::clone(chunk), snippet, score: ranked.score }),
-                None => no_room += 1,
-            }
+            let snippet = Snippet::whole(chunk.text.clone(), first_line);
+            hits.push(ChunkHit { chunk: Arc::clone(chunk), snippet, score: ranked.score });
         }
-        Ok(ChunkAnswer { hits, kind: query.kind, more, no_room, chunks: self.count(), skipped: self.skipped })
+        let (chunks, skipped) = (self.count(), self.skipped);
+        Ok(ChunkAnswer { hits, kind: query.kind, more, query_cut: query.cut, no_room: 0, chunks, skipped, stale: None })
     }
 }
 
@@ -280,19 +323,37 @@ impl State {
 struct Watch {
     watcher: Option<RecommendedWatcher>,
     watched: bool,
+    changes: mpsc::Receiver<()>,
+    /// Kept: without a watcher the channel would be closed, and waiting for a change would not wait.
+    open: mpsc::Sender<()>,
 }
 
 impl Watch {
-    fn new(changes: mpsc::Sender<()>) -> Self {
+    fn new() -> Self {
+        let mut watch = Self::blind();
+        let changes = watch.open.clone();
         let told = move |_: notify::Result<notify::Event>| {
             // One that waits already says as much as two.
             if changes.try_send(()).is_err() {}
         };
-        let watcher = RecommendedWatcher::new(told, notify::Config::default());
-        if let Err(error) = &watcher {
-            tracing::debug!(%error, "the system does not tell of changes: the chunk files are looked at instead");
+        match RecommendedWatcher::new(told, notify::Config::default()) {
+            Ok(watcher) => watch.watcher = Some(watcher),
+            Err(error) => {
+                tracing::debug!(%error, "the system does not tell of changes: the chunk files are looked at instead");
+            }
         }
-        Self { watcher: watcher.ok(), watched: false }
+        watch
+    }
+
+    /// One that is told nothing.
+    fn blind() -> Self {
+        let (open, changes) = mpsc::channel(1);
+        Self { watcher: None, watched: false, changes, open }
+    }
+
+    /// Waits for a change, at most so long; whether there was one.
+    async fn changed_within(&mut self, limit: Duration) -> bool {
+        tokio::time::timeout(limit, self.changes.recv()).await.is_ok()
     }
 
     fn begin(&mut self, folder: &Path) {
@@ -314,7 +375,7 @@ impl Watch {
 
 fn signature(folder: &Path) -> Signature {
     FILES.map(|(name, _)| {
-        let metadata = std::fs::metadata(folder.join(name)).ok()?;
+        let metadata = std::fs::symlink_metadata(folder.join(name)).ok()?;
         Some((metadata.modified().ok()?, metadata.len()))
     })
 }
@@ -358,18 +419,19 @@ struct Draft {
 struct Read {
     drafts: Vec<Draft>,
     signature: Signature,
+    readable: Readable,
     skipped: usize,
 }
 
 async fn load(
-    folder: &Path,
+    place: &ChunksPlace,
     store: &Arc<dyn IndexStore>,
     embedder: &Arc<dyn Embedder>,
-    strictness: Strictness,
+    before: Readable,
     known: &HashMap<ChunkKey, PreparedChunk>,
 ) -> Result<State, Failure> {
-    let (place, model) = (folder.to_owned(), embedder.model().to_owned());
-    let Read { drafts, signature, skipped } = blocking(move || read(&place, &model, strictness)).await?;
+    let (place, model) = (place.clone(), embedder.model().to_owned());
+    let Read { drafts, signature, readable, skipped } = blocking(move || read(&place, &model, before)).await?;
     let keys: Vec<ChunkKey> = drafts.iter().map(|draft| key(draft, embedder.model())).collect();
     let wanting: Vec<usize> =
         (0..drafts.len()).filter(|at| drafts[*at].vector.is_none() && !known.contains_key(&keys[*at])).collect();
@@ -399,7 +461,7 @@ async fn load(
     }
     let view = store.open_view(vec![ViewPart { snapshot: None, overlay: input }]).await.map_err(store_failure)?;
     let loaded = blocking(move || Loaded { paths: PathIndex::new(&*view), view }).await;
-    Ok(State { loaded, chunks, prepared, signature, skipped })
+    Ok(State { loaded, chunks, prepared, signature, readable, skipped })
 }
 
 /// Vectors for those chunks whose file has none that can be compared.
@@ -442,42 +504,45 @@ fn fixed(vector: Vec<f32>) -> Option<Box<[f32; DIMENSIONS]>> {
     Box::<[f32; DIMENSIONS]>::try_from(vector.into_boxed_slice()).ok()
 }
 
-fn read(folder: &Path, model: &str, strictness: Strictness) -> Result<Read, Failure> {
+/// Reads all files. What can be read is taken; one that could be read before and cannot be now, or is gone, is a fault:
+/// what was read before is better.
+fn read(place: &ChunksPlace, model: &str, before: Readable) -> Result<Read, Failure> {
     // The signature first: what changes in between is seen the next time.
-    let signature = signature(folder);
-    let (mut drafts, mut skipped) = (Vec::new(), 0);
+    let signature = signature(&place.folder);
+    let folder = Folder::open(place)?;
+    let (mut drafts, mut skipped, mut readable) = (Vec::new(), 0, Readable::default());
     for (at, (name, kind)) in FILES.into_iter().enumerate() {
-        let path = folder.join(name);
-        let read = match read_file(&path, kind, model) {
-            Ok(read) => read,
-            Err(why) => {
-                let was_there = matches!(strictness, Strictness::Strict(before) if before[at].is_some());
-                let is_fault = strictness != Strictness::Lenient && (was_there || path.exists());
-                if is_fault {
-                    return Err(Failure::new(Code::InvalidConfig, format!("{} cannot be read: {why}", path.display())));
-                }
-                if path.exists() {
-                    tracing::warn!(file = %path.display(), why, "a chunk file is left out: it cannot be read");
-                }
-                continue;
+        let path = place.folder.join(name);
+        match read_file(&folder, name, &path, kind, model) {
+            Ok(file) => {
+                readable[at] = true;
+                skipped += file.skipped;
+                drafts.extend(file.drafts);
             }
-        };
-        skipped += read.skipped;
-        drafts.extend(read.drafts);
+            Err(why) if before[at] => {
+                return Err(Failure::new(Code::InvalidConfig, format!("{} cannot be read: {why}", path.display())));
+            }
+            Err(why) if signature[at].is_some() => {
+                tracing::warn!(file = %path.display(), why, "a chunk file is left out: it cannot be read");
+            }
+            Err(_) => {}
+        }
     }
     if drafts.is_empty() {
-        return Err(Failure::new(Code::InvalidConfig, format!("there is no chunk in {}", folder.display()))
+        return Err(Failure::new(Code::InvalidConfig, format!("there is no chunk in {}", place.folder.display()))
             .hint("it must hold code-symbols.json, code-definitions.json, code-data.json or doc-chunks.json; without a chunks directory Lore's own index answers"));
     }
-    Ok(Read { drafts, signature, skipped })
+    Ok(Read { drafts, signature, readable, skipped })
 }
 
-fn read_file(path: &Path, kind: ChunkKind, model: &str) -> Result<Read, String> {
-    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > MAX_FILE {
-        return Err(format!("it is over {} MiB", MAX_FILE >> 20));
-    }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+/// What was read of one file.
+struct ReadFile {
+    drafts: Vec<Draft>,
+    skipped: usize,
+}
+
+fn read_file(folder: &Folder, name: &str, path: &Path, kind: ChunkKind, model: &str) -> Result<ReadFile, String> {
+    let bytes = folder.read(name, MAX_FILE)?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let is_list = bytes.trim_ascii_start().starts_with(b"[");
     let (metadata, chunks) = if is_list {
@@ -499,7 +564,7 @@ fn read_file(path: &Path, kind: ChunkKind, model: &str) -> Result<Read, String> 
             }
         }
     }
-    Ok(Read { drafts, signature: Signature::default(), skipped })
+    Ok(ReadFile { drafts, skipped })
 }
 
 /// Whether a file's vectors are of the model in use: `text-embedding-3-small` is that of `openai:text-embedding-3-small@384`.
@@ -621,5 +686,18 @@ fn chunk_input<'a>(key: ChunkKey, chunk: &'a FileChunk, vector: Option<&'a [f32;
     let is_prose = chunk.kind == ChunkKind::Documentation;
     let (code, prose) = if is_prose { ("", chunk.text.as_str()) } else { (chunk.text.as_str(), "") };
     let vector = vector.filter(|vector| vector.iter().any(|value| *value != 0.0));
-    ChunkInput { key, text: chunk.text.as_bytes(), names: &chunk.title, code, prose, vector }
+    ChunkInput { key, text: chunk.text.as_bytes(), names: &chunk.title, code, prose, vector, exact: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn where_nothing_tells_of_changes_the_files_are_looked_at_now_and_then() {
+        let (mut watch, started) = (Watch::blind(), std::time::Instant::now());
+        let pause = Duration::from_millis(20);
+        assert!(!watch.changed_within(pause).await && !watch.changed_within(pause).await);
+        assert!(started.elapsed() >= 2 * pause, "it waits; it does not spin");
+    }
 }

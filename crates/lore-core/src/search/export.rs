@@ -1,14 +1,14 @@
 //! All chunks of a repository one file after the other, with vectors, for other tools.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use lore_chunk::Encoding;
 use lore_embed::{Embedder, Mode};
-use lore_model::{ChunkKind, CommitId, Failure, Repo, RepoPath, SymbolKind};
+use lore_model::{ChunkKind, Failure, Repo, RepoPath, SymbolKind};
 use lore_store::{BlobRecord, ChunkId, StoreError};
 
 use super::{
-    Loaded, Search,
+    CodeFreshness, Loaded, Search,
     answer::{id, tags, title},
     index::embed_failure,
 };
@@ -59,29 +59,24 @@ pub struct Export {
     loaded: Option<Arc<Loaded>>,
     embedder: Arc<dyn Embedder>,
     next: usize,
-    /// The commit below; `None` where nothing is indexed.
-    pub commit: Option<CommitId>,
-    /// When that was made (seconds since 1970), where the repository can tell.
-    pub committed_at: Option<i64>,
+    /// How what is indexed relates to the repository.
+    pub freshness: CodeFreshness,
     /// Files that were passed over because nothing of them is found by meaning: minified, generated, not text.
     pub plain: u64,
 }
 
 impl Search {
-    /// The chunks of a repository as it is now, uncommitted work included.
-    pub async fn export(&self, repo: &Repo) -> Result<Export, Failure> {
+    /// The chunks of a repository as it is now, uncommitted work included: that of the work tree at `place`, where that is
+    /// not the registered one.
+    pub async fn export(&self, repo: &Repo, place: Option<&Path>) -> Result<Export, Failure> {
         let state = self.state(repo.id).await?;
-        let part = self.part(repo, &state, None).await?;
-        let commit = part.as_ref().map(|part| part.snapshot.commit);
-        let committed_at = match commit {
-            Some(commit) => self.commit_time(repo, commit).await,
-            None => None,
-        };
+        let part = self.part(repo, &state, place, true).await?;
+        let freshness = self.freshness(repo, &state, part.as_ref()).await;
         let loaded = match part {
             Some(part) => Some(self.load(&[part]).await.map_err(store_failure)?),
             None => None,
         };
-        Ok(Export { loaded, embedder: Arc::clone(&self.embedder), next: 0, commit, committed_at, plain: 0 })
+        Ok(Export { loaded, embedder: Arc::clone(&self.embedder), next: 0, freshness, plain: 0 })
     }
 
     /// How many numbers a vector has.

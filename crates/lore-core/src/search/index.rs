@@ -85,13 +85,16 @@ struct Plan {
     snapshots: Vec<NewSnapshot>,
     /// Each content once, with a path that it has.
     contents: Vec<(BlobKey, RepoPath)>,
+    /// Commits whose files cannot be listed, and why the last of them cannot.
+    unread: HashSet<CommitId>,
+    error: Option<GitError>,
 }
 
 impl Search {
     /// Brings the index of one repository's code up to date.
     pub async fn sync(&self, repo: &Repo, task: &CodeTask<'_>) -> Result<CodeReport, Failure> {
         let CodeTask { writer, cancel, progress, .. } = *task;
-        let seen = self.look_at_tips(repo).await?;
+        let mut seen = self.look_at_tips(repo).await?;
         let rules = rules(&*self.embedder);
         let before = self.store.code_state(repo.id).await.map_err(store_failure)?;
         if !task.retry_missing && is_current(&before, &seen.tips, &seen.scope, &rules) {
@@ -99,11 +102,21 @@ impl Search {
         }
         writer.begin_code(repo.id, &rules).await.map_err(store_failure)?;
         cancel.check().map_err(git_failure)?;
-        let plan = plan(seen.repository.clone(), commits(&seen.tips), seen.ignore.clone()).await?;
+        // What is complete need not be listed again: a sync costs what changed.
+        let reusable = before.complete && before.rules == rules && before.scope == seen.scope && !task.retry_missing;
+        let kept: HashSet<CommitId> =
+            before.snapshots.iter().filter(|_| reusable).map(|snapshot| snapshot.commit).collect();
+        let wanted: Vec<CommitId> = commits(&seen.tips).into_iter().filter(|commit| !kept.contains(commit)).collect();
+        let plan = plan(seen.repository.clone(), wanted, seen.ignore.clone(), cancel.clone()).await?;
+        // A branch that cannot be read is not indexed: the next sync tries again.
+        seen.tips.retain(|tip| !plan.unread.contains(&tip.commit));
+        if let Some(error) = plan.error.filter(|_| seen.tips.is_empty()) {
+            return Err(git_failure(error));
+        }
         let mut wanted: Vec<BlobKey> = plan.contents.iter().map(|(key, _)| key.clone()).collect();
         wanted.dedup();
         let known = writer.known_blobs(&rules, wanted).await.map_err(store_failure)?;
-        let Plan { snapshots, mut contents } = plan;
+        let Plan { snapshots, mut contents, .. } = plan;
         contents.retain(|(key, _)| !known.contains(key));
         progress(CodeEvent::Started(contents.len() as u64));
         let read = contents.len() as u64;
@@ -115,13 +128,12 @@ impl Search {
             snapshots,
             partial: true,
         };
-        let missing =
+        let lost =
             self.read_all(repo, task, &seen.repository, contents, before.snapshots.is_empty().then_some(&end)).await?;
         for snapshot in &mut end.snapshots {
-            let lost = snapshot.files.iter().filter(|file| missing.contains(&file.key.blob));
-            let reason = "its content is missing (a partial clone)";
-            let lost: Vec<LeftOut> =
-                lost.map(|file| LeftOut { reason: reason.to_owned(), path: file.path.clone() }).collect();
+            let lost = snapshot.files.iter().filter_map(|file| {
+                Some(LeftOut { reason: lost.get(&file.key.blob)?.clone(), path: file.path.clone() })
+            });
             snapshot.left_out.extend(lost);
             snapshot.left_out.sort_unstable();
         }
@@ -165,7 +177,7 @@ impl Search {
         looked.await.map_err(git_failure)
     }
 
-    /// Reads contents on all cores while one task stores. Returns those that the repository does not hold.
+    /// Reads contents on all cores while one task stores. Returns those that could not be read, and why.
     async fn read_all(
         &self,
         repo: &Repo,
@@ -173,10 +185,10 @@ impl Search {
         repository: &Repository,
         contents: Vec<(BlobKey, RepoPath)>,
         first: Option<&CodeEnd>,
-    ) -> Result<HashSet<BlobId>, Failure> {
+    ) -> Result<HashMap<BlobId, String>, Failure> {
         let CodeTask { writer, jobs, cancel, progress, .. } = *task;
         if contents.is_empty() {
-            return Ok(HashSet::new());
+            return Ok(HashMap::new());
         }
         let rules = rules(&*self.embedder);
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -191,7 +203,7 @@ impl Search {
             next: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             first_error: Mutex::default(),
-            missing: Mutex::default(),
+            lost: Mutex::default(),
         });
         let runtime = tokio::runtime::Handle::current();
         let workers: Vec<_> = (0..jobs)
@@ -237,8 +249,8 @@ impl Search {
         if let Some(failure) = work.first_error.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failure);
         }
-        let missing = std::mem::take(&mut *work.missing.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(missing)
+        let lost = std::mem::take(&mut *work.lost.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(lost)
     }
 }
 
@@ -271,19 +283,25 @@ fn as_glob(prefix: &str) -> String {
 }
 
 /// Lists the files of the commits.
-async fn plan(repository: Repository, commits: Vec<CommitId>, globs: Vec<String>) -> Result<Plan, Failure> {
+async fn plan(
+    repository: Repository,
+    commits: Vec<CommitId>,
+    globs: Vec<String>,
+    cancel: Cancel,
+) -> Result<Plan, Failure> {
     let planned = blocking(move || {
-        let mut plan = Plan { snapshots: Vec::new(), contents: Vec::new() };
+        let mut plan = Plan { snapshots: Vec::new(), contents: Vec::new(), unread: HashSet::new(), error: None };
         let mut known: HashSet<BlobKey> = HashSet::new();
         let mut hints: HashMap<String, Arc<str>> = HashMap::new();
-        let mut unreadable = None;
         for commit in commits {
+            cancel.check()?;
             let tree = match repository.tree_of(commit, &TreeLimits::default()) {
                 Ok(tree) => tree,
                 // One branch that cannot be read does not keep the others out.
                 Err(error @ GitError::Unreadable { .. }) => {
                     tracing::warn!(%error, "a branch is left out of the code index");
-                    unreadable = Some(error);
+                    plan.unread.insert(commit);
+                    plan.error = Some(error);
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -296,9 +314,6 @@ async fn plan(repository: Repository, commits: Vec<CommitId>, globs: Vec<String>
                 }
             }
             plan.snapshots.push(NewSnapshot { commit, files, left_out });
-        }
-        if let Some(error) = unreadable.filter(|_| plan.snapshots.is_empty()) {
-            return Err(error);
         }
         Ok(plan)
     });
@@ -341,7 +356,8 @@ struct Work {
     next: AtomicUsize,
     failed: AtomicBool,
     first_error: Mutex<Option<Failure>>,
-    missing: Mutex<HashSet<BlobId>>,
+    /// Contents that cannot be read, and why.
+    lost: Mutex<HashMap<BlobId, String>>,
 }
 
 impl Work {
@@ -365,10 +381,20 @@ impl Work {
                 if self.failed.load(Ordering::Relaxed) || self.cancel.is_cancelled() {
                     return Ok(());
                 }
-                match blobs.read(key.blob, MAX_FILE, &mut buffer).map_err(git_failure)? {
-                    Found::Missing => {
-                        self.missing.lock().unwrap_or_else(PoisonError::into_inner).insert(key.blob);
+                let lose = |reason: String| {
+                    self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(key.blob, reason);
+                };
+                let found = match blobs.read(key.blob, MAX_FILE, &mut buffer) {
+                    Ok(found) => found,
+                    // One damaged object does not keep all others out.
+                    Err(error @ GitError::Unreadable { .. }) => {
+                        lose(format!("its content cannot be read: {error}"));
+                        continue;
                     }
+                    Err(error) => return Err(git_failure(error)),
+                };
+                match found {
+                    Found::Missing => lose("its content is missing (a partial clone)".to_owned()),
                     Found::TooLarge(size) => {
                         let reason = format!("over {} MiB", MAX_FILE >> 20);
                         read.push(unread(key.clone(), size, &reason));

@@ -2,10 +2,12 @@
 
 mod answer;
 mod chunk_files;
+mod chunk_folder;
 mod export;
 mod index;
 mod overlay;
 mod overview;
+mod project_ignore;
 mod query;
 mod rank;
 mod reading;
@@ -21,17 +23,18 @@ use std::{
 };
 
 pub use answer::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX};
-pub use chunk_files::{ChunkAnswer, ChunkFiles, ChunkHit, FileChunk};
+pub use chunk_files::{ChunkAnswer, ChunkFiles, ChunkHit, ChunksPlace, FileChunk};
 pub use export::{Export, ExportedChunk};
 pub use index::{CodeEvent, CodeReport, CodeTask};
 use lore_embed::Embedder;
 use lore_git::{Repository, WorktreeOptions};
-use lore_model::{CommitId, Failure, Repo, RepoId, RepoPath};
+use lore_model::{Code, CommitId, Failure, Repo, RepoId, RepoPath};
 use lore_store::{CodeView, IndexStore, LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart};
 use overlay::{Overlay, Tools};
 pub use overview::CodeOverview;
+pub use project_ignore::ProjectIgnore;
 pub use query::{Query, QueryKind};
-pub use rank::{Explanation, Parts};
+pub use rank::{Effect, Explanation, Parts};
 use signals::PathIndex;
 pub use signals::Role;
 pub use snippet::{Snippet, estimate_tokens};
@@ -41,6 +44,9 @@ use crate::{Clock, blocking, store_failure};
 
 /// A work tree that nobody watches is looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// After a look at a work tree that failed, questions leave it alone for this time.
+const LOOK_PAUSE: Duration = Duration::from_secs(5);
 
 /// Views that are kept: the project's, and those of a few others that were asked for.
 const MAX_VIEWS: usize = 4;
@@ -56,15 +62,27 @@ pub struct Settings {
     /// The user's own file of git ignore rules.
     pub user_excludes: Option<PathBuf>,
     /// Gives what a repository itself wants to be left out, as lines of an ignore file.
-    pub project_ignore: Option<fn(&Path) -> Vec<String>>,
+    pub project_ignore: Option<ProjectIgnore>,
 }
 
 impl Settings {
     /// What is left out of the repository at this place.
     fn ignore_at(&self, place: &Path) -> Vec<String> {
         let mut lines = self.ignore.clone();
-        lines.extend(self.project_ignore.map(|ask| ask(place)).unwrap_or_default());
+        lines.extend(self.project_ignore.iter().flat_map(|ignore| ignore.lines(place)));
         lines
+    }
+
+    /// Looks at the repository's own list. This touches the disk.
+    fn refresh_ignore(&self, place: &Path) {
+        if let Some(ignore) = &self.project_ignore {
+            ignore.refresh(place);
+        }
+    }
+
+    /// Why the repository's own list cannot be used.
+    fn ignore_problem(&self, place: &Path) -> Option<String> {
+        self.project_ignore.as_ref()?.problem(place)
     }
 }
 
@@ -75,10 +93,12 @@ pub struct Search {
     clock: Arc<dyn Clock>,
     settings: Settings,
     overlays: Mutex<HashMap<PathBuf, Arc<Mutex<Watched>>>>,
-    views: Mutex<Vec<(ViewKey, Arc<Loaded>)>>,
+    views: Arc<Views>,
     tips: Arc<TipCache>,
     /// When the commits that were searched were made.
-    times: Mutex<HashMap<CommitId, Option<i64>>>,
+    times: Mutex<HashMap<CommitId, i64>>,
+    /// When and why a look at a work tree failed.
+    failed: Mutex<HashMap<PathBuf, (Instant, String)>>,
 }
 
 /// A work tree and how well it is known.
@@ -92,6 +112,9 @@ struct Watched {
 /// Which snapshots and which state of their work trees a view shows.
 type ViewKey = Vec<(SnapshotId, u64)>;
 
+/// Views that are at hand, the last used last.
+type Views = Mutex<Vec<(ViewKey, Arc<Loaded>)>>;
+
 /// A view with what is derived from its paths.
 struct Loaded {
     view: Arc<dyn CodeView>,
@@ -104,6 +127,19 @@ struct Part {
     snapshot: SnapshotInfo,
     uncommitted: usize,
     work: Option<Arc<Mutex<Watched>>>,
+    /// The state of the work tree that was seen; 0 where nothing is uncommitted.
+    version: u64,
+    /// Why the work tree could not be looked at, or not all of it.
+    work_error: Option<String>,
+}
+
+/// What a look at a work tree gave.
+struct Looked {
+    uncommitted: usize,
+    version: u64,
+    work: Arc<Mutex<Watched>>,
+    /// Why what is known may be an older state.
+    error: Option<Failure>,
 }
 
 impl Search {
@@ -120,9 +156,10 @@ impl Search {
             clock,
             settings,
             overlays: Mutex::default(),
-            views: Mutex::default(),
+            views: Arc::default(),
             tips: Arc::default(),
             times: Mutex::default(),
+            failed: Mutex::default(),
         }
     }
 
@@ -137,8 +174,8 @@ impl Search {
     }
 
     /// The chunk files in a folder, read with the same model.
-    pub async fn open_chunk_files(&self, folder: &Path) -> Result<ChunkFiles, Failure> {
-        ChunkFiles::open(folder, Arc::clone(&self.store), Arc::clone(&self.embedder)).await
+    pub async fn open_chunk_files(&self, place: ChunksPlace) -> Result<ChunkFiles, Failure> {
+        ChunkFiles::open(place, Arc::clone(&self.store), Arc::clone(&self.embedder)).await
     }
 
     /// What is indexed of a repository, and whether that is all.
@@ -159,9 +196,8 @@ impl Search {
     /// Uncommitted files of a repository's work tree that are not searched.
     pub async fn uncommitted_left_out(&self, repo: &Repo) -> Result<Vec<LeftOut>, Failure> {
         let state = self.state(repo.id).await?;
-        let part = self.part(repo, &state, None).await?;
-        let work = part.and_then(|part| part.work);
-        Ok(work.map_or_else(Vec::new, |work| work.lock().unwrap_or_else(PoisonError::into_inner).overlay.left_out()))
+        let part = self.part(repo, &state, None, false).await?;
+        Ok(left_out_of(part.and_then(|part| part.work)).await)
     }
 
     /// Takes note that these files of a work tree may have changed; `None` for all of them.
@@ -170,23 +206,46 @@ impl Search {
     pub async fn touch(&self, repo: &Repo, place: &Path, paths: Option<Vec<RepoPath>>) -> Result<(), Failure> {
         let state = self.state(repo.id).await?;
         let tips = self.tips(repo, place).await;
-        let Some(snapshot) = base(tips.as_ref(), &state) else { return Ok(()) };
-        self.look(repo, place, snapshot.commit, Look::Told(paths)).await?;
-        Ok(())
+        let Some(snapshot) = base(repo, tips.as_ref(), &state) else { return Ok(()) };
+        let looked = self.look(repo, place, snapshot.commit, Look::Told(paths)).await?;
+        looked.and_then(|looked| looked.error).map_or(Ok(()), Err)
     }
 
     /// Takes note that nobody says any more what changes in a work tree.
-    pub fn unwatch(&self, place: &Path) {
+    pub async fn unwatch(&self, place: &Path) {
         let watched = self.overlays.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned();
         if let Some(watched) = watched {
-            watched.lock().unwrap_or_else(PoisonError::into_inner).live = false;
+            blocking(move || watched.lock().unwrap_or_else(PoisonError::into_inner).live = false).await;
         }
+    }
+
+    /// Reads what the repository itself wants to be left out, before it is brought up to date.
+    ///
+    /// Where that cannot be read and never could, and something is indexed, it fails: what was left out must not come in
+    /// by a slip in a file.
+    pub(crate) async fn refresh_ignore(&self, repo: &Repo) -> Result<(), Failure> {
+        let Some(ignore) = self.settings.project_ignore.clone() else { return Ok(()) };
+        let place = repo.info.local_path.clone();
+        let problem = blocking(move || {
+            ignore.refresh(&place);
+            ignore.problem(&place).filter(|_| ignore.is_unknown(&place))
+        });
+        let Some(problem) = problem.await else { return Ok(()) };
+        if self.state(repo.id).await?.snapshots.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::new(Code::InvalidConfig, problem).hint("correct it, or remove it: Lore needs none"))
     }
 
     /// Where the refs point, seen from a work tree; `None` where the repository cannot be read.
     async fn tips(&self, repo: &Repo, place: &Path) -> Option<Tips> {
         let (cache, repo, place) = (Arc::clone(&self.tips), repo.clone(), place.to_owned());
-        blocking(move || cache.at(&repo, &place)).await
+        let settings = self.settings.clone();
+        blocking(move || {
+            settings.refresh_ignore(&repo.info.local_path);
+            cache.at(&repo, &place)
+        })
+        .await
     }
 
     /// The part of a view that shows a repository; `None` where nothing of it is indexed.
@@ -195,44 +254,57 @@ impl Search {
         repo: &Repo,
         state: &lore_store::CodeState,
         place: Option<&Path>,
+        searched_alone: bool,
     ) -> Result<Option<Part>, Failure> {
         let place = place.unwrap_or(&repo.info.local_path);
         let tips = self.tips(repo, place).await;
-        let Some(snapshot) = base(tips.as_ref(), state) else { return Ok(None) };
+        let Some(snapshot) = base(repo, tips.as_ref(), state) else { return Ok(None) };
         let (repo, snapshot) = (repo.clone(), snapshot.clone());
-        // Where the repository has gone, what was indexed of it can still be searched.
-        let looked = match self.look(&repo, place, snapshot.commit, Look::IfNeeded).await {
-            Ok(looked) => looked,
-            Err(failure) => {
-                tracing::debug!(%failure, place = %place.display(), "the work tree could not be looked at");
-                None
+        // Mostly nothing is uncommitted, so what is committed can be opened meanwhile.
+        let early = (searched_alone && !self.remembers(snapshot.id)).then(|| self.open_early(snapshot.id));
+        let looked = self.look(&repo, place, snapshot.commit, Look::IfNeeded).await;
+        if let Some(early) = early {
+            // Where it failed, it fails again when it is wanted.
+            drop(early.await);
+        }
+        let (looked, error) = match looked {
+            Ok(Some(mut looked)) => {
+                let error = looked.error.take();
+                (Some(looked), error)
             }
+            Ok(None) => (None, None),
+            Err(failure) => (None, Some(failure)),
         };
-        let (uncommitted, work) = looked.map_or((0, None), |(count, work)| (count, Some(work)));
-        Ok(Some(Part { repo, snapshot, uncommitted, work }))
+        // Where the repository has gone, what was indexed of it can still be searched, and the state says that it has gone.
+        let work_error = error.filter(|_| tips.is_some()).map(|failure| failure.message);
+        let (uncommitted, version) = looked.as_ref().map_or((0, 0), |looked| (looked.uncommitted, looked.version));
+        let work = looked.map(|looked| looked.work);
+        Ok(Some(Part { repo, snapshot, uncommitted, work, version, work_error }))
     }
 
     /// When a commit was made, where its repository can still tell.
     async fn commit_time(&self, repo: &Repo, commit: CommitId) -> Option<i64> {
         let known = self.times.lock().unwrap_or_else(PoisonError::into_inner).get(&commit).copied();
-        if let Some(known) = known {
+        if known.is_some() {
             return known;
         }
         let place = repo.info.local_path.clone();
         let time = blocking(move || Repository::open(&place).and_then(|found| found.commit_time(commit)).ok()).await;
-        self.times.lock().unwrap_or_else(PoisonError::into_inner).insert(commit, time);
+        // What cannot be told now may be told later.
+        if let Some(time) = time {
+            self.times.lock().unwrap_or_else(PoisonError::into_inner).insert(commit, time);
+        }
         time
     }
 
     /// Brings what is known of a work tree up to date; `None` for a repository without one.
-    async fn look(
-        &self,
-        repo: &Repo,
-        place: &Path,
-        commit: CommitId,
-        look: Look,
-    ) -> Result<Option<(usize, Arc<Mutex<Watched>>)>, Failure> {
+    ///
+    /// What cannot be read is tried again after a pause; until then, what is known is given together with the reason.
+    async fn look(&self, repo: &Repo, place: &Path, commit: CommitId, look: Look) -> Result<Option<Looked>, Failure> {
         let known = self.overlays.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned();
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned();
+        let paused = failed.filter(|(at, _)| matches!(look, Look::IfNeeded) && at.elapsed() < LOOK_PAUSE);
+        let mut paused = paused.map(|(_, message)| Failure::new(Code::GitFailed, message));
         let tools = Tools {
             sink: self.store.overlay_sink(),
             embedder: Arc::clone(&self.embedder),
@@ -249,48 +321,67 @@ impl Search {
                 if !has_work_tree {
                     return Ok(None);
                 }
+                if let Some(failure) = paused.take() {
+                    return Err(failure);
+                }
                 let overlay = Overlay::new(&path, commit, &globs, options)?;
                 Arc::new(Mutex::new(Watched { overlay, looked: None, live: false }))
             };
             let mut state = watched.lock().unwrap_or_else(PoisonError::into_inner);
-            let rebased = state.overlay.version_over(commit).is_none();
-            if rebased {
-                // Until a look succeeds, what is held is of another commit.
-                state.looked = None;
-                state.overlay.rebase(commit, &globs)?;
-            }
-            let fresh = state.looked.is_some_and(|at| state.live || at.elapsed() < LOOK_AGAIN);
-            state.live |= matches!(look, Look::Told(_));
-            let paths = match look {
-                Look::IfNeeded if fresh && !rebased => None,
-                Look::Told(Some(paths)) if !rebased && state.looked.is_some() => Some(Some(paths)),
-                Look::IfNeeded | Look::Told(_) => Some(None),
+            let error = match paused {
+                Some(failure) => Some(failure),
+                None => state.look(commit, &globs, look, &tools).err(),
             };
-            // Only a look counts as one: questions in quick succession must not put it off for ever.
-            if let Some(paths) = paths {
-                let updated = state.overlay.update(paths.as_deref(), &tools);
-                // After a failure everything is looked at again.
-                state.looked = updated.is_ok().then(Instant::now);
-                updated?;
-            }
-            let count = state.overlay.len();
+            let uncommitted = state.overlay.len();
+            let version = state.overlay.version_over(commit).unwrap_or(0);
             drop(state);
-            Ok(Some((count, watched)))
-        });
-        let Some((count, watched)) = looked.await? else { return Ok(None) };
+            Ok(Some(Looked { uncommitted, version, work: watched, error }))
+        })
+        .await;
+        self.note_failure(place, &looked);
+        let Some(mut looked) = looked? else { return Ok(None) };
         let mut overlays = self.overlays.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Some((count, Arc::clone(overlays.entry(place.to_owned()).or_insert(watched)))))
+        looked.work = Arc::clone(overlays.entry(place.to_owned()).or_insert(looked.work));
+        Ok(Some(looked))
+    }
+
+    /// Remembers a look that failed, from its first failure on, and forgets it after one that did not.
+    fn note_failure(&self, place: &Path, looked: &Result<Option<Looked>, Failure>) {
+        let failure = match looked {
+            Ok(looked) => looked.as_ref().and_then(|looked| looked.error.as_ref()),
+            Err(failure) => Some(failure),
+        };
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(failure) = failure else {
+            failed.remove(place);
+            return;
+        };
+        if failed.get(place).is_none_or(|(at, _)| at.elapsed() >= LOOK_PAUSE) {
+            tracing::warn!(%failure, place = %place.display(), "the work tree could not be looked at");
+            failed.insert(place.to_owned(), (Instant::now(), failure.message.clone()));
+        }
+    }
+
+    /// Whether a view of this snapshot is at hand.
+    fn remembers(&self, snapshot: SnapshotId) -> bool {
+        let of_it = |(known, _): &(ViewKey, Arc<Loaded>)| known.iter().any(|(id, _)| *id == snapshot);
+        self.views.lock().unwrap_or_else(PoisonError::into_inner).iter().any(of_it)
+    }
+
+    /// Begins to open a snapshot without uncommitted work.
+    fn open_early(&self, snapshot: SnapshotId) -> tokio::task::JoinHandle<()> {
+        let (store, views) = (Arc::clone(&self.store), Arc::clone(&self.views));
+        tokio::spawn(async move {
+            let part = ViewPart { snapshot: Some(snapshot), ..ViewPart::default() };
+            if let Ok(loaded) = open(&*store, vec![part]).await {
+                remember(&views, vec![(snapshot, 0)], loaded);
+            }
+        })
     }
 
     /// The view over these parts, opened or remembered.
     async fn load(&self, parts: &[Part]) -> Result<Arc<Loaded>, StoreError> {
-        let version = |part: &Part| {
-            let version = |work: &Arc<Mutex<Watched>>| {
-                work.lock().unwrap_or_else(PoisonError::into_inner).overlay.version_over(part.snapshot.commit)
-            };
-            part.work.as_ref().and_then(version).unwrap_or(0)
-        };
-        let key: ViewKey = parts.iter().map(|part| (part.snapshot.id, version(part))).collect();
+        let key: ViewKey = parts.iter().map(|part| (part.snapshot.id, part.version)).collect();
         {
             let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(at) = views.iter().position(|(known, _)| *known == key) {
@@ -300,31 +391,76 @@ impl Search {
                 return Ok(loaded);
             }
         }
-        let (mut key, mut wanted): (ViewKey, Vec<ViewPart>) = (Vec::new(), Vec::new());
-        for part in parts {
-            let work = part.work.as_ref().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner));
-            // Where the work tree was laid over another commit meanwhile, the snapshot stands alone: the next question sees it.
-            let version = work.as_ref().and_then(|work| work.overlay.version_over(part.snapshot.commit));
-            key.push((part.snapshot.id, version.unwrap_or(0)));
-            let input = work.filter(|_| version.is_some()).map(|work| work.overlay.input());
-            wanted.push(ViewPart { snapshot: Some(part.snapshot.id), overlay: input.unwrap_or_default() });
-        }
-        let view = self.store.open_view(wanted).await?;
-        let loaded = blocking(move || {
-            let paths = PathIndex::new(&*view);
-            Arc::new(Loaded { view, paths })
+        let works: Vec<(SnapshotInfo, Option<Arc<Mutex<Watched>>>)> =
+            parts.iter().map(|part| (part.snapshot.clone(), part.work.clone())).collect();
+        // Whoever holds a work tree may be waiting for an embedding service.
+        let (key, wanted) = blocking(move || {
+            let (mut key, mut wanted): (ViewKey, Vec<ViewPart>) = (Vec::new(), Vec::new());
+            for (snapshot, work) in works {
+                let work = work.as_ref().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner));
+                // Where the work tree was laid over another commit meanwhile, the snapshot stands alone: the next question sees it.
+                let version = work.as_ref().and_then(|work| work.overlay.version_over(snapshot.commit));
+                key.push((snapshot.id, version.unwrap_or(0)));
+                let input = work.filter(|_| version.is_some()).map(|work| work.overlay.input());
+                wanted.push(ViewPart { snapshot: Some(snapshot.id), overlay: input.unwrap_or_default() });
+            }
+            (key, wanted)
         })
         .await;
-        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        // An older state of the same work tree is not asked for again.
-        let snapshots = |key: &ViewKey| key.iter().map(|(id, _)| *id).collect::<Vec<_>>();
-        views.retain(|(known, _)| snapshots(known) != snapshots(&key));
-        if views.len() >= MAX_VIEWS {
-            views.remove(0);
-        }
-        views.push((key, Arc::clone(&loaded)));
+        let loaded = open(&*self.store, wanted).await?;
+        remember(&self.views, key, Arc::clone(&loaded));
         Ok(loaded)
     }
+}
+
+impl Watched {
+    /// Looks as far as it is needed.
+    fn look(&mut self, commit: CommitId, globs: &[String], look: Look, tools: &Tools) -> Result<(), Failure> {
+        let rebased = !self.overlay.lies_over(commit, globs);
+        if rebased {
+            // Until a look succeeds, what is held is of another commit.
+            self.looked = None;
+            self.overlay.rebase(commit, globs)?;
+        }
+        let fresh = self.looked.is_some_and(|at| self.live || at.elapsed() < LOOK_AGAIN);
+        self.live |= matches!(look, Look::Told(_));
+        let paths = match look {
+            Look::IfNeeded if fresh && !rebased => return Ok(()),
+            Look::Told(Some(paths)) if !rebased && self.looked.is_some() => Some(paths),
+            Look::IfNeeded | Look::Told(_) => None,
+        };
+        // Only a look counts as one: questions in quick succession must not put it off for ever.
+        let updated = self.overlay.update(paths.as_deref(), tools);
+        // After a failure everything is looked at again.
+        self.looked = updated.is_ok().then(Instant::now);
+        updated
+    }
+}
+
+/// Uncommitted files of a work tree that are not searched.
+async fn left_out_of(work: Option<Arc<Mutex<Watched>>>) -> Vec<LeftOut> {
+    let Some(work) = work else { return Vec::new() };
+    blocking(move || work.lock().unwrap_or_else(PoisonError::into_inner).overlay.left_out()).await
+}
+
+async fn open(store: &dyn IndexStore, parts: Vec<ViewPart>) -> Result<Arc<Loaded>, StoreError> {
+    let view = store.open_view(parts).await?;
+    let loaded = blocking(move || {
+        let paths = PathIndex::new(&*view);
+        Arc::new(Loaded { view, paths })
+    });
+    Ok(loaded.await)
+}
+
+fn remember(views: &Views, key: ViewKey, loaded: Arc<Loaded>) {
+    let mut views = views.lock().unwrap_or_else(PoisonError::into_inner);
+    // An older state of the same work tree is not asked for again.
+    let snapshots = |key: &ViewKey| key.iter().map(|(id, _)| *id).collect::<Vec<_>>();
+    views.retain(|(known, _)| snapshots(known) != snapshots(&key));
+    if views.len() >= MAX_VIEWS {
+        views.remove(0);
+    }
+    views.push((key, loaded));
 }
 
 /// How a work tree is looked at.
@@ -335,9 +471,132 @@ enum Look {
     Told(Option<Vec<RepoPath>>),
 }
 
-/// The snapshot that a work tree stands on: of its HEAD where that is indexed, else of what was its HEAD.
-fn base<'a>(tips: Option<&Tips>, state: &'a lore_store::CodeState) -> Option<&'a SnapshotInfo> {
+/// The snapshot that a work tree stands on: of its HEAD where that is indexed, else of what was its HEAD. Where neither is
+/// indexed, only some branches are: then of the default branch, or of the first of the others.
+fn base<'a>(repo: &Repo, tips: Option<&Tips>, state: &'a lore_store::CodeState) -> Option<&'a SnapshotInfo> {
     let of = |commit: CommitId| state.snapshots.iter().find(|snapshot| snapshot.commit == commit);
     let was = state.tips.iter().find(|tip| tip.name == "HEAD").map(|tip| tip.commit);
-    tips.and_then(|tips| tips.head).and_then(of).or_else(|| was.and_then(of)).or_else(|| state.snapshots.first())
+    let default = repo.info.default_branch.as_deref();
+    let is_default = |name: &str| {
+        let short = name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/remotes/origin/"));
+        short.is_some() && short == default
+    };
+    let named = || state.tips.iter().filter(|tip| is_default(&tip.name)).chain(&state.tips);
+    tips.and_then(|tips| tips.head)
+        .and_then(of)
+        .or_else(|| was.and_then(of))
+        .or_else(|| named().find_map(|tip| of(tip.commit)))
+        .or_else(|| state.snapshots.first())
+}
+
+#[cfg(test)]
+mod tests {
+    use lore_embed::StaticModel;
+    use lore_git::{Cancel, Git};
+    use lore_model::{BranchChoice, NewRepo, RepoName, Source, SyncState, Tip};
+    use lore_store_embedded::EmbeddedStore;
+
+    use super::*;
+    use crate::{
+        Lore, SystemClock,
+        flows::FlowTask,
+        history::{AddRequest, History, Places, SyncOptions, Target},
+    };
+
+    /// While one question waits for an embedding service, it holds what is known of the work tree; others wait for that, and
+    /// must not keep the threads that serve everybody.
+    #[tokio::test]
+    async fn a_work_tree_that_is_held_keeps_no_async_thread() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = lore_testkit::Repo::init(dir.path().join("r"));
+        folder.write("a.rs", "pub fn a() {}\n").commit("Begin");
+        folder.write("b.rs", "pub fn b() {}\n");
+        let home = dir.path().join("home");
+        let store = Arc::new(EmbeddedStore::new(&home));
+        let places = Places { clones: home.join("clones"), git: home.join("git") };
+        let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
+        let model = Arc::new(StaticModel::built_in());
+        let search = Search::new(store, model, Arc::new(SystemClock), Settings::default());
+        let lore = Lore { history: Arc::new(history), search: Arc::new(search) };
+        let writer = lore.history.writer(|| {}).await.unwrap();
+        let added = AddRequest::new(Target::Folder(folder.path().to_owned()));
+        let repo = lore.history.add(&*writer, added).await.unwrap();
+        let (options, cancel) = (SyncOptions::default(), Cancel::default());
+        let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &|_| {} };
+        lore.sync_code(&repo, &task).await.unwrap();
+        let search = &lore.search;
+        let place = repo.info.local_path.clone();
+        search.touch(&repo, &place, None).await.unwrap();
+        let work = search.overlays.lock().unwrap().values().next().cloned().unwrap();
+        let state = search.state(repo.id).await.unwrap();
+        let part = search.part(&repo, &state, None, false).await.unwrap().unwrap();
+        assert_ne!(part.version, 0, "something is uncommitted");
+
+        let parts = [part];
+        let waits: [futures::future::BoxFuture<'_, ()>; 3] = [
+            Box::pin(async { drop(search.load(&parts).await.unwrap()) }),
+            Box::pin(async { drop(search.uncommitted_left_out(&repo).await.unwrap()) }),
+            Box::pin(search.unwatch(&place)),
+        ];
+        for wait in waits {
+            let (held, is_held) = tokio::sync::oneshot::channel();
+            let work = Arc::clone(&work);
+            let (release, released) = std::sync::mpsc::channel::<()>();
+            let holder = std::thread::spawn(move || {
+                let _state = work.lock().unwrap();
+                held.send(()).unwrap();
+                // Whoever is kept from releasing it gives up after a while.
+                released.recv_timeout(Duration::from_secs(5)).is_ok()
+            });
+            is_held.await.unwrap();
+            let other = async {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                release.send(()).is_ok()
+            };
+            let ((), sent) = tokio::join!(wait, other);
+            assert!(sent && holder.join().unwrap(), "others went on meanwhile");
+        }
+    }
+
+    #[test]
+    fn where_head_is_not_indexed_the_default_branch_answers() {
+        let commit = |digit: char| CommitId::from_hex(digit.to_string().repeat(40).as_bytes()).unwrap();
+        let snapshot = |id: i64, commit: CommitId| SnapshotInfo {
+            id: SnapshotId(id),
+            commit,
+            files: 1,
+            chunks: 1,
+            lines: 1,
+            bytes: 1,
+        };
+        let tip = |name: &str, commit: CommitId| Tip { name: name.to_owned(), commit };
+        let mut repo = Repo {
+            id: RepoId(1),
+            info: NewRepo {
+                name: RepoName::parse("r").unwrap(),
+                local_path: PathBuf::from("/r"),
+                source: Source::Local,
+                default_branch: Some("trunk".to_owned()),
+                branches: BranchChoice::Named(vec!["next".to_owned(), "old".to_owned(), "trunk".to_owned()]),
+                excludes: Vec::new(),
+                author_filter: None,
+                fork_of: None,
+            },
+            sync: SyncState::default(),
+        };
+        let state = lore_store::CodeState {
+            tips: vec![
+                tip("refs/heads/next", commit('2')),
+                tip("refs/heads/old", commit('1')),
+                tip("refs/heads/trunk", commit('3')),
+            ],
+            // In the order in which they were made.
+            snapshots: vec![snapshot(1, commit('1')), snapshot(2, commit('2')), snapshot(3, commit('3'))],
+            ..lore_store::CodeState::default()
+        };
+        let answers = |repo: &Repo| base(repo, None, &state).map(|snapshot| snapshot.id);
+        assert_eq!(answers(&repo), Some(SnapshotId(3)));
+        repo.info.default_branch = None;
+        assert_eq!(answers(&repo), Some(SnapshotId(2)), "the first that was named");
+    }
 }

@@ -1,6 +1,13 @@
 //! Uncommitted work: what differs between a work tree and the snapshot below it, read and ready to be searched.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 use lore_embed::Embedder;
 use lore_git::{FileKind, Ignores, Repository, SkipReason, StatCache, TreeLimits, WorkRead, WorktreeOptions};
@@ -13,17 +20,26 @@ use super::{
 };
 use crate::git_failure;
 
+/// The last version that an overlay of this process took: two of them never have the same.
+static VERSION: AtomicU64 = AtomicU64::new(0);
+
+fn next_version() -> u64 {
+    VERSION.fetch_add(1, Ordering::Relaxed) + 1
+}
+
 /// The uncommitted work of one work tree.
 pub(super) struct Overlay {
     repository: Repository,
     commit: CommitId,
     base: Vec<(RepoPath, BlobId)>,
     ignores: Ignores,
+    /// The lines of the configuration that are among them.
+    globs: Vec<String>,
     cache: StatCache,
     options: WorktreeOptions,
     held: BTreeMap<RepoPath, Held>,
     skipped: BTreeMap<RepoPath, String>,
-    /// Counts up whenever what is held changes.
+    /// Another one whenever what is held changes.
     version: u64,
 }
 
@@ -64,23 +80,31 @@ impl Overlay {
             commit,
             base,
             ignores,
+            globs: globs.to_vec(),
             cache: StatCache::default(),
             options,
             held: BTreeMap::new(),
             skipped: BTreeMap::new(),
-            version: 1,
+            version: next_version(),
         })
     }
 
-    /// Which state it is in, where it lies over this commit. Never 0.
+    /// Which state it is in, where it lies over this commit: 0 where it holds nothing, else a number that no other state of
+    /// any work tree has.
     pub(super) fn version_over(&self, commit: CommitId) -> Option<u64> {
-        (self.commit == commit).then_some(self.version)
+        (self.commit == commit).then_some(if self.held.is_empty() { 0 } else { self.version })
+    }
+
+    /// Whether it was made for this commit and these lines.
+    pub(super) fn lies_over(&self, commit: CommitId, globs: &[String]) -> bool {
+        self.commit == commit && self.globs == globs
     }
 
     /// Takes another commit as what lies below; what is known of files on disk is kept.
     pub(super) fn rebase(&mut self, commit: CommitId, globs: &[String]) -> Result<(), Failure> {
         let fresh = Self::new(self.repository.path(), commit, globs, self.options.clone())?;
         (self.commit, self.base, self.ignores) = (fresh.commit, fresh.base, fresh.ignores);
+        self.globs = fresh.globs;
         self.repository = fresh.repository;
         Ok(())
     }
@@ -104,12 +128,9 @@ impl Overlay {
         let mut reader = FileReader::new(&*tools.sink, &*tools.embedder, tools.runtime.clone());
         let mut buffer = Vec::new();
         for change in found.changes {
-            let old = before.remove(&change.path);
             let blob = change.now.as_ref().map(|now| now.blob);
-            if let Some(old) = old
-                && old.blob == blob
-            {
-                self.held.insert(change.path, old);
+            if before.get(&change.path).is_some_and(|old| old.blob == blob) {
+                self.held.extend(before.remove_entry(&change.path));
                 continue;
             }
             changed = true;
@@ -120,17 +141,19 @@ impl Overlay {
                 Some(_) => match self.read(&change.path, &mut reader, &mut buffer) {
                     Ok(held) => held,
                     Err(failure) => {
-                        // What is held now is another state; the next look reads the rest.
-                        self.version += 1;
+                        // What was held of the rest is better than nothing, until the next look reads it.
+                        self.held.extend(before);
+                        self.version = next_version();
                         return Err(failure);
                     }
                 },
             };
+            before.remove(&change.path);
             self.held.insert(change.path, held);
         }
         // What is left in `before` is as committed again.
         if changed || !before.is_empty() {
-            self.version += 1;
+            self.version = next_version();
         }
         Ok(())
     }

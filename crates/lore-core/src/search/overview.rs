@@ -1,11 +1,9 @@
 //! What is indexed of a repository's code, for those who look after it.
 
-use std::sync::PoisonError;
-
 use lore_model::{Failure, Repo};
 use lore_store::{LeftOut, SnapshotInfo, SnapshotSummary};
 
-use super::{CodeFreshness, Search};
+use super::{CodeFreshness, Search, left_out_of};
 use crate::store_failure;
 
 /// What is indexed of one repository.
@@ -25,26 +23,14 @@ impl Search {
     /// What is indexed of a repository.
     pub async fn overview(&self, repo: &Repo) -> Result<CodeOverview, Failure> {
         let state = self.state(repo.id).await?;
-        let part = self.part(repo, &state, None).await?;
-        let committed_at = match &part {
-            Some(part) => self.commit_time(repo, part.snapshot.commit).await,
-            None => None,
-        };
-        let freshness = CodeFreshness {
-            repo: repo.name().to_owned(),
-            state: self.code_state(repo, &state, part.as_ref()).await,
-            commit: part.as_ref().map(|part| part.snapshot.commit),
-            committed_at,
-            indexed_at: state.at,
-            uncommitted: part.as_ref().map_or(0, |part| part.uncommitted),
-        };
+        let part = self.part(repo, &state, None, false).await?;
+        let freshness = self.freshness(repo, &state, part.as_ref()).await;
         let Some(part) = part else {
             let (summary, uncommitted_left_out) = (SnapshotSummary::default(), Vec::new());
             return Ok(CodeOverview { freshness, snapshot: None, summary, uncommitted_left_out });
         };
         let summary = self.summarise(part.snapshot.id).await?;
-        let work = part.work.as_ref().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner));
-        let uncommitted_left_out = work.map_or_else(Vec::new, |work| work.overlay.left_out());
+        let uncommitted_left_out = left_out_of(part.work).await;
         Ok(CodeOverview { freshness, snapshot: Some(part.snapshot), summary, uncommitted_left_out })
     }
 

@@ -1,6 +1,17 @@
 //! Understanding a query: what kind it is, which words count, what it asks for by name.
 
+use std::collections::HashMap;
+
 use lore_store::{AskWord, tokens};
+
+/// No more of a text is looked at. A question is shorter; what is longer was pasted by mistake, and each word costs.
+const MAX_TEXT: usize = 8 << 10;
+
+/// So many different words count, and so many names.
+const MAX_WORDS: usize = 64;
+
+/// So many quoted phrases count: each is looked for in the text of every candidate.
+const MAX_PHRASES: usize = 16;
 
 /// What somebody who asks has in mind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,8 +99,10 @@ pub(super) struct Wants {
 /// A query, understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// The text as given.
+    /// The text as given, or its beginning where it is very long.
     pub text: String,
+    /// Whether not all of the text counts: it is too long, or has too many words.
+    pub cut: bool,
     /// What kind it is.
     pub kind: QueryKind,
     /// The words that count, each once.
@@ -104,7 +117,9 @@ pub struct Query {
 impl Query {
     /// Understands a query.
     pub fn new(text: &str) -> Self {
-        let (phrases, _) = quoted(text);
+        let whole = text.trim();
+        let text = &whole[..whole.floor_char_boundary(MAX_TEXT)];
+        let (mut phrases, _) = quoted(text);
         let pieces: Vec<&str> = text
             .split_whitespace()
             .map(|piece| {
@@ -125,13 +140,22 @@ impl Query {
         }
         names.dedup();
         let wants = wants(&pieces);
-        Self { text: text.to_owned(), kind, words: words(&pieces), names, phrases, wants }
+        let (words, many) = words(&pieces);
+        let cut = text.len() < whole.len() || many || phrases.len() > MAX_PHRASES;
+        phrases.truncate(MAX_PHRASES);
+        names.truncate(MAX_WORDS);
+        Self { text: text.to_owned(), cut, kind, words, names, phrases, wants }
     }
 }
 
 /// A name without case and underscores, so that `parse_config`, `parseConfig` and `ParseConfig` are one.
 pub(super) fn fold(name: &str) -> String {
-    name.chars().filter(|c| *c != '_' && *c != '-').flat_map(char::to_lowercase).collect()
+    if !name.is_ascii() {
+        return name.chars().filter(|c| *c != '_' && *c != '-').flat_map(char::to_lowercase).collect();
+    }
+    let mut folded = name.to_ascii_lowercase();
+    folded.retain(|c| c != '_' && c != '-');
+    folded
 }
 
 /// The quoted phrases of a text, and the text without them.
@@ -183,9 +207,11 @@ fn is_path(piece: &str) -> bool {
     piece.contains('/') || (extension && !piece.contains("::") && !piece.contains('('))
 }
 
-fn words(pieces: &[&str]) -> Vec<AskWord> {
+/// The words that count, each once, and whether there are more than that.
+fn words(pieces: &[&str]) -> (Vec<AskWord>, bool) {
     let collect = |all: bool| {
-        let mut words: Vec<AskWord> = Vec::new();
+        let (mut words, mut many): (Vec<AskWord>, bool) = (Vec::new(), false);
+        let mut places: HashMap<String, usize> = HashMap::new();
         for piece in pieces {
             let lower = piece.to_lowercase();
             if !all && STOP.contains(&lower.as_str()) {
@@ -202,16 +228,20 @@ fn words(pieces: &[&str]) -> Vec<AskWord> {
                     (_, true, _) => 0.7,
                     _ => 1.0,
                 };
-                match words.iter_mut().find(|word| word.token == token) {
-                    Some(word) => word.weight = word.weight.max(weight),
-                    None => words.push(AskWord { token, weight }),
+                if let Some(known) = places.get(&token) {
+                    words[*known].weight = words[*known].weight.max(weight);
+                } else if words.len() < MAX_WORDS {
+                    places.insert(token.clone(), words.len());
+                    words.push(AskWord { token, weight });
+                } else {
+                    many = true;
                 }
             }
         }
-        words
+        (words, many)
     };
-    let words = collect(false);
-    if words.is_empty() { collect(true) } else { words }
+    let (words, many) = collect(false);
+    if words.is_empty() { collect(true) } else { (words, many) }
 }
 
 fn wants(pieces: &[&str]) -> Wants {
@@ -260,6 +290,23 @@ mod tests {
         assert_eq!(query.phrases, ["no such file"]);
         assert_eq!(query.names, ["foo", "barbaz", "run"]);
         assert!(Query::new("say \"it").phrases.is_empty());
+    }
+
+    #[test]
+    fn only_the_first_words_of_a_very_long_text_count() {
+        let words = |count: usize| (0..count).map(|at| format!("word{at}")).collect::<Vec<_>>().join(" ");
+        let query = Query::new(&words(64));
+        assert_eq!((query.words.len(), query.cut), (64, false));
+        let query = Query::new(&format!("{} word1 word63", words(64)));
+        assert_eq!((query.words.len(), query.cut), (64, false), "what is said again is no further word");
+        let started = std::time::Instant::now();
+        let query = Query::new(&words(150_000));
+        assert!(query.cut && query.words.len() == 64 && query.words[63].token == "word63");
+        assert!(query.text.len() <= MAX_TEXT && started.elapsed().as_secs() < 2);
+        let query = Query::new(&"é".repeat(MAX_TEXT));
+        assert!(query.cut && query.text.len() <= MAX_TEXT);
+        assert_eq!(Query::new(&"\"a b\" ".repeat(40)).phrases.len(), MAX_PHRASES);
+        assert!(!Query::new(&format!("{}retry", " ".repeat(9000))).words.is_empty(), "blanks are no words");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use lore_store::{
 
 use super::{
     query::{Query, QueryKind, fold},
-    signals::{PathIndex, Role},
+    signals::{PathIndex, Role, stem},
 };
 
 /// So many candidates by text and as many by meaning are looked at.
@@ -31,6 +31,9 @@ const DEFINES: f32 = 0.60;
 const STEM: f32 = 0.20;
 const PATH_SHARE: f32 = 0.30;
 const PHRASE: f32 = 0.40;
+
+/// What lacks all quoted words loses so much.
+const UNQUOTED: f32 = 0.6;
 const SUPPORT: f32 = 0.20;
 
 /// What is written in other letters than the query counts so much less as what it names.
@@ -73,14 +76,25 @@ pub struct Explanation {
     pub cosine: Option<f32>,
     /// Words of the query that occur in it.
     pub matched: Vec<String>,
-    /// What rules added (or, as a factor, took), by name.
-    pub rules: Vec<(&'static str, f32)>,
+    /// What rules did, by name, in this order.
+    pub rules: Vec<(&'static str, Effect)>,
+}
+
+/// What a rule does to a score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Effect {
+    /// It adds this.
+    Adds(f32),
+    /// It multiplies by this.
+    Times(f32),
 }
 
 /// A chunk in its place in the answer.
 #[derive(Debug, Clone)]
 pub(super) struct Ranked {
     pub(super) chunk: ChunkId,
+    /// Bit n: word n of the query occurs in it.
+    pub(super) matched: u64,
     /// The file it is shown in.
     pub(super) file: usize,
     /// Its place in that file's record.
@@ -96,6 +110,33 @@ type Admits<'a> = &'a (dyn Fn(usize, &BlobRecord<ChunkId>, &Entry<ChunkId>) -> b
 /// A file, a place in its record, and the record.
 type Place = (usize, usize, Arc<BlobRecord<ChunkId>>);
 
+/// A set of chunks. Their numbers lie close together, in few places.
+#[derive(Default)]
+struct ChunkSet(Vec<Option<Box<[u64; 1024]>>>);
+
+impl ChunkSet {
+    fn insert(&mut self, chunk: ChunkId) {
+        let (page, word) = (chunk as usize >> 16, chunk as usize >> 6 & 1023);
+        if self.0.len() <= page {
+            self.0.resize(page + 1, None);
+        }
+        self.0[page].get_or_insert_with(|| Box::new([0; 1024]))[word] |= 1 << (chunk & 63);
+    }
+
+    fn contains(&self, chunk: ChunkId) -> bool {
+        let (page, word) = (chunk as usize >> 16, chunk as usize >> 6 & 1023);
+        self.0.get(page).and_then(Option::as_ref).is_some_and(|page| page[word] >> (chunk & 63) & 1 == 1)
+    }
+}
+
+impl FromIterator<ChunkId> for ChunkSet {
+    fn from_iter<I: IntoIterator<Item = ChunkId>>(chunks: I) -> Self {
+        let mut set = Self::default();
+        chunks.into_iter().for_each(|chunk| set.insert(chunk));
+        set
+    }
+}
+
 /// What is ranked, and by what.
 pub(super) struct Ranking<'a> {
     pub(super) query: &'a Query,
@@ -105,8 +146,8 @@ pub(super) struct Ranking<'a> {
     pub(super) parts: Parts,
     /// Files that may be answers; `None` for all.
     pub(super) files: Option<&'a [bool]>,
-    /// Whether an entry may be an answer.
-    pub(super) admits: Admits<'a>,
+    /// Whether an entry may be an answer; `None` where all may.
+    pub(super) admits: Option<Admits<'a>>,
     /// At least so many answers are wanted.
     pub(super) wanted: usize,
 }
@@ -114,24 +155,41 @@ pub(super) struct Ranking<'a> {
 impl Ranking<'_> {
     /// The answers, best first: at most one for each chunk.
     pub(super) fn run(&self) -> StoreResult<Vec<Ranked>> {
-        let rarity = self.rarity()?;
         let path_scores: HashMap<u32, f32> = if self.parts.rules {
-            let words: Vec<(String, f32)> =
-                self.query.words.iter().map(|word| (word.token.clone(), word.weight)).collect();
-            self.paths.score(&words, PATH_FILES).into_iter().collect()
+            self.paths.score(&self.query.words, PATH_FILES).into_iter().collect()
         } else {
             HashMap::new()
         };
-        let mut top = CANDIDATES.max(self.wanted * 4);
-        loop {
-            let candidates = self.candidates(&path_scores, top)?;
-            let ranked = self.rank(&candidates, &path_scores, &rarity)?;
-            // Filters by kind of chunk are applied to records; where they leave too little, more is fetched.
-            if ranked.len() >= self.wanted || candidates.len() < top || top >= self.view.chunk_count() {
-                return Ok(ranked);
+        let top = CANDIDATES.max(self.wanted * 4);
+        let allowed = self.files.map(|files| {
+            let files = (0..).zip(files).filter(|(_, allowed)| **allowed);
+            files.flat_map(|(file, _)| self.view.chunks_of(file)).copied().collect::<ChunkSet>()
+        });
+        let candidates = self.candidates(&path_scores, allowed.as_ref(), top)?;
+        let rarity = self.rarity()?;
+        let ranked = self.rank(&candidates, &path_scores, &rarity)?;
+        let Some(admits) = self.admits.filter(|_| ranked.len() < self.wanted && candidates.len() >= top) else {
+            return Ok(ranked);
+        };
+        // What is asked of entries leaves too few of the best: now every record is asked, and then those that pass compete.
+        let candidates = self.candidates(&path_scores, Some(&self.admitted(admits)?), top)?;
+        self.rank(&candidates, &path_scores, &rarity)
+    }
+
+    /// All chunks that may be answers.
+    fn admitted(&self, admits: Admits<'_>) -> StoreResult<ChunkSet> {
+        let files = 0..u32::try_from(self.view.files().len()).unwrap_or(u32::MAX);
+        let files: Vec<u32> = files.filter(|file| self.files.is_none_or(|allowed| allowed[*file as usize])).collect();
+        let mut admitted = ChunkSet::default();
+        for some in files.chunks(1024) {
+            self.view.prefetch(some)?;
+            for &file in some {
+                let record = self.view.record(file as usize)?;
+                let entries = record.entries.iter().filter(|entry| admits(file as usize, &record, entry));
+                entries.for_each(|entry| admitted.insert(entry.chunk));
             }
-            top *= 4;
         }
+        Ok(admitted)
     }
 
     /// How rare each word of the query is in the view.
@@ -147,13 +205,15 @@ impl Ranking<'_> {
         Ok(rarity)
     }
 
-    fn candidates(&self, path_scores: &HashMap<u32, f32>, top: usize) -> StoreResult<Vec<Scored>> {
+    fn candidates(
+        &self,
+        path_scores: &HashMap<u32, f32>,
+        allowed: Option<&ChunkSet>,
+        top: usize,
+    ) -> StoreResult<Vec<Scored>> {
         let none: [AskWord; 0] = [];
         let words = if self.parts.text { self.query.words.as_slice() } else { &none };
-        let allowed = |chunk: ChunkId| match self.files {
-            None => true,
-            Some(files) => self.view.files_with(chunk).iter().any(|file| files[*file as usize]),
-        };
+        let is_allowed = |chunk: ChunkId| allowed.is_some_and(|allowed| allowed.contains(chunk));
         // A file whose path fits becomes a candidate by its first chunks even where its text does not say the words.
         let mut boosts: Vec<(ChunkId, f32)> = Vec::new();
         if self.parts.text {
@@ -170,7 +230,7 @@ impl Ranking<'_> {
             fields: FIELDS,
             vector: self.vector.filter(|_| self.parts.meaning),
             boosts: &boosts,
-            allowed: self.files.is_some().then_some(&allowed as &(dyn Fn(ChunkId) -> bool + Sync)),
+            allowed: allowed.is_some().then_some(&is_allowed as &(dyn Fn(ChunkId) -> bool + Sync)),
             top,
         })
     }
@@ -190,14 +250,12 @@ impl Ranking<'_> {
             _ if self.vector.is_none() => 0.0,
             _ => self.query.kind.meaning(),
         };
-        let mut ranked = Vec::new();
-        for scored in candidates {
-            let Some((file, entry, record)) = self.place(scored.chunk, path_scores)? else { continue };
+        let mut ranked = Vec::with_capacity(candidates.len());
+        for (scored, place) in candidates.iter().zip(self.places(candidates, path_scores)?) {
+            let Some((file, entry, record)) = place else { continue };
             let text = scored.text / best_text;
             let meaning = scored.vector.map_or(0.0, |cosine| (cosine - low) / (high - low).max(1e-6));
             let mut explanation = Explanation { text, meaning, cosine: scored.vector, ..Explanation::default() };
-            let word = |at: usize| self.query.words.get(at).map(|word| word.token.clone());
-            explanation.matched = (0..64).filter(|bit| scored.matched >> bit & 1 == 1).filter_map(word).collect();
             let mut score = meaning_share * meaning + (1.0 - meaning_share) * text;
             if self.parts.rules {
                 score = self.apply_rules(
@@ -210,7 +268,15 @@ impl Ranking<'_> {
                     &mut explanation,
                 )?;
             }
-            ranked.push(Ranked { chunk: scored.chunk, file, entry, record, score, explanation });
+            ranked.push(Ranked {
+                chunk: scored.chunk,
+                matched: scored.matched,
+                file,
+                entry,
+                record,
+                score,
+                explanation,
+            });
         }
         if self.parts.rules {
             support(&mut ranked);
@@ -222,24 +288,44 @@ impl Ranking<'_> {
         Ok(ranked)
     }
 
-    /// Where a chunk is shown: the allowed file whose path fits best, the real thing before copies of it.
-    fn place(&self, chunk: ChunkId, path_scores: &HashMap<u32, f32>) -> StoreResult<Option<Place>> {
-        let holders = self.view.files_with(chunk).iter();
-        let mut holders: Vec<u32> =
-            holders.copied().filter(|file| self.files.is_none_or(|files| files[*file as usize])).collect();
+    /// Where each candidate is shown: in the allowed file whose path fits best, the real thing before copies of it.
+    fn places(&self, candidates: &[Scored], path_scores: &HashMap<u32, f32>) -> StoreResult<Vec<Option<Place>>> {
         let worth = |file: &u32| {
             let role = self.paths.roles[*file as usize].factor(self.query.wants);
             role * (1.0 + path_scores.get(file).copied().unwrap_or(0.0))
         };
-        holders.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.cmp(b)));
-        for file in holders.into_iter().take(8) {
-            let record = self.view.record(file as usize)?;
-            let entry = record
-                .entries
-                .iter()
-                .position(|entry| entry.chunk == chunk && (self.admits)(file as usize, &record, entry));
-            if let Some(entry) = entry {
-                return Ok(Some((file as usize, entry, record)));
+        let (mut holders, mut ends) = (Vec::with_capacity(candidates.len()), Vec::with_capacity(candidates.len()));
+        for scored in candidates {
+            let from = holders.len();
+            let all = self.view.files_with(scored.chunk).iter().copied();
+            holders.extend(all.filter(|file| self.files.is_none_or(|files| files[*file as usize])));
+            if holders.len() > from + 1 {
+                holders[from..].sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.cmp(b)));
+            }
+            ends.push(holders.len());
+        }
+        let mut from = 0;
+        let first =
+            ends.iter().filter_map(|&end| holders.get(std::mem::replace(&mut from, end)..end)?.first().copied());
+        self.view.prefetch(&first.collect::<Vec<u32>>())?;
+        let mut from = 0;
+        let place = |(scored, end): (&Scored, usize)| {
+            let holders = &holders[std::mem::replace(&mut from, end)..end];
+            self.place(scored.chunk, holders)
+        };
+        candidates.iter().zip(ends.iter().copied()).map(place).collect()
+    }
+
+    /// The first of these files that shows the chunk as it is wanted.
+    fn place(&self, chunk: ChunkId, holders: &[u32]) -> StoreResult<Option<Place>> {
+        for &file in holders {
+            let file = file as usize;
+            let record = self.view.record(file)?;
+            let wanted = |entry: &Entry<ChunkId>| {
+                entry.chunk == chunk && self.admits.is_none_or(|admits| admits(file, &record, entry))
+            };
+            if let Some(entry) = record.entries.iter().position(wanted) {
+                return Ok(Some((file, entry, record)));
             }
         }
         Ok(None)
@@ -259,7 +345,7 @@ impl Ranking<'_> {
         let mut add = |name: &'static str, value: f32, score: &mut f32| {
             if value.abs() > 0.001 {
                 *score += value;
-                explanation.rules.push((name, value));
+                explanation.rules.push((name, Effect::Adds(value)));
             }
         };
         if entry.kind != ChunkKind::Symbols {
@@ -268,24 +354,32 @@ impl Ranking<'_> {
                 add("defines what was named", DEFINES * value, &mut score);
             }
         }
+        let mut quoted = 1.0;
         let path = path_scores.get(&(u32::try_from(file).unwrap_or(u32::MAX))).copied().unwrap_or(0.0);
         let path_share = if self.query.kind == QueryKind::Path { 2.0 * PATH_SHARE } else { PATH_SHARE };
-        if self.paths.stems[file].len() > 1 && self.query.names.contains(&self.paths.stems[file]) {
-            add("its file is named so", STEM, &mut score);
+        if !self.query.names.is_empty() {
+            let stem = stem(&self.view.files()[file].path);
+            if stem.len() > 1 && self.query.names.contains(&stem) {
+                add("its file is named so", STEM, &mut score);
+            }
         }
         add("its path has the words", path_share * path, &mut score);
         if !self.query.phrases.is_empty() {
             let text = String::from_utf8_lossy(&self.view.text(chunk)?).to_lowercase();
             let found = self.query.phrases.iter().filter(|phrase| text.contains(*phrase)).count();
             #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
-            add("has the quoted words", PHRASE * found as f32 / self.query.phrases.len() as f32, &mut score);
+            let share = found as f32 / self.query.phrases.len() as f32;
+            add("has the quoted words", PHRASE * share, &mut score);
+            quoted = share;
         }
         let mut times = |name: &'static str, factor: f32| {
             if (factor - 1.0).abs() > 0.001 {
                 score *= factor;
-                explanation.rules.push((name, factor));
+                explanation.rules.push((name, Effect::Times(factor)));
             }
         };
+        // Who quotes wants these words and no others.
+        times("lacks the quoted words", 1.0 - (1.0 - quoted) * UNQUOTED);
         let role = self.paths.roles[file];
         times(role_rule(role), role.factor(self.query.wants));
         if role != Role::Test && in_tests(entry) {
@@ -363,7 +457,7 @@ impl Ranking<'_> {
                 if *times > 0 {
                     let factor = AGAIN.powi((*times).min(6));
                     ranked.score *= factor;
-                    ranked.explanation.rules.push(("not the first of its file", factor));
+                    ranked.explanation.rules.push(("not the first of its file", Effect::Times(factor)));
                 }
                 *times += 1;
             }
@@ -390,7 +484,7 @@ fn support(ranked: &mut [Ranked]) {
         let value = SUPPORT * others(sum, best) / most * ranked.score / best.max(1e-6);
         if value > 0.001 {
             ranked.score += value;
-            ranked.explanation.rules.push(("others of its file fit too", value));
+            ranked.explanation.rules.push(("others of its file fit too", Effect::Adds(value)));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use lore_chunk::{Chunked, Chunker, Encoding, Language, is_binary, is_utf16, symbols_text};
+use lore_chunk::{Chunked, Chunker, Encoding, Language, Plain, is_binary, is_utf16, symbols_text};
 use lore_embed::{DIMENSIONS, EmbedError, Embedder, Mode, Scratch};
 use lore_model::ChunkKind;
 use lore_store::{BlobRecord, ChunkInput, ChunkKey, ChunkSink, Entry, PreparedChunk};
@@ -11,7 +11,7 @@ use lore_store::{BlobRecord, ChunkInput, ChunkKey, ChunkSink, Entry, PreparedChu
 pub(super) const MAX_FILE: u64 = 64 << 20;
 
 /// Counts up when chunks are cut or described in another way, so that all is read anew.
-const READING: u32 = 1;
+const READING: u32 = 2;
 
 /// Everything but the content that decides what is stored of a file.
 pub(super) fn rules(embedder: &dyn Embedder) -> String {
@@ -41,6 +41,8 @@ struct Draft<'t> {
     code: String,
     prose: String,
     passage: Option<String>,
+    /// What git takes for binary is not read, so all but outlines are lines of a text file.
+    exact: bool,
 }
 
 impl<'a> FileReader<'a> {
@@ -67,7 +69,7 @@ impl<'a> FileReader<'a> {
                 .iter()
                 .map(|range| range.start - chunk.bytes.start..range.end - chunk.bytes.start)
                 .collect();
-            let key = self.key(chunk.kind, language, &names, &prose, text, chunked.plain.is_some());
+            let key = self.key(chunk.kind, language, &names, &prose, text, chunked.plain);
             entries.push(Entry {
                 chunk: key,
                 kind: chunk.kind,
@@ -84,7 +86,7 @@ impl<'a> FileReader<'a> {
             }
         }
         if let Some(outline) = &outline {
-            let key = self.key(ChunkKind::Symbols, language, "", &[], outline.as_bytes(), false);
+            let key = self.key(ChunkKind::Symbols, language, "", &[], outline.as_bytes(), None);
             entries.push(Entry {
                 chunk: key,
                 kind: ChunkKind::Symbols,
@@ -104,6 +106,7 @@ impl<'a> FileReader<'a> {
                     code: outline.clone(),
                     prose: String::new(),
                     passage: Some(outline.clone()),
+                    exact: false,
                 });
             }
         }
@@ -121,7 +124,7 @@ impl<'a> FileReader<'a> {
         Ok(Ok(ReadFile { record, chunks }))
     }
 
-    /// Names a chunk by all that decides how it is found.
+    /// Names a chunk by all that decides how it is found. Whether exact search looks at it follows from the kind.
     fn key(
         &self,
         kind: ChunkKind,
@@ -129,11 +132,16 @@ impl<'a> FileReader<'a> {
         names: &str,
         prose: &[Range<usize>],
         text: &[u8],
-        plain: bool,
+        plain: Option<Plain>,
     ) -> ChunkKey {
         let mut hasher = blake3::Hasher::new();
-        let model = if plain { "" } else { self.embedder.model() };
-        for part in [kind.as_str(), language.name(), names, model] {
+        hasher.update(&READING.to_le_bytes());
+        let found_by = match plain {
+            None => self.embedder.model(),
+            Some(plain) if plain.is_ranked() => "words alone",
+            Some(_) => "",
+        };
+        for part in [kind.as_str(), language.name(), names, found_by] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
@@ -174,8 +182,8 @@ impl<'a> FileReader<'a> {
                     found = Some(&given);
                 }
             }
-            let Draft { key, text, names, code, prose, .. } = &draft;
-            let input = ChunkInput { key: *key, text, names, code, prose, vector: found };
+            let Draft { key, text, names, code, prose, exact, .. } = &draft;
+            let input = ChunkInput { key: *key, text, names, code, prose, vector: found, exact: *exact };
             chunks.push((draft.key, self.sink.prepare(&input)));
         }
         Ok(chunks)
@@ -197,7 +205,7 @@ fn names_of(chunk: &lore_chunk::Chunk) -> String {
 
 fn draft<'t>(key: ChunkKey, text: &'t [u8], names: String, prose: &[Range<usize>], chunked: &Chunked) -> Draft<'t> {
     if chunked.plain.is_some_and(|plain| !plain.is_ranked()) {
-        return Draft { key, text, names, code: String::new(), prose: String::new(), passage: None };
+        return Draft { key, text, names, code: String::new(), prose: String::new(), passage: None, exact: true };
     }
     let encoding: Encoding = chunked.decoded;
     let (mut code, mut said, mut at) = (String::with_capacity(text.len()), String::new(), 0);
@@ -210,7 +218,7 @@ fn draft<'t>(key: ChunkKey, text: &'t [u8], names: String, prose: &[Range<usize>
     }
     code.push_str(&encoding.decode(&text[at..]));
     let passage = chunked.plain.is_none().then(|| format!("{names}\n{}", encoding.decode(text)));
-    Draft { key, text, names, code, prose: said, passage }
+    Draft { key, text, names, code, prose: said, passage, exact: true }
 }
 
 fn small(value: usize) -> u32 {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use lore_model::RepoPath;
-use lore_store::{CodeView, for_each_token};
+use lore_store::{AskWord, CodeView, for_each_token};
 
 use super::query::{Wants, fold};
 
@@ -28,64 +28,69 @@ pub enum Role {
     Document,
 }
 
+/// What the folders of a path tell; the first that is set counts.
+#[derive(Debug, Clone, Copy, Default)]
+struct Folders {
+    vendored: bool,
+    test: bool,
+    example: bool,
+    bench: bool,
+    compatibility: bool,
+}
+
+impl Folders {
+    fn of(folders: &str) -> Self {
+        let mut found = Self::default();
+        for folder in folders.split('/') {
+            match folder.to_ascii_lowercase().as_str() {
+                "vendor" | "vendored" | "third_party" | "thirdparty" | "node_modules" | "deps" | "external"
+                | "dist" => found.vendored = true,
+                "test" | "tests" | "__tests__" | "spec" | "specs" | "testing" | "testdata" | "fixtures" | "e2e"
+                | "mocks" | "__mocks__" => found.test = true,
+                "example" | "examples" | "demo" | "demos" | "sample" | "samples" | "tutorial" | "tutorials" => {
+                    found.example = true;
+                }
+                "bench" | "benches" | "benchmark" | "benchmarks" => found.bench = true,
+                "compat" | "legacy" | "deprecated" | "shims" | "polyfills" => found.compatibility = true,
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
 impl Role {
-    /// What a file's path tells.
-    pub(super) fn of(path: &str) -> Self {
-        let lower = path.to_ascii_lowercase();
-        let (folders, file) = lower.rsplit_once('/').unwrap_or(("", &lower));
-        let (stem, extension) = file.rsplit_once('.').unwrap_or((file, ""));
-        let in_folder = |names: &[&str]| folders.split('/').any(|folder| names.contains(&folder));
-        let documents = ["md", "markdown", "rst", "adoc", "asciidoc", "txt"];
-        if in_folder(&["vendor", "vendored", "third_party", "thirdparty", "node_modules", "deps", "external", "dist"]) {
-            return Self::Vendored;
-        }
-        let test_stem = stem.starts_with("test_")
-            || ["_test", "_tests", ".test", ".spec", "_spec", "-test"].iter().any(|end| stem.ends_with(end))
-            || ["test", "tests", "conftest"].contains(&stem)
-            || (["java", "kt", "cs", "scala", "swift", "php"].contains(&extension)
-                && (stem.ends_with("test") || stem.ends_with("tests")));
-        if test_stem
-            || in_folder(&[
-                "test",
-                "tests",
-                "__tests__",
-                "spec",
-                "specs",
-                "testing",
-                "testdata",
-                "fixtures",
-                "e2e",
-                "mocks",
-                "__mocks__",
-            ])
-        {
-            return Self::Test;
-        }
-        if in_folder(&["example", "examples", "demo", "demos", "sample", "samples", "tutorial", "tutorials"])
-            || stem.starts_with("example")
-        {
-            return Self::Example;
-        }
-        if in_folder(&["bench", "benches", "benchmark", "benchmarks"])
-            || stem.ends_with("_bench")
-            || stem.starts_with("bench_")
-        {
-            return Self::Bench;
-        }
-        if in_folder(&["compat", "legacy", "deprecated", "shims", "polyfills"])
-            || ["compat", "_compat", "legacy"].contains(&stem)
-        {
-            return Self::Compatibility;
-        }
-        if file.ends_with(".d.ts") {
-            return Self::Declarations;
-        }
-        if documents.contains(&extension)
+    /// What the folders and the name of a file tell.
+    fn of(folders: Folders, file: &str) -> Self {
+        let file = file.to_ascii_lowercase();
+        let (stem, extension) = file.rsplit_once('.').unwrap_or((&file, ""));
+        let begins = |names: &[&str]| names.iter().any(|name| stem.starts_with(name));
+        let ends = |names: &[&str]| names.iter().any(|name| stem.ends_with(name));
+        let is_test = || {
+            begins(&["test_"])
+                || ends(&["_test", "_tests", ".test", ".spec", "_spec", "-test"])
+                || ["test", "tests", "conftest"].contains(&stem)
+                || (["java", "kt", "cs", "scala", "swift", "php"].contains(&extension) && ends(&["test", "tests"]))
+        };
+        if folders.vendored {
+            Self::Vendored
+        } else if folders.test || is_test() {
+            Self::Test
+        } else if folders.example || begins(&["example"]) {
+            Self::Example
+        } else if folders.bench || ends(&["_bench"]) || begins(&["bench_"]) {
+            Self::Bench
+        } else if folders.compatibility || ["compat", "_compat", "legacy"].contains(&stem) {
+            Self::Compatibility
+        } else if file.ends_with(".d.ts") {
+            Self::Declarations
+        } else if ["md", "markdown", "rst", "adoc", "asciidoc", "txt"].contains(&extension)
             || ["readme", "changelog", "license", "contributing", "authors"].contains(&stem)
         {
-            return Self::Document;
+            Self::Document
+        } else {
+            Self::Source
         }
-        Self::Source
     }
 
     /// What such a file is worth when it was not asked for.
@@ -123,55 +128,97 @@ const FOLDER: f32 = 0.5;
 
 /// The words of all paths of a view.
 pub(super) struct PathIndex {
-    /// Files by word, each with how much the word counts there.
-    files: HashMap<String, Vec<(u32, f32)>>,
+    words: Words,
     count: usize,
     pub(super) roles: Vec<Role>,
-    /// What each file is called, without case, separators and extension.
-    pub(super) stems: Vec<String>,
+}
+
+/// Files by word, each with how much the word counts there.
+#[derive(Default)]
+struct Words {
+    numbers: HashMap<Box<str>, usize>,
+    files: Vec<Vec<(u32, f32)>>,
+}
+
+impl Words {
+    fn number(&mut self, word: &str) -> usize {
+        if let Some(number) = self.numbers.get(word) {
+            return *number;
+        }
+        self.numbers.insert(word.into(), self.files.len());
+        self.files.push(Vec::new());
+        self.files.len() - 1
+    }
+
+    fn put(&mut self, number: usize, file: u32, weight: f32) {
+        let list = &mut self.files[number];
+        match list.last_mut() {
+            Some((last, known)) if *last == file => *known = known.max(weight),
+            _ => list.push((file, weight)),
+        }
+    }
+}
+
+/// The folders and the name of a path.
+fn split_path(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// What a file is called: `mod.rs`, `index.ts`, `__init__.py` are named by their folder.
+fn called<'a>(folders: &'a str, file: &'a str) -> (&'a str, Option<&'a str>) {
+    let stem = file.split_once('.').map_or(file, |(stem, _)| stem);
+    let generic = ["mod", "index", "__init__", "lib", "main"].contains(&stem);
+    (stem, generic.then(|| folders.rsplit('/').next().unwrap_or("")))
+}
+
+/// What the file at a path is called, without case, separators and extension.
+pub(super) fn stem(path: &RepoPath) -> String {
+    let path = path.to_text();
+    let (folders, file) = split_path(&path);
+    let (stem, parent) = called(folders, file);
+    fold(parent.unwrap_or(stem))
 }
 
 impl PathIndex {
     pub(super) fn new(view: &dyn CodeView) -> Self {
-        let mut files: HashMap<String, Vec<(u32, f32)>> = HashMap::new();
-        let (mut roles, mut stems) = (Vec::with_capacity(view.files().len()), Vec::with_capacity(view.files().len()));
-        for (at, file) in view.files().iter().enumerate() {
-            let at = u32::try_from(at).unwrap_or(u32::MAX);
+        let mut words = Words::default();
+        let mut roles = Vec::with_capacity(view.files().len());
+        // Files come in order of their paths, so neighbours mostly share their folders.
+        let (mut last, mut of_last, mut numbers) = (String::new(), Folders::default(), Vec::new());
+        for (at, file) in (0_u32..).zip(view.files()) {
             let path = file.path.to_text();
-            roles.push(Role::of(&path));
-            let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
-            let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-            // `mod.rs`, `index.ts`, `__init__.py` are named by their folder.
-            let generic = ["mod", "index", "__init__", "lib", "main"].contains(&stem);
-            let parent = folders.rsplit('/').next().unwrap_or("");
+            let (folders, name) = split_path(&path);
+            if folders != last {
+                of_last = Folders::of(folders);
+                numbers.clear();
+                for_each_token(folders, |token| numbers.push(words.number(token)));
+                folders.clone_into(&mut last);
+            }
+            roles.push(Role::of(of_last, name));
             let mut put = |text: &str, weight: f32| {
                 for_each_token(text, |token| {
-                    if !files.contains_key(token) {
-                        files.insert(token.to_owned(), Vec::new());
-                    }
-                    let list = files.get_mut(token).expect("it was just put there");
-                    match list.last_mut() {
-                        Some((last, known)) if *last == at => *known = known.max(weight),
-                        _ => list.push((at, weight)),
-                    }
+                    let number = words.number(token);
+                    words.put(number, at, weight);
                 });
             };
-            stems.push(fold(if generic { parent } else { stem }));
+            let (stem, parent) = called(folders, name);
             put(stem, STEM);
-            if generic {
+            if let Some(parent) = parent {
                 put(parent, STEM * 0.9);
             }
-            folders.split('/').for_each(|folder| put(folder, FOLDER));
+            for &number in &numbers {
+                words.put(number, at, FOLDER);
+            }
         }
-        Self { files, count: roles.len(), roles, stems }
+        Self { words, count: roles.len(), roles }
     }
 
     /// How well each file's path fits the words: 0 to 1, best first, at most `limit`.
-    pub(super) fn score(&self, words: &[(String, f32)], limit: usize) -> Vec<(u32, f32)> {
-        let mut scores: HashMap<u32, f32> = HashMap::new();
+    pub(super) fn score(&self, words: &[AskWord], limit: usize) -> Vec<(u32, f32)> {
+        let mut scores = vec![0.0_f32; self.count];
         let mut total = 0.0;
-        for (token, weight) in words {
-            let found = self.files.get(token);
+        for AskWord { token, weight } in words {
+            let found = self.words.numbers.get(token.as_str()).map(|number| &self.words.files[*number]);
             #[expect(clippy::cast_precision_loss, reason = "a weight needs no precision")]
             let rarity = {
                 let holders = found.map_or(0, Vec::len) as f32;
@@ -180,16 +227,17 @@ impl PathIndex {
             // A word that no path has says nothing about paths, yet a file that has only the others fits less well.
             total += weight * if found.is_some() { rarity } else { rarity * 0.3 };
             for &(file, place) in found.into_iter().flatten() {
-                *scores.entry(file).or_default() += weight * rarity * place;
+                scores[file as usize] += weight * rarity * place;
             }
         }
-        let mut scores: Vec<(u32, f32)> = scores
-            .into_iter()
-            .map(|(file, score)| (file, score / total.max(1e-6)))
-            .filter(|(_, score)| *score > 0.05)
-            .collect();
-        scores.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        scores.truncate(limit);
+        let share = |(file, score): (u32, f32)| (file, score / total.max(1e-6));
+        let mut scores: Vec<(u32, f32)> = (0..).zip(scores).map(share).filter(|(_, score)| *score > 0.05).collect();
+        let better = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+        if scores.len() > limit && limit > 0 {
+            scores.select_nth_unstable_by(limit - 1, better);
+            scores.truncate(limit);
+        }
+        scores.sort_by(better);
         scores
     }
 }
@@ -221,7 +269,8 @@ mod tests {
             ("docs/guide.md", Role::Document),
             ("types/a.d.ts", Role::Declarations),
         ] {
-            assert_eq!(Role::of(path), role, "{path}");
+            let (folders, file) = split_path(path);
+            assert_eq!(Role::of(Folders::of(folders), file), role, "{path}");
         }
     }
 }

@@ -6,6 +6,7 @@
 //! The debouncing is done here and not by `notify-debouncer-full`: that keeps a thread waking several times a second, pairs
 //! renames that nobody asks about, and cannot be told which folders to leave out.
 
+mod remote;
 mod report;
 mod task;
 
@@ -128,5 +129,42 @@ impl Drop for Watcher {
             // A panic over there has been told by the panic itself.
             drop(thread.join());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path, time::Instant};
+
+    use super::*;
+
+    fn repository(folder: &Path) -> Repository {
+        for name in [".git/objects", ".git/refs"] {
+            fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        fs::write(folder.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        Repository::open(folder).unwrap()
+    }
+
+    #[test]
+    fn a_system_that_loses_count_again_and_again_is_not_believed_for_a_while() {
+        let root = tempfile::tempdir().unwrap();
+        let poll = Duration::from_secs(1);
+        let options = WatchOptions { debounce: Duration::from_millis(1), poll, ..WatchOptions::default() };
+        let (watcher, mut events) = Watcher::start(&repository(root.path()), options).unwrap();
+        let mut lose_count = || {
+            watcher.inbox.send(Report::Overflow).unwrap();
+            assert_eq!(events.blocking_recv(), Some(Event::Rescan));
+        };
+        lose_count();
+        assert_eq!(watcher.status(), Watching::Events);
+        lose_count();
+        assert!(matches!(watcher.status(), Watching::Polling { .. }), "{:?}", watcher.status());
+        let start = Instant::now();
+        // This is not told: it is not believed that it was all.
+        watcher.inbox.send(Report::Overflow).unwrap();
+        assert_eq!(events.blocking_recv(), Some(Event::Rescan));
+        assert_eq!(watcher.status(), Watching::Events);
+        assert!(start.elapsed() >= poll, "{:?}", start.elapsed());
     }
 }

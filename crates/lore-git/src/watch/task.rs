@@ -8,7 +8,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
         mpsc as inbox,
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use gix::bstr::ByteSlice as _;
@@ -17,13 +17,22 @@ use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 
 use super::{
-    Event, WatchOptions, Watching,
+    Event, WatchOptions, Watching, remote,
     report::{GitPart, Report, part_of_git_dir, repo_path, report},
 };
-use crate::{RefProbe, Repository, Result, sieve::Sieve};
+use crate::{
+    RefProbe, Repository, Result,
+    sieve::{Counted, Sieve},
+};
 
 /// Whether a watch covers the folders below, so that one is enough.
 const COVERS_ALL: bool = !cfg!(any(target_os = "linux", target_os = "android"));
+
+/// When the system loses count again within so many polls, that was not by chance.
+const IN_A_ROW: u32 = 12;
+
+/// So often the pause doubles at most: from five seconds to some ten minutes.
+const MAX_DOUBLINGS: u32 = 7;
 
 #[derive(Default)]
 struct Pending {
@@ -55,10 +64,35 @@ pub(super) struct Task {
     overflow: Arc<AtomicBool>,
     watcher: Option<RecommendedWatcher>,
     watched: HashSet<PathBuf>,
+    /// Folders that are repositories of their own: watched for the day on which they are not.
+    inner: HashSet<Vec<u8>>,
     pending: Pending,
     next_poll: Option<Instant>,
-    /// After the system has lost count, the next time that counts.
-    quiet_until: Option<Instant>,
+    lost_count: LostCount,
+}
+
+/// How often the system has lost count of changes.
+///
+/// A look opens every folder, and the system tells of that as well: where there are very many, the look that follows upon
+/// losing count makes it lose count again.
+#[derive(Default)]
+struct LostCount {
+    /// When it did so for the last time.
+    last: Option<Instant>,
+    /// How often in a row.
+    times: u32,
+    /// Whether the watches are not believed at the moment.
+    resting: bool,
+}
+
+impl LostCount {
+    /// Takes note that it happened again; tells how long to rest, if at all.
+    fn again(&mut self, now: Instant, poll: Duration) -> Option<Duration> {
+        let in_a_row = self.last.is_some_and(|last| now.saturating_duration_since(last) < IN_A_ROW * poll);
+        self.times = if in_a_row { self.times + 1 } else { 1 };
+        self.last = Some(now);
+        (self.times > 1).then(|| poll * (1 << (self.times - 1).min(MAX_DOUBLINGS)))
+    }
 }
 
 impl Task {
@@ -78,9 +112,10 @@ impl Task {
             overflow: Arc::default(),
             watcher: None,
             watched: HashSet::new(),
+            inner: HashSet::new(),
             pending: Pending::default(),
             next_poll: None,
-            quiet_until: None,
+            lost_count: LostCount::default(),
         };
         task.watch_all();
         Ok(task)
@@ -125,9 +160,7 @@ impl Task {
     /// When what is pending is to be told.
     fn due(&self) -> Option<Instant> {
         let (first, last) = self.pending.since?;
-        let due = (last + self.options.debounce).min(first + 4 * self.options.debounce);
-        // A look at very many folders can itself be too much for the system to tell: it must not cause the next one.
-        Some(if self.pending.overflow { self.quiet_until.map_or(due, |until| until.max(due)) } else { due })
+        Some((last + self.options.debounce).min(first + 4 * self.options.debounce))
     }
 
     fn touch(&mut self) {
@@ -139,6 +172,8 @@ impl Task {
         match report {
             Report::Touched(path) => self.touched(&path, false),
             Report::Appeared(path) => self.touched(&path, true),
+            // What is not believed cannot get worse.
+            Report::Overflow if self.lost_count.resting => {}
             Report::Overflow => {
                 self.pending.overflow = true;
                 self.rescan();
@@ -148,7 +183,7 @@ impl Task {
         }
     }
 
-    fn touched(&mut self, path: &Path, may_be_folder: bool) {
+    fn touched(&mut self, path: &Path, mut may_be_folder: bool) {
         if let Some(inside) = self.git_dirs.iter().rev().find_map(|dir| path.strip_prefix(dir).ok()) {
             match part_of_git_dir(inside) {
                 GitPart::Refs => {
@@ -164,14 +199,25 @@ impl Task {
             return;
         }
         let Some(inside) = self.root.as_ref().and_then(|root| path.strip_prefix(root).ok()) else { return };
-        let Some(inside) = repo_path(inside) else { return };
+        let Some(mut inside) = repo_path(inside) else { return };
         if inside.is_empty() {
             if self.root.as_ref().is_some_and(|root| !root.exists()) {
                 self.gone();
             }
             return;
         }
-        if inside.split(|byte| *byte == b'/').any(|name| name.eq_ignore_ascii_case(b".git")) {
+        let in_git = inside.split(|byte| *byte == b'/').position(|name| name.eq_ignore_ascii_case(b".git"));
+        if let Some(depth) = in_git {
+            // With it, a folder becomes a repository of its own or stops to be one.
+            let is_last = depth > 0 && inside.split(|byte| *byte == b'/').count() == depth + 1;
+            if !is_last {
+                return;
+            }
+            inside.truncate(inside.len() - b"/.git".len());
+            self.inner.remove(&inside);
+            may_be_folder = true;
+        }
+        if !self.inner.is_empty() && inside.find_iter(b"/").any(|end| self.inner.contains(&inside[..end])) {
             return;
         }
         if !COVERS_ALL && may_be_folder && self.sieve.as_ref().is_some_and(|sieve| sieve.is_folder(&inside)) {
@@ -198,6 +244,10 @@ impl Task {
     /// Hands over what is pending; false where nobody wants it any more.
     fn tell(&mut self, now: Instant) -> bool {
         if self.pending.refs {
+            // Whoever is told looks at everything; from then on, what git has by now is to be told as well.
+            self.watch_tracked_folders();
+        }
+        if self.pending.refs {
             match self.channels.outbox.try_send(Event::Refs) {
                 Ok(()) => self.pending.refs = false,
                 Err(mpsc::error::TrySendError::Closed(_)) => return false,
@@ -206,8 +256,10 @@ impl Task {
         }
         let changes_rules = |path: &Vec<u8>| path.rsplit(|byte| *byte == b'/').next() == Some(b".gitignore");
         let renewed = self.pending.rescan || self.pending.paths.iter().any(changes_rules);
-        if self.pending.overflow {
-            self.quiet_until = Some(now + self.options.poll);
+        if std::mem::take(&mut self.pending.overflow)
+            && let Some(pause) = self.lost_count.again(now, self.options.poll)
+        {
+            self.rest(now, pause);
         }
         if renewed && !COVERS_ALL {
             // What was ignored may not be any more.
@@ -251,15 +303,21 @@ impl Task {
     /// Sets all watches anew.
     fn watch_all(&mut self) {
         self.watched.clear();
+        self.inner.clear();
         self.next_poll = None;
+        self.lost_count.resting = false;
         self.set_status(Watching::Events);
+        if let Some(why) = self.root.as_deref().and_then(remote::silent_file_system) {
+            self.start_polling(&format!("{why} does not tell what others change"));
+        }
         let (reports, overflow) = (self.channels.reports.clone(), Arc::clone(&self.overflow));
         let handler = move |event| report(event, &reports, &overflow);
         match RecommendedWatcher::new(handler, notify::Config::default().with_follow_symlinks(false)) {
             Ok(watcher) => self.watcher = Some(watcher),
             Err(error) => {
                 self.watcher = None;
-                return self.start_polling(&error.to_string());
+                self.start_polling(&error.to_string());
+                return;
             }
         }
         for dir in self.git_dirs.clone() {
@@ -304,19 +362,57 @@ impl Task {
             // All are about to be named again, but for those that are gone.
             let git_dirs = &self.git_dirs;
             self.watched.retain(|folder| git_dirs.iter().any(|dir| folder.starts_with(dir)));
+            self.inner.clear();
         }
-        let most = self.options.max_folders.saturating_add(1);
-        let folders = self.sieve.as_mut().map(|sieve| sieve.folders(top, most)).unwrap_or_default();
-        for folder in folders {
-            if self.watched.len() >= self.options.max_folders {
-                let why = format!("there are more than {} folders", self.options.max_folders);
-                return self.start_polling(&why);
-            }
-            let Ok(folder) = folder.to_path() else { continue };
+        let Some(mut sieve) = self.sieve.take() else { return };
+        sieve.visit(top, |folder, counted| self.watch_folder(&root, folder, counted));
+        self.sieve = Some(sieve);
+    }
+
+    /// Watches one folder of the work tree; false where there is no point in going on.
+    fn watch_folder(&mut self, root: &Path, folder: &[u8], counted: Counted) -> bool {
+        if self.watched.len() >= self.options.max_folders {
+            self.start_polling(&format!("there are more than {} folders", self.options.max_folders));
+            return false;
+        }
+        match counted {
+            Counted::Folder => drop(self.inner.remove(folder)),
+            Counted::Repository => drop(self.inner.insert(folder.to_vec())),
+        }
+        if let Ok(folder) = folder.to_path() {
             self.watch(&root.join(folder));
-            if self.is_polling() || self.channels.stop.load(Ordering::Relaxed) {
+        }
+        !self.is_polling() && !self.channels.stop.load(Ordering::Relaxed)
+    }
+
+    /// Watches folders that git has files of and that were of no interest before: they are ignored.
+    fn watch_tracked_folders(&mut self) {
+        let Some(root) = self.root.clone() else { return };
+        if COVERS_ALL || self.is_polling() {
+            return;
+        }
+        let Some(sieve) = &mut self.sieve else { return };
+        match sieve.renew_index() {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => {
+                // A look at the work tree will say the same to somebody who can act on it.
+                tracing::debug!(%error, "the index is as it was");
                 return;
             }
+        }
+        let (watched, inner) = (&self.watched, &self.inner);
+        let is_missed = |folder: &[u8]| {
+            inner.contains(folder) || folder.to_path().is_ok_and(|folder| !watched.contains(&root.join(folder)))
+        };
+        let mut missed: Vec<Vec<u8>> = Vec::new();
+        for folder in sieve.tracked_folders().into_iter().filter(|folder| is_missed(folder)) {
+            let above = folder.find_iter(b"/").map(|end| &folder[..end]).chain([folder]);
+            missed.extend(above.filter(|folder| is_missed(folder)).take(1).map(<[u8]>::to_vec));
+        }
+        missed.dedup();
+        for folder in missed {
+            self.watch_folders(&folder);
         }
     }
 
@@ -340,9 +436,10 @@ impl Task {
 
     /// Gives up the watches of the work tree. Those of the refs are few and stay.
     fn start_polling(&mut self, why: &str) {
-        if self.is_polling() {
+        if self.is_polling() && !self.lost_count.resting {
             return;
         }
+        self.lost_count.resting = false;
         tracing::info!(why, "the work tree is looked at every few seconds");
         self.set_status(Watching::Polling { why: why.to_owned() });
         self.next_poll = Some(Instant::now() + self.options.poll);
@@ -356,7 +453,20 @@ impl Task {
         }
     }
 
+    /// Does not believe the watches for a while; they stay.
+    fn rest(&mut self, now: Instant, pause: Duration) {
+        if self.is_polling() {
+            return;
+        }
+        let why = "the system has lost count of what changes, again and again";
+        tracing::info!(why, ?pause, "the work tree is not watched for a while");
+        self.set_status(Watching::Polling { why: why.to_owned() });
+        self.lost_count.resting = true;
+        self.next_poll = Some(now + pause);
+    }
+
     fn gone(&mut self) {
+        self.lost_count.resting = false;
         self.set_status(Watching::Gone);
         self.watcher = None;
         self.watched.clear();
@@ -367,6 +477,12 @@ impl Task {
 
     fn poll(&mut self, now: Instant) {
         self.next_poll = Some(now + self.options.poll);
+        if std::mem::take(&mut self.lost_count.resting) {
+            // The look that follows tells whether it goes well now.
+            self.lost_count.last = Some(now);
+            self.next_poll = None;
+            self.set_status(Watching::Events);
+        }
         if self.current_status() == Watching::Gone {
             if !self.root.as_ref().is_some_and(|root| root.join(".git").exists()) {
                 return;
@@ -386,7 +502,7 @@ impl Task {
     }
 
     fn is_polling(&self) -> bool {
-        matches!(self.current_status(), Watching::Polling { .. })
+        matches!(*self.channels.status.lock().unwrap_or_else(PoisonError::into_inner), Watching::Polling { .. })
     }
 
     fn current_status(&self) -> Watching {
@@ -395,5 +511,22 @@ impl Task {
 
     fn set_status(&self, status: Watching) {
         *self.channels.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_while_the_system_goes_on_losing_count() {
+        let (poll, mut lost, mut now) = (Duration::from_secs(5), LostCount::default(), Instant::now());
+        let mut after = |pause| {
+            now += Duration::from_secs(pause);
+            lost.again(now, poll).map(|pause| pause.as_secs())
+        };
+        assert_eq!([0, 1, 59, 59].map(&mut after), [None, Some(10), Some(20), Some(40)]);
+        assert_eq!([1; 12].map(&mut after).last(), Some(&Some(640)));
+        assert_eq!([60, 1].map(&mut after), [None, Some(10)]);
     }
 }

@@ -127,6 +127,29 @@ fn what_is_ignored_makes_no_noise_until_it_is_not() {
 }
 
 #[test]
+fn folders_that_begin_to_count_are_watched() {
+    let repo = Repo::new();
+    let inner = Repo::new();
+    inner.write("x", "1").commit();
+    repo.write(".gitignore", "gen/\n").write("a", "1").commit();
+    repo.write("gen/deep/x", "1").write("gen/other/y", "1");
+    fs::rename(&inner.path, repo.path.join("inner")).unwrap();
+    repo.write("inner/deep/y", "1");
+    let mut watch = Watch::start(&repo);
+    // What a repository inside has is its own.
+    repo.write("inner/x", "2").write("inner/new", "1").write("gen/deep/x", "2").write("a", "2");
+    assert_eq!(paths(&watch.until_path("a")), ["a"]);
+    repo.git(&["add", "--force", "gen/deep/x"]);
+    watch.until(|event| *event == Event::Refs);
+    repo.write("gen/deep/x", "3");
+    watch.until_path("gen/deep/x");
+    fs::remove_dir_all(repo.path.join("inner/.git")).unwrap();
+    watch.until_path("inner");
+    repo.write("inner/deep/y", "2");
+    watch.until_path("inner/deep/y");
+}
+
+#[test]
 fn commits_switches_and_resets_are_told_as_refs() {
     let repo = Repo::new();
     repo.write("a", "1").commit();

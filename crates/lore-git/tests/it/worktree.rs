@@ -380,6 +380,94 @@ fn repositories_inside_are_not_entered() {
 }
 
 #[test]
+fn what_was_where_a_submodule_is_now_is_gone() {
+    let repo = Repo::new();
+    let other = Repo::new();
+    other.write("inner", "x").commit();
+    repo.write("lib/file", "x").write("lib/deep/file", "x").write("kept", "x").commit();
+    repo.git(&["rm", "-r", "--quiet", "lib"]);
+    repo.git(&["submodule", "--quiet", "add", other.path.to_str().unwrap(), "lib"]);
+    assert_eq!(check(&repo.path), ["+.gitmodules", "-lib/deep/file", "-lib/file"]);
+}
+
+#[test]
+fn rules_that_cannot_be_followed_are_told() {
+    let repo = Repo::new();
+    repo.write("d/a.log", "x").write("b.log", "x").commit();
+    repo.write("d/.gitignore", "*.log\n".repeat(100_000)).write("d/new.log", "x").write("e/.loreignore", "x\n");
+    repo.write("f/.loreignore", vec![b'#'; 2 << 20]);
+    let found = Looker::new(&repo.path).look();
+    assert_eq!(names(&found), ["d/.gitignore", "e/.loreignore", "f/.loreignore"]);
+    let told: Vec<&str> = found.notes.iter().filter_map(|note| note.split(':').next()).collect();
+    assert_eq!(told, ["d/.gitignore", "f/.loreignore"], "{:?}", found.notes);
+}
+
+#[test]
+fn a_file_of_rules_that_cannot_be_read_is_told_and_counts_as_empty() {
+    let repo = Repo::new();
+    repo.write(".loreignore", "*.a\n").write("d/.loreignore", "*.b\n").write("x.a", "x").write("d/x.b", "x");
+    repo.write("large/.loreignore", vec![b'#'; 2 << 20]);
+    let commit = repo.commit();
+    let blob = String::from_utf8(repo.git(&["rev-parse", "HEAD:.loreignore"])).unwrap();
+    let object = repo.path.join(".git/objects").join(&blob[..2]).join(blob[2..].trim_ascii());
+    fs::set_permissions(&object, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::write(object, "no object").unwrap();
+    let repository = repo.open();
+    let tree = repository.tree_of(commit, &TreeLimits::default()).unwrap();
+    let ignores = repository.tree_ignores(&tree, &[]).unwrap();
+    assert!(ignores.excludes(&RepoPath::from("x.a")).is_none());
+    assert!(ignores.excludes(&RepoPath::from("d/x.b")).is_some());
+    let told: Vec<&str> = ignores.notes().iter().filter_map(|note| note.split(':').next()).collect();
+    assert_eq!(told, [".loreignore", "large/.loreignore"], "{:?}", ignores.notes());
+    // An entry that claims to be a file and is a folder.
+    let folder = String::from_utf8(repo.git(&["rev-parse", "HEAD:d"])).unwrap();
+    let listing = format!("100644 blob {}\t.loreignore\n", folder.trim());
+    let made = git(&repo.path, &["hash-object", "-t", "tree", "-w", "--stdin", "--literally"], &raw_tree(&listing));
+    let made = String::from_utf8(made).unwrap();
+    let commit = repo.git(&["commit-tree", "-m", "x", made.trim()]);
+    let commit = lore_model::CommitId::from_hex(commit.trim_ascii()).unwrap();
+    let tree = repository.tree_of(commit, &TreeLimits::default()).unwrap();
+    let ignores = repository.tree_ignores(&tree, &[]).unwrap();
+    assert_eq!(ignores.notes().len(), 1, "{:?}", ignores.notes());
+}
+
+/// A tree object with one entry, as `git ls-tree` would print it. Git makes no such tree of what is no file.
+fn raw_tree(line: &str) -> Vec<u8> {
+    let (head, name) = line.trim_end().split_once('\t').unwrap();
+    let words: Vec<&str> = head.split(' ').collect();
+    let id = BlobId::from_hex(words[2].as_bytes()).unwrap();
+    [words[0].as_bytes(), b" ", name.as_bytes(), b"\0", id.as_bytes()].concat()
+}
+
+#[test]
+fn many_folders_are_looked_at_by_several_threads_with_the_same_result() {
+    let repo = Repo::new();
+    for number in 0..400 {
+        repo.write(format!("d{}/e{}/f{number}", number % 7, number % 90), format!("{number}\n"));
+    }
+    repo.write("d3/.gitignore", "*.log\n").commit();
+    for number in (0..400).step_by(3) {
+        let folder = format!("d{}/e{}", number % 7, number % 90);
+        match number % 4 {
+            0 => repo.write(format!("{folder}/f{number}"), "changed"),
+            1 => repo.remove(format!("{folder}/f{number}")),
+            2 => repo.write(format!("{folder}/new/deep/{number}.log"), "new"),
+            _ => repo.write(format!("{folder}/f{number}"), format!("{number}\r\n")),
+        };
+    }
+    let mut looker = Looker::new(&repo.path);
+    let first = looker.look();
+    assert!(first.changes.len() > 80, "{}", first.changes.len());
+    for _ in 0..20 {
+        assert_eq!(looker.look(), first);
+        assert_eq!(Looker::new(&repo.path).look(), first);
+    }
+    looker.options.max_entries = 500;
+    let Looker { repository, base, cache, options, ignores } = &mut looker;
+    assert!(repository.worktree_changes(base, ignores, cache, options).is_err());
+}
+
+#[test]
 fn files_outside_a_sparse_checkout_are_unchanged() {
     for sparse_index in ["--no-sparse-index", "--sparse-index"] {
         let repo = Repo::new();

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use lore_store::{ChunkId, Collected, Result, StoreError};
+use lore_store::{ChunkId, Collected, Result};
 use rusqlite::{Transaction, params};
 
 use super::{SegmentRow, damaged, open_segment, pack::unpack_files, retired_before, segment_fault, segment_rows};
@@ -40,9 +40,13 @@ pub(crate) async fn collect(shared: &Arc<Shared>, how: Thoroughness) -> Result<C
 }
 
 fn collect_here(shared: &Shared, how: Thoroughness) -> Result<Collected> {
-    if !shared.pending.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+    let pending = shared.pending.lock().unwrap_or_else(PoisonError::into_inner);
+    if !pending.is_empty() {
         return Ok(Collected::default());
     }
+    // While nothing can be written: a file that is about to be named must not look like a stray.
+    remove_strays(shared)?;
+    drop(pending);
     let mut collected = drop_retired(shared)?;
     let (dropped, retired, mut rows) = shared.query(|connection| {
         let dropped =
@@ -80,12 +84,6 @@ fn collect_here(shared: &Shared, how: Thoroughness) -> Result<Collected> {
         collected.chunks += total - living;
         collected.bytes += freed;
     }
-    if !done.is_empty() {
-        let rows = shared.query(segment_rows)?;
-        let rows = rows.iter().filter(|row| row.id >= retired);
-        shared.claims.replace(rows.map(|row| open_segment(&shared.store, &row.file)).collect::<Result<_>>()?);
-    }
-    remove_strays(shared)?;
     Ok(collected)
 }
 
@@ -100,7 +98,7 @@ fn drop_retired(shared: &Shared) -> Result<Collected> {
     if retired == 0 {
         return Ok(Collected::default());
     }
-    let (old, kept): (Vec<SegmentRow>, Vec<SegmentRow>) = rows.into_iter().partition(|row| row.id < retired);
+    let old: Vec<SegmentRow> = rows.into_iter().filter(|row| row.id < retired).collect();
     shared.write(|transaction, _| {
         transaction.execute("DELETE FROM segments WHERE segment_id < ?1", [retired])?;
         transaction.execute(
@@ -111,10 +109,10 @@ fn drop_retired(shared: &Shared) -> Result<Collected> {
         transaction.execute("DELETE FROM meta WHERE key = 'retired_before'", [])?;
         Ok(())
     })?;
-    shared.claims.replace(kept.iter().map(|row| open_segment(&shared.store, &row.file)).collect::<Result<_>>()?);
+    shared.claims.renew();
     let folder = shared.store.segments_dir();
     for row in &old {
-        remove(&folder.join(&row.file))?;
+        remove(&folder.join(&row.file));
     }
     Ok(Collected { chunks: old.iter().map(|row| row.chunks).sum(), bytes: old.iter().map(|row| row.bytes).sum() })
 }
@@ -194,31 +192,35 @@ fn replace(
         Ok(())
     };
     shared.write(|transaction, _| name(transaction))?;
+    // At once: whatever fails after this, no new content may be built on chunks that are gone.
+    shared.claims.renew();
     for row in group {
         // Those who have it open go on reading it.
-        remove(&folder.join(&row.file))?;
+        remove(&folder.join(&row.file));
     }
     Ok(group.iter().map(|row| row.bytes).sum::<u64>().saturating_sub(bytes))
 }
 
-/// Deletes files that a writer left behind when it was stopped before it could name them.
+/// Deletes files that nothing names: a writer was stopped before it could, or they are of an older format.
 fn remove_strays(shared: &Shared) -> Result<()> {
     let folder = shared.store.segments_dir();
     let named: HashSet<String> = shared.query(segment_rows)?.into_iter().map(|row| row.file).collect();
     let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(()) };
     for entry in entries.flatten() {
-        if !entry.file_name().to_str().is_some_and(|name| named.contains(name)) {
-            remove(&entry.path())?;
+        let is_named = entry.file_name().to_str().is_some_and(|name| named.contains(name));
+        if !is_named && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            remove(&entry.path());
         }
     }
     Ok(())
 }
 
-fn remove(path: &std::path::Path) -> Result<()> {
+/// Deletes a file that nothing names. Where that is not possible now, the next writer tries again.
+fn remove(path: &std::path::Path) {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(StoreError::NoAccess { path: path.to_owned(), what: error.to_string() })
+            tracing::warn!(path = %path.display(), %error, "a file that is not needed any more could not be deleted");
         }
-        _ => Ok(()),
+        _ => {}
     }
 }

@@ -13,7 +13,7 @@ use lore_store::{Result, StoreError};
 use rusqlite::Connection;
 pub(crate) use write::{Claims, Pending};
 
-use crate::{EmbeddedStore, error::explain_io, segment::Segment};
+use crate::{EmbeddedStore, db::file_id, error::explain_io, segment::Segment};
 
 /// Chunks of uncommitted files are numbered from here, in memory only.
 const OVERLAY_BASE: u32 = 1 << 31;
@@ -39,14 +39,18 @@ fn segment_rows(connection: &Connection) -> rusqlite::Result<Vec<SegmentRow>> {
 
 /// Opens a segment, or takes the one that is open already.
 fn open_segment(store: &EmbeddedStore, file: &str) -> Result<Arc<Segment>> {
+    let path = store.segments_dir().join(file);
+    // By the file itself: in an index that was deleted and made anew, the same name is another file.
+    let id = file_id(&path);
     let mut open = store.open_segments().lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(segment) = open.get(file).and_then(std::sync::Weak::upgrade) {
+    if let Some(segment) = id.and_then(|id| open.get(&id)).and_then(std::sync::Weak::upgrade) {
         return Ok(segment);
     }
-    let path = store.segments_dir().join(file);
     let segment = Arc::new(Segment::open(&path).map_err(|error| segment_fault(&path, error))?);
     open.retain(|_, segment| segment.strong_count() > 0);
-    open.insert(file.to_owned(), Arc::downgrade(&segment));
+    if let Some(id) = id.filter(|id| file_id(&path) == Some(*id)) {
+        open.insert(id, Arc::downgrade(&segment));
+    }
     Ok(segment)
 }
 

@@ -24,7 +24,7 @@ const TRIES: usize = 5;
 
 /// What is indexed of a repository.
 pub(super) fn code_state(connection: &Connection, repo: RepoId) -> rusqlite::Result<CodeState> {
-    let sql = "SELECT synced_at, rules, tips, partial, scope FROM code_state WHERE repo_id = ?1";
+    let sql = "SELECT synced_at, rules, tips, partial, scope, complete FROM code_state WHERE repo_id = ?1";
     let state = connection
         .prepare_cached(sql)?
         .query_row([repo.0], |row| {
@@ -41,6 +41,7 @@ pub(super) fn code_state(connection: &Connection, repo: RepoId) -> rusqlite::Res
                 tips,
                 snapshots: Vec::new(),
                 partial: row.get(3)?,
+                complete: row.get(5)?,
             })
         })
         .optional()?;

@@ -7,7 +7,8 @@ use std::{
 
 use lore_model::{RepoId, RepoPath};
 use lore_store::{
-    Ask, BlobRecord, ChunkId, ChunkKey, CodeView, Entry, OverlayInput, Result, Scored, SnapshotId, StoreError, ViewFile,
+    Ask, BlobRecord, ChunkId, ChunkKey, CodeView, Entry, OverlayInput, Result, Scored, SnapshotId, StoreError,
+    TextPlan, ViewFile,
 };
 use rusqlite::{OptionalExtension, Row};
 
@@ -23,18 +24,20 @@ use crate::{
 };
 
 /// Records that were read are kept up to this number.
-const MAX_RECORDS: usize = 4096;
+const MAX_RECORDS: usize = 16_384;
 
 /// What a view is made of, as one transaction saw it.
 pub(super) struct Parts {
     segments: Vec<Arc<Segment>>,
+    /// Why some segment could not be opened: it matters only where a chunk of it is wanted.
+    fault: Option<StoreError>,
     snapshots: Vec<(RepoId, Vec<PackedFile>)>,
 }
 
 pub(super) fn read_parts(store: &EmbeddedStore, ids: &[Option<SnapshotId>]) -> Result<Parts> {
     let alone = || (RepoId(0), Vec::new());
     if ids.iter().all(Option::is_none) {
-        return Ok(Parts { segments: Vec::new(), snapshots: ids.iter().map(|_| alone()).collect() });
+        return Ok(Parts { segments: Vec::new(), fault: None, snapshots: ids.iter().map(|_| alone()).collect() });
     }
     let read = store.read_here(|connection| {
         let mut find = connection.prepare_cached("SELECT repo_id, files FROM snapshots WHERE snapshot_id = ?1")?;
@@ -59,8 +62,16 @@ pub(super) fn read_parts(store: &EmbeddedStore, ids: &[Option<SnapshotId>]) -> R
             unpack_files(&files).map_err(|_| damaged(store, "a snapshot's list of files cannot be unpacked"))?;
         snapshots.push((RepoId(repo), files));
     }
-    let segments = rows.iter().map(|row| open_segment(store, &row.file)).collect::<Result<_>>()?;
-    Ok(Parts { segments, snapshots })
+    let (mut segments, mut fault) = (Vec::with_capacity(rows.len()), None);
+    for row in rows {
+        match open_segment(store, &row.file) {
+            Ok(segment) => segments.push(segment),
+            // Replaced meanwhile: all names have to be read again.
+            Err(error @ StoreError::Absent(_)) => return Err(error),
+            Err(error) => fault = fault.or(Some(error)),
+        }
+    }
+    Ok(Parts { segments, fault, snapshots })
 }
 
 /// Where the record of a file is.
@@ -94,7 +105,7 @@ struct Placed {
 
 impl EmbeddedView {
     pub(super) fn new(store: EmbeddedStore, parts: Parts, overlays: Vec<OverlayInput>) -> Result<Self> {
-        let Parts { mut segments, snapshots } = parts;
+        let Parts { mut segments, fault, snapshots } = parts;
         let mut rows: Vec<Placed> = Vec::new();
         let mut fresh = Fresh::default();
         for ((repo, packed), overlay) in snapshots.into_iter().zip(overlays) {
@@ -129,7 +140,8 @@ impl EmbeddedView {
         members.sort_unstable();
         members.dedup();
         let (holder_starts, holders) = holders(&members, &chunks, &starts);
-        let view = View::new(segments, &members).map_err(|error| segment_fault(&store.segments_dir(), error))?;
+        let view = View::new(segments, &members);
+        let view = view.map_err(|error| fault.unwrap_or_else(|| segment_fault(&store.segments_dir(), error)))?;
         Ok(Self {
             store,
             files,
@@ -145,9 +157,33 @@ impl EmbeddedView {
     }
 }
 
+impl EmbeddedView {
+    /// Reads what is known of these contents, in one transaction.
+    fn read_records(&self, blobs: &[i64]) -> Result<Vec<(i64, Arc<BlobRecord<ChunkId>>)>> {
+        let read = self.store.read_here(|connection| {
+            let sql = "SELECT language, size, lines, plain, package, imports, types, functions, tags, entries
+                       FROM blobs WHERE blob_id = ?1";
+            let mut find = connection.prepare_cached(sql)?;
+            let find = |blob: &i64| Ok((*blob, find.query_row([blob], record).optional()?));
+            blobs.iter().map(find).collect::<rusqlite::Result<Vec<_>>>()
+        })?;
+        let absent = |blob: i64| StoreError::Absent(format!("content {blob}"));
+        let read = read.ok_or_else(|| absent(blobs.first().copied().unwrap_or(0)))?;
+        read.into_iter().map(|(blob, found)| Ok((blob, Arc::new(found.ok_or_else(|| absent(blob))?)))).collect()
+    }
+
+    fn remember(&self, read: impl IntoIterator<Item = (i64, Arc<BlobRecord<ChunkId>>)>) {
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        if records.len() >= MAX_RECORDS {
+            records.clear();
+        }
+        records.extend(read);
+    }
+}
+
 /// For each member, the files that hold it.
 fn holders(members: &[ChunkId], chunks: &[ChunkId], starts: &[usize]) -> (Vec<u32>, Vec<u32>) {
-    let places: Vec<usize> = chunks.iter().map(|chunk| members.partition_point(|member| member < chunk)).collect();
+    let places = places(members, chunks);
     let mut begin = vec![0_u32; members.len() + 1];
     for &place in &places {
         begin[place + 1] += 1;
@@ -164,6 +200,17 @@ fn holders(members: &[ChunkId], chunks: &[ChunkId], starts: &[usize]) -> (Vec<u3
         }
     }
     (begin, holders)
+}
+
+/// Where each chunk is among the members. Chunks of a file mostly follow each other, so the next place is tried first.
+fn places(members: &[ChunkId], chunks: &[ChunkId]) -> Vec<usize> {
+    let mut next = 0;
+    let place = |chunk: &ChunkId| {
+        let at = if members.get(next) == Some(chunk) { next } else { members.partition_point(|member| member < chunk) };
+        next = at + 1;
+        at
+    };
+    chunks.iter().map(place).collect()
 }
 
 /// Chunks of uncommitted files that the store does not hold.
@@ -233,6 +280,25 @@ impl CodeView for EmbeddedView {
         }
     }
 
+    fn prefetch(&self, files: &[u32]) -> Result<()> {
+        let mut wanted: Vec<i64> = files
+            .iter()
+            .filter_map(|file| match self.sources.get(*file as usize)? {
+                Source::Blob(blob) => Some(*blob),
+                Source::Overlay(_) => None,
+            })
+            .collect();
+        let records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        wanted.retain(|blob| !records.contains_key(blob));
+        drop(records);
+        wanted.sort_unstable();
+        wanted.dedup();
+        if !wanted.is_empty() {
+            self.remember(self.read_records(&wanted)?);
+        }
+        Ok(())
+    }
+
     fn record(&self, file: usize) -> Result<Arc<BlobRecord<ChunkId>>> {
         let blob = match &self.sources[file] {
             Source::Overlay(record) => return Ok(Arc::clone(record)),
@@ -241,18 +307,8 @@ impl CodeView for EmbeddedView {
         if let Some(record) = self.records.lock().unwrap_or_else(PoisonError::into_inner).get(&blob) {
             return Ok(Arc::clone(record));
         }
-        let found = self.store.read_here(|connection| {
-            let sql = "SELECT language, size, lines, plain, package, imports, types, functions, tags, entries
-                       FROM blobs WHERE blob_id = ?1";
-            connection.prepare_cached(sql)?.query_row([blob], record).optional()
-        })?;
-        let record = found.flatten().ok_or_else(|| StoreError::Absent(format!("content {blob}")))?;
-        let record = Arc::new(record);
-        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
-        if records.len() >= MAX_RECORDS {
-            records.clear();
-        }
-        records.insert(blob, Arc::clone(&record));
+        let (_, record) = self.read_records(&[blob])?.swap_remove(0);
+        self.remember([(blob, Arc::clone(&record))]);
         Ok(record)
     }
 
@@ -266,6 +322,10 @@ impl CodeView for EmbeddedView {
 
     fn frequency(&self, token: &str) -> Result<u32> {
         Ok(self.view.frequency(token))
+    }
+
+    fn chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>> {
+        self.view.chunks_with(plan).map_err(|error| segment_fault(&self.store.segments_dir(), error))
     }
 }
 

@@ -25,7 +25,7 @@ use crate::{
     EmbeddedStore,
     db::run,
     rows,
-    segment::{Prepared, Scratch, Segment, SegmentBuilder, write_atomically},
+    segment::{Prepared, Scratch, Segment, SegmentBuilder, make_folder, write_atomically},
     writer::{Shared, Writer},
 };
 
@@ -46,15 +46,16 @@ impl Claims {
     }
 
     fn segments(&self) -> &RwLock<Vec<Arc<Segment>>> {
-        self.segments.get_or_init(|| {
-            let open = || -> Result<Vec<Arc<Segment>>> {
-                let read = |connection: &Connection| Ok((retired_before(connection)?, segment_rows(connection)?));
-                let (retired, rows) = self.store.read_here(read)?.unwrap_or_default();
-                rows.iter().filter(|row| row.id >= retired).map(|row| open_segment(&self.store, &row.file)).collect()
-            };
-            // Where one cannot be read, its chunks are written anew; reading will say what is wrong with it.
-            RwLock::new(open().unwrap_or_default())
-        })
+        self.segments.get_or_init(|| RwLock::new(self.on_disk()))
+    }
+
+    /// The segments that chunks may be taken from.
+    fn on_disk(&self) -> Vec<Arc<Segment>> {
+        let read = |connection: &Connection| Ok((retired_before(connection)?, segment_rows(connection)?));
+        let Ok(Some((retired, rows))) = self.store.read_here(read) else { return Vec::new() };
+        // Where one cannot be read, its chunks are written anew; reading will say what is wrong with it.
+        let kept = rows.iter().filter(|row| row.id >= retired);
+        kept.filter_map(|row| open_segment(&self.store, &row.file).ok()).collect()
     }
 
     fn find(&self, key: &ChunkKey) -> Option<ChunkId> {
@@ -80,9 +81,9 @@ impl Claims {
         &self.claimed[usize::from(key.0[0] & 15)]
     }
 
-    /// Forgets which segments there are, after they were replaced.
-    pub(super) fn replace(&self, segments: Vec<Arc<Segment>>) {
-        *self.segments().write().unwrap_or_else(PoisonError::into_inner) = segments;
+    /// Looks up again which segments there are, after some were replaced.
+    pub(super) fn renew(&self) {
+        *self.segments().write().unwrap_or_else(PoisonError::into_inner) = self.on_disk();
     }
 }
 
@@ -175,7 +176,7 @@ fn write_pending(shared: &Shared) -> Result<()> {
         let bytes = builder.finish(&ids);
         let (folder, file) = (shared.store.segments_dir(), format!("{number:08}.seg"));
         let path = folder.join(&file);
-        std::fs::create_dir_all(&folder)
+        make_folder(&folder)
             .and_then(|()| write_atomically(&path, &bytes))
             .map_err(|error| segment_fault(&path, error.into()))?;
         segment = Some((number, file, bytes.len()));
@@ -414,7 +415,7 @@ impl CodeWriter for Writer {
             Ok(())
         })
         .await?;
-        self.shared.claims.replace(Vec::new());
+        self.shared.claims.renew();
         Ok(())
     }
 

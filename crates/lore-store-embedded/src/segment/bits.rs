@@ -60,6 +60,13 @@ impl Bits {
         }
     }
 
+    /// Keeps what is in `other` too; both have the same room.
+    pub(super) fn intersect(&mut self, other: &Self) {
+        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+            *mine &= theirs;
+        }
+    }
+
     /// Takes the members of `other` in; both have the same room.
     pub(super) fn unite(&mut self, other: &Self) {
         for (mine, theirs) in self.words.iter_mut().zip(&other.words) {

@@ -14,6 +14,7 @@ use super::{
     prepare::Prepared,
     term_table::TermTable,
     texts::TextWriter,
+    trigrams::TrigramWriter,
     vectors::VectorWriter,
 };
 
@@ -90,6 +91,10 @@ impl SegmentBuilder {
         self.content.lengths.push(chunk.lengths);
         self.content.texts.push(chunk.text());
         self.content.vectors.push(chunk.row());
+        match chunk.trigrams() {
+            Some(trigrams) => self.content.trigrams.push(chunk.text().len(), trigrams),
+            None => self.content.trigrams.skip(),
+        }
         ordinal
     }
 
@@ -211,16 +216,18 @@ pub(super) struct Content {
     pub(super) lengths: LengthWriter,
     pub(super) texts: TextWriter,
     pub(super) vectors: VectorWriter,
+    pub(super) trigrams: TrigramWriter,
 }
 
 impl Content {
     fn memory(&self) -> usize {
-        self.keys.capacity() * 16 + self.lengths.memory() + self.texts.memory() + self.vectors.memory()
+        let texts = self.texts.memory() + self.trigrams.memory();
+        self.keys.capacity() * 16 + self.lengths.memory() + texts + self.vectors.memory()
     }
 
     /// The bytes of the segment.
     pub(super) fn seal(self, ids: &[ChunkId], dictionary: DictionaryWriter) -> Vec<u8> {
-        let Self { keys, lengths, texts, vectors } = self;
+        let Self { keys, lengths, texts, vectors, trigrams } = self;
         assert_eq!(ids.len(), keys.len(), "every chunk has an id");
         assert!(ids.is_sorted_by(|a, b| a < b), "ids ascend");
         let chunks = u32::try_from(keys.len()).expect("pushing keeps it below 2^30");
@@ -230,6 +237,7 @@ impl Content {
         let (lengths, long_lengths) = lengths.finish();
         let (text_index, texts) = texts.finish();
         let vectors = vectors.finish();
+        let trigrams = trigrams.finish();
         let counts = Counts { chunks, rows: vectors.count, terms: dictionary.count };
         let parts = [
             vectors.codes,
@@ -246,6 +254,11 @@ impl Content {
             dictionary.postings,
             text_index,
             texts,
+            trigrams.exact,
+            trigrams.units,
+            trigrams.index,
+            trigrams.entries,
+            trigrams.lists,
         ];
         assemble(counts, parts)
     }

@@ -7,9 +7,9 @@
 use super::{Result, SegmentError};
 
 const MAGIC: [u8; 8] = *b"LORESEG\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const PARTS: usize = Part::ALL.len();
-const HEADER: usize = 384;
+const HEADER: usize = 512;
 const CHECKSUM: usize = 16;
 const PART_ROW: usize = 8 + CHECKSUM;
 const PARTS_AT: usize = 24;
@@ -45,11 +45,21 @@ pub(crate) enum Part {
     TextIndex,
     /// Texts, compressed.
     Texts,
+    /// A bit per chunk: whether exact search looks at it. Empty where it looks at none.
+    Exact,
+    /// u32 per unit of chunks: its first ordinal.
+    Units,
+    /// Where blocks of trigrams begin.
+    TrigramIndex,
+    /// Trigrams, with the number of units that have them.
+    Trigrams,
+    /// For each trigram, its units.
+    UnitLists,
 }
 
 impl Part {
     /// Every part.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Codes,
         Self::Rows,
         Self::Scales,
@@ -64,6 +74,11 @@ impl Part {
         Self::Postings,
         Self::TextIndex,
         Self::Texts,
+        Self::Exact,
+        Self::Units,
+        Self::TrigramIndex,
+        Self::Trigrams,
+        Self::UnitLists,
     ];
 }
 

@@ -80,7 +80,13 @@ impl Move<'_> {
         if self.block.as_ref().is_none_or(|block| block.get(ordinal).is_none()) {
             self.block = Some(self.segment.text_block(ordinal)?);
         }
-        content.texts.push(self.block.as_ref().and_then(|block| block.get(ordinal)).ok_or(GONE)?);
+        let text = self.block.as_ref().and_then(|block| block.get(ordinal)).ok_or(GONE)?;
+        content.texts.push(text);
+        if self.segment.trigrams().has(ordinal as usize) {
+            content.trigrams.push_text(text);
+        } else {
+            content.trigrams.skip();
+        }
         Ok(())
     }
 }

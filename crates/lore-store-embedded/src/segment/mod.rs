@@ -27,6 +27,9 @@ mod search;
 mod segment_file;
 mod term_table;
 mod texts;
+mod trigrams;
+mod trigrams_coding;
+mod trigrams_read;
 mod vectors;
 mod view;
 
@@ -37,7 +40,7 @@ pub(crate) use builder::SegmentBuilder;
 pub(crate) use error::SegmentError;
 pub(crate) use merge::merge;
 pub(crate) use prepare::{ChunkInput, Prepared, Scratch};
-pub(crate) use publish::write_atomically;
+pub(crate) use publish::{make_folder, write_atomically};
 pub(crate) use segment_file::Segment;
 pub(crate) use view::View;
 

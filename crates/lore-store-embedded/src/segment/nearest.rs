@@ -1,6 +1,6 @@
 //! The nearest vectors of a view.
 //!
-//! Few rows are all compared. Of many, a first look at sign codes leaves the nearest 2 %, at least 3,200, with all that
+//! Few rows are all compared. Of many, a first look at sign codes leaves the nearest 2 %, at least 4,500, with all that
 //! tie with the last of them; only these are compared. Both the choice and the codes depend on rows alone, so it makes
 //! no difference which segments they are in.
 #![expect(clippy::cast_precision_loss, reason = "a product of two rows is below 2^24, so f32 holds it exactly")]
@@ -17,8 +17,8 @@ use super::{
 };
 
 /// From so many rows on, codes are looked at first.
-const CODES_FROM: usize = 60_000;
-const KEEP_AT_LEAST: usize = 3_200;
+const CODES_FROM: usize = 20_000;
+const KEEP_AT_LEAST: usize = 4_500;
 /// One in so many is kept.
 const KEEP: usize = 50;
 
@@ -73,6 +73,8 @@ pub(super) struct Near {
     distances: Vec<u16>,
     /// How far all rows of a segment are.
     all: Vec<u16>,
+    /// Where those lie that are near enough.
+    places: Vec<u32>,
     dots: Vec<i32>,
 }
 
@@ -101,7 +103,7 @@ impl Nearest {
 
     /// The slots of the nearest that are allowed.
     pub(super) fn best(&self, view: &View, ask: &Ask<'_>, near: &mut Near) -> Vec<usize> {
-        let Near { allowed, kept, distances, all, dots } = near;
+        let Near { allowed, kept, distances, all, places, dots } = near;
         let mut wanted: Vec<&WithRows> = view.shares.iter().map(Share::with_rows).collect();
         if let Some(is_allowed) = ask.allowed {
             allowed.resize_with(allowed.len().max(wanted.len()), WithRows::default);
@@ -131,8 +133,9 @@ impl Nearest {
                 let distances = &distances[from..from + wanted.rows.len()];
                 from += distances.len();
                 kept.clear();
-                for (at, _) in distances.iter().enumerate().filter(|(_, distance)| **distance <= limit) {
-                    kept.push(wanted.ordinals[at], wanted.rows[at]);
+                near_ones(distances, limit, places);
+                for &at in places.iter() {
+                    kept.push(wanted.ordinals[at as usize], wanted.rows[at as usize]);
                 }
                 wanted = kept;
             }
@@ -170,6 +173,18 @@ fn measure(segment: &Segment, code: &Code, rows: &[u32], all: &mut Vec<u16>, out
     all.clear();
     distances(code, segment.codes(), all);
     out.extend(rows.iter().map(|&row| all.get(row as usize).copied().unwrap_or(u16::MAX)));
+}
+
+/// Where the distances within the limit are. Few are, and nobody can tell which: so nothing branches on it.
+fn near_ones(distances: &[u16], limit: u16, places: &mut Vec<u32>) {
+    places.clear();
+    places.resize(distances.len(), 0);
+    let mut count = 0;
+    for (at, &distance) in (0_u32..).zip(distances) {
+        places[count] = at;
+        count += usize::from(distance <= limit);
+    }
+    places.truncate(count);
 }
 
 /// The smallest distance that at least `keep` lie within.

@@ -1,4 +1,4 @@
-//! What can be done for one chunk alone, on any thread: tokens, counts, the vector in bytes.
+//! What can be done for one chunk alone, on any thread: tokens, counts, trigrams, the vector in bytes.
 
 pub(crate) use lore_store::ChunkInput;
 use lore_store::{ChunkKey, for_each_token};
@@ -7,6 +7,7 @@ use super::{
     bytes::{Input, put_varint},
     kernels::ROW,
     term_table::{TermTable, hash},
+    trigrams::TrigramSet,
     vectors::Quantised,
 };
 
@@ -18,6 +19,7 @@ pub(crate) struct Scratch {
     table: TermTable,
     letters: Vec<u8>,
     words: Vec<Word>,
+    trigrams: TrigramSet,
 }
 
 struct Word {
@@ -52,9 +54,12 @@ pub(crate) struct Prepared {
     pub(super) key: ChunkKey,
     pub(super) lengths: [u32; FIELDS],
     scale: Option<f32>,
+    exact: bool,
+    /// Where in `bytes` each of them ends.
     text: usize,
     words: usize,
-    /// The text, then the words, then the row.
+    trigrams: usize,
+    /// The text, then the words, then the trigrams, then the row.
     bytes: Vec<u8>,
 }
 
@@ -79,7 +84,10 @@ impl Prepared {
             });
         }
         let row = input.vector.map(Quantised::new);
-        let room = input.text.len() + scratch.letters.len() + scratch.words.len() * 9;
+        if input.exact {
+            scratch.trigrams.add_text(input.text);
+        }
+        let room = input.text.len() + scratch.letters.len() + scratch.words.len() * 9 + scratch.trigrams.len() * 3;
         let mut bytes = Vec::with_capacity(room + row.as_ref().map_or(0, |_| ROW));
         bytes.extend_from_slice(input.text);
         for word in &scratch.words {
@@ -89,10 +97,13 @@ impl Prepared {
             word.counts.iter().for_each(|&count| put_varint(&mut bytes, count));
         }
         let words = bytes.len();
+        scratch.trigrams.take_into(&mut bytes);
+        let trigrams = bytes.len();
         if let Some(row) = &row {
             bytes.extend(row.row.map(i8::cast_unsigned));
         }
-        Self { key: input.key, lengths, scale: row.map(|row| row.scale), text: input.text.len(), words, bytes }
+        let (scale, text) = (row.map(|row| row.scale), input.text.len());
+        Self { key: input.key, lengths, scale, exact: input.exact, text, words, trigrams, bytes }
     }
 
     /// How many bytes it takes.
@@ -106,7 +117,12 @@ impl Prepared {
 
     /// The row and its scale, in bytes.
     pub(super) fn row(&self) -> Option<(&[u8; ROW], [u8; 4])> {
-        Some((self.bytes[self.words..].first_chunk()?, self.scale?.to_le_bytes()))
+        Some((self.bytes[self.trigrams..].first_chunk()?, self.scale?.to_le_bytes()))
+    }
+
+    /// Its trigrams, each once; `None` where exact search does not look at it.
+    pub(super) fn trigrams(&self) -> Option<&[[u8; 3]]> {
+        self.exact.then(|| self.bytes[self.words..self.trigrams].as_chunks().0)
     }
 
     /// Its words, each once.

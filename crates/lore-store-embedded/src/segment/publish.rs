@@ -17,7 +17,21 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()?;
     drop(file);
     fs::rename(&part, path)?;
-    // Windows cannot open a folder, and does not need it: its journal orders the renaming.
+    sync_parent(path)
+}
+
+/// Makes a folder that outlasts a power failure, unless it is there.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(path)?;
+    sync_parent(path)
+}
+
+/// Makes the name of what is at `path` durable. Windows cannot open a folder, and does not need it: its journal orders
+/// what is renamed.
+fn sync_parent(path: &Path) -> io::Result<()> {
     if cfg!(unix)
         && let Some(folder) = path.parent()
     {

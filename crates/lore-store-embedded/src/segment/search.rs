@@ -152,7 +152,9 @@ fn score_words(view: &View, ask: &Ask<'_>, words: &[Word<'_>], work: &mut Work) 
         for share in &view.shares {
             add_frequencies(share, word.token, &factors, &mut work.frequencies, bits);
         }
-        let chunks = bits.anywhere.count() as f32;
+        let chunks = bits.anywhere.count();
+        view.remember_frequency(word.token, chunks);
+        let chunks = chunks as f32;
         let idf = (1.0 + (view.chunks as f32 - chunks + 0.5) / (chunks + 0.5)).ln();
         let weight = word.weight * idf * (K1 + 1.0);
         bits.anywhere.for_each(|slot| {
@@ -173,15 +175,16 @@ fn add_frequencies(
     let Some(lists) = share.segment.dictionary().record(token.as_bytes()).and_then(lists) else { return };
     for (field, list) in lists.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
         let (lengths, factors) = (share.segment.lengths(field), &factors[field]);
-        // Damaged postings count as far as they can be read.
-        let _whole = list.for_each(&share.members, |ordinal, frequency| {
+        let count = |ordinal: usize, frequency: u32| {
             let slot = share.base + ordinal;
             frequencies[slot] += frequency as f32 * factors.get(lengths.get(ordinal));
             bits.anywhere.insert(slot);
-            if field == NAMES {
-                bits.named.insert(slot);
-            }
-        });
+        };
+        // Damaged postings count as far as they can be read.
+        let _whole = list.for_each(&share.members, count);
+        if field == NAMES {
+            let _whole = list.for_each(&share.members, |ordinal, _| bits.named.insert(share.base + ordinal));
+        }
     }
 }
 

@@ -16,6 +16,8 @@ use super::{
     lengths::Lengths,
     map::Bytes,
     texts::{TextBlock, Texts},
+    trigrams::INDEX_ROW,
+    trigrams_read::Trigrams,
     vectors::{Vectors, codes},
 };
 
@@ -50,6 +52,10 @@ impl Segment {
             && size(Part::LongLengths).is_multiple_of(12)
             && size(Part::TermIndex) == Dictionary::index_size(layout.counts.terms)
             && size(Part::TextIndex).is_multiple_of(16)
+            && [0, chunks.div_ceil(64) * 8].contains(&size(Part::Exact))
+            && size(Part::Units).is_multiple_of(4)
+            && size(Part::Units) <= chunks * 4
+            && size(Part::TrigramIndex).is_multiple_of(INDEX_ROW)
             && size(Part::Rows) == rows * ROW
             && size(Part::Scales) == rows * 4
             && size(Part::WithRow) == if rows == 0 { 0 } else { chunks.div_ceil(64) * 8 }
@@ -136,6 +142,17 @@ impl Segment {
             terms: self.part(Part::Terms),
             postings: self.part(Part::Postings),
             count: self.layout.counts.terms,
+        }
+    }
+
+    pub(super) fn trigrams(&self) -> Trigrams<'_> {
+        Trigrams {
+            exact: self.part(Part::Exact),
+            units: self.part(Part::Units),
+            index: self.part(Part::TrigramIndex),
+            entries: self.part(Part::Trigrams),
+            lists: self.part(Part::UnitLists),
+            chunks: self.len(),
         }
     }
 

@@ -4,7 +4,7 @@
 //! Raw, it is a varint per chunk with the length of its text, then the texts. The index has for every block its first
 //! ordinal (u32), its raw length (u32) and where its frame begins (u64).
 
-use std::{mem, thread};
+use std::{cell::RefCell, mem, thread};
 
 use zstd::{bulk, zstd_safe::compress_bound};
 
@@ -110,6 +110,19 @@ fn compress_all(blocks: &[Block]) -> Vec<Vec<u8>> {
     blocks.iter().map(&mut compress).collect()
 }
 
+/// Unpacks a frame into the room that `raw` has. What zstd works with is made once for each thread.
+fn decompress(frame: &[u8], raw: &mut Vec<u8>) -> Option<()> {
+    thread_local! {
+        static UNPACKING: RefCell<Option<bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+    }
+    UNPACKING.with_borrow_mut(|unpacking| {
+        if unpacking.is_none() {
+            *unpacking = bulk::Decompressor::new().ok();
+        }
+        unpacking.as_mut()?.decompress_to_buffer(frame, raw).ok().map(|_| ())
+    })
+}
+
 /// Reads texts.
 #[derive(Clone, Copy)]
 pub(super) struct Texts<'a> {
@@ -170,7 +183,7 @@ impl Texts<'_> {
         let mut raw = Vec::new();
         // Damaged bytes may ask for more memory than there is.
         raw.try_reserve_exact(row.raw).ok()?;
-        bulk::Decompressor::new().ok()?.decompress_to_buffer(self.frames.get(row.frame..end)?, &mut raw).ok()?;
+        decompress(self.frames.get(row.frame..end)?, &mut raw)?;
         let mut input = Input(&raw);
         let mut borders = vec![0usize];
         for _ in 0..chunks {

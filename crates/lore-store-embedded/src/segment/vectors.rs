@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Segments with fewer rows do not carry codes: where they are wanted they are made in memory.
-const CODES_FROM: usize = 20_000;
+const CODES_FROM: usize = 8_000;
 
 /// A vector in bytes, and what a byte is worth. -128 is never used.
 pub(super) struct Quantised {

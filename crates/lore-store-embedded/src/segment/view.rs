@@ -1,6 +1,9 @@
 //! A set of chunks over some segments: what a question is asked of.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
 
 use lore_store::{Ask, ChunkId, ChunkKey, Scored};
 
@@ -23,7 +26,12 @@ pub(crate) struct View {
     pub(super) tokens: [u64; 3],
     pool: Mutex<Vec<Work>>,
     last_text: Mutex<Option<(usize, TextBlock)>>,
+    /// In how many chunks tokens occur that were asked for.
+    frequencies: Mutex<HashMap<Box<str>, u32>>,
 }
+
+/// So many frequencies are remembered.
+const MAX_FREQUENCIES: usize = 4096;
 
 /// What a view has of one segment.
 pub(super) struct Share {
@@ -52,6 +60,7 @@ impl View {
             tokens: [0; 3],
             pool: Mutex::default(),
             last_text: Mutex::default(),
+            frequencies: Mutex::default(),
         };
         let mut missing = members.to_vec();
         for segment in segments {
@@ -89,8 +98,22 @@ impl View {
         found
     }
 
-    /// In how many chunks a token occurs, in whatever field.
+    /// In how many chunks a token occurs, in whatever field. After a search for it, this is known.
     pub(crate) fn frequency(&self, token: &str) -> u32 {
+        let known = self.frequencies.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied();
+        known.unwrap_or_else(|| self.count(token))
+    }
+
+    /// Remembers in how many chunks a token occurs.
+    pub(super) fn remember_frequency(&self, token: &str, count: usize) {
+        let mut known = self.frequencies.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_FREQUENCIES {
+            known.clear();
+        }
+        known.insert(token.into(), u32::try_from(count).unwrap_or(u32::MAX));
+    }
+
+    fn count(&self, token: &str) -> u32 {
         let mut count = 0;
         for share in &self.shares {
             let Some(lists) = share.segment.dictionary().record(token.as_bytes()).and_then(lists) else { continue };

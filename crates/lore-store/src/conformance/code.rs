@@ -8,10 +8,13 @@ use super::{OK, history::new_repo};
 use crate::{
     Ask, AskWord, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeView,
     DIMENSIONS, Entry, FieldWeight, IndexStore, IndexWriter, LeftOut, NewBlob, NewSnapshot, OverlayFile, OverlayInput,
-    SnapshotFile, StoreError, ViewPart,
+    SnapshotFile, StoreError, TextPlan, ViewPart,
 };
 
 const RULES: &str = "rules";
+
+/// Texts that begin so are no part of a file.
+const OUTLINE: &str = "outline:";
 
 /// Runs every check of [`CodeStore`](crate::CodeStore) and [`CodeWriter`](crate::CodeWriter), each on a store of its own.
 pub async fn check_code(make: impl Fn() -> Arc<dyn IndexStore>) {
@@ -22,6 +25,7 @@ pub async fn check_code(make: impl Fn() -> Arc<dyn IndexStore>) {
     other_snapshots_change_no_score(&*make()).await;
     what_no_snapshot_needs_is_collected_and_readers_go_on(&*make()).await;
     what_was_put_and_not_published_is_known_later(&*make()).await;
+    exact_text_is_among_the_candidates(&*make()).await;
 }
 
 fn blob(number: u8) -> BlobId {
@@ -67,8 +71,8 @@ fn read(sink: &dyn ChunkSink, texts: &[&str]) -> (BlobRecord<ChunkKey>, Vec<(Chu
         });
         if sink.claim(&key) {
             let vector = vector(text);
-            let input =
-                ChunkInput { key, text: text.as_bytes(), names: "", code: text, prose: "", vector: Some(&vector) };
+            let (vector, exact) = (Some(&vector), !text.starts_with(OUTLINE));
+            let input = ChunkInput { key, text: text.as_bytes(), names: "", code: text, prose: "", vector, exact };
             chunks.push((key, sink.prepare(&input)));
         }
     }
@@ -285,4 +289,39 @@ async fn what_was_put_and_not_published_is_known_later(store: &dyn IndexStore) {
     let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
     let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2)]).await;
     assert_eq!(state.snapshots[0].files, 1, "only what the store holds can be published");
+}
+
+async fn exact_text_is_among_the_candidates(store: &dyn IndexStore) {
+    let writer = store.try_writer().await.expect(OK);
+    let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
+    put(&*writer, 1, &["let Alpha = beta;\n", "x\n", "outline: Alpha beta"]).await;
+    put(&*writer, 2, &["gamma\n\u{e4}\u{f6}\u{fc}\n", "if beta\n"]).await;
+    put(&*writer, 3, &["Alpha elsewhere\n"]).await;
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2)]).await;
+    let sink = store.overlay_sink();
+    let (record, chunks) = read(&*sink, &["let alpha be uncommitted\n", "outline: alpha"]);
+    let files = vec![OverlayFile { path: "c.rs".into(), record, chunks }];
+    let seen = view(store, &state, OverlayInput { hidden: Vec::new(), files }).await;
+    let candidates = |plan: &TextPlan| {
+        let chunks = seen.chunks_with(plan).expect(OK);
+        assert!(chunks.is_sorted_by(|a, b| a < b), "{chunks:?}");
+        chunks.into_iter().map(|chunk| String::from_utf8(seen.text(chunk).expect(OK)).expect("it is UTF-8")).collect()
+    };
+    let check = |plan: TextPlan, expected: &[&str]| {
+        let found: Vec<String> = candidates(&plan);
+        for text in expected {
+            assert!(found.iter().any(|found| found.starts_with(text)), "{plan:?} misses {text:?} in {found:?}");
+        }
+        let outside = |text: &String| text.starts_with(OUTLINE) || text.contains("elsewhere");
+        assert!(!found.iter().any(outside), "{plan:?} has {found:?}");
+    };
+    let literal = |text: &str| TextPlan::literal(text.as_bytes());
+    check(TextPlan::Anything, &["let Alpha", "x\n", "gamma", "if beta", "let alpha"]);
+    check(literal("x"), &["x\n"]);
+    check(literal("ALPHA"), &["let Alpha", "let alpha"]);
+    check(literal("\u{f6}\u{fc}"), &["gamma"]);
+    check(literal("let").and(literal("beta")), &["let Alpha"]);
+    check(literal("gamma").or(literal("if b")), &["gamma", "if beta"]);
+    assert!(candidates(&literal("nothing of the kind")).is_empty());
+    assert!(candidates(&TextPlan::Any([].into())).is_empty());
 }

@@ -8,13 +8,19 @@ use lore_core::{
         ChunkAnswer, ChunkHit, CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX,
     },
 };
-use lore_model::{ChunkKind, Code, Failure, Repo, brief, closest};
+use lore_model::{ChunkKind, Code, Failure, Repo, brief, closest, escape_controls};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::run;
-use crate::{Answer, Context, Errors, Source, Tool, Toolset, schema};
+use crate::{Answer, Context, Errors, Source, Tool, Toolset, Upkeep, schema};
+
+/// Roughly so many bytes are a token for a language model.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// What is said of a question that is too long.
+const QUERY_CUT: &str = "the query is very long: only its first 64 words, of at most 8 KiB, were looked for";
 
 pub(super) static TOOL: Tool = Tool {
     name: "cortex_search",
@@ -41,7 +47,7 @@ struct Input {
     #[serde(default)]
     #[schemars(extend("default" = null))]
     chunk_types: Vec<String>,
-    /// Cut texts so that all results fit into so many tokens
+    /// Cut texts so that the whole answer fits into so many tokens
     max_tokens: Option<i64>,
     /// Search this registered repository instead of the project
     repo: Option<String>,
@@ -52,7 +58,7 @@ struct Input {
 async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     let started = Instant::now();
     let repo = input.repo.clone();
-    let request = request(input)?;
+    let (request, max_tokens) = request(input)?;
     let took = |mut metadata: Map<String, Value>| {
         let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         metadata.insert("took_ms".to_owned(), took.into());
@@ -68,21 +74,41 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         )
         .hint("leave `repo` out")),
         (Source::Files(files), None) => {
-            let found = files.search(&request).await?;
+            let mut found = files.search(&request).await?;
+            if let Some(bytes) = room(max_tokens, &file_metadata(&found)) {
+                found.fit(bytes, &|hit| size(&file_hit_json(hit)));
+            }
             let results = found.hits.iter().map(file_hit_json).collect();
-            let metadata = file_metadata(&found);
-            Ok(answer(results, took(metadata)))
+            Ok(answer(results, took(file_metadata(&found))))
         }
-        (Source::Index(folder), repo) => {
-            let (found, place) = search_index(&context, request, repo.as_deref(), &folder).await?;
+        (Source::Index(folder, upkeep), repo) => {
+            let (mut found, coming) = search_index(&context, request, repo.as_deref(), (&folder, upkeep)).await?;
+            if let Some(bytes) = room(max_tokens, &index_metadata(&found, &coming)) {
+                let freshness = found.freshness.clone();
+                found.fit(bytes, &|hit| size(&hit_json(hit, &freshness)));
+            }
             let results = found.hits.iter().map(|hit| hit_json(hit, &found.freshness)).collect();
-            Ok(answer(results, took(index_metadata(&found, place.as_deref()))))
+            Ok(answer(results, took(index_metadata(&found, &coming))))
         }
     }
 }
 
+/// How many bytes there are for results, where the whole answer may have so many tokens.
+fn room(max_tokens: Option<usize>, metadata: &Map<String, Value>) -> Option<usize> {
+    /// What is not known yet: how long it took, how many results there are and how many had no room.
+    const NUMBERS: usize = 80;
+    let frame = answer(Vec::new(), metadata.clone());
+    Some(max_tokens?.saturating_mul(BYTES_PER_TOKEN).saturating_sub(size(&frame.value) + NUMBERS))
+}
+
+/// How long a value is as text, with a comma behind it. What is invisible is shown, which takes more room.
+fn size(value: &Value) -> usize {
+    let text = value.to_string();
+    escape_controls(&text).len() + 2 * text.matches("\\u00").count() + 1
+}
+
 /// The arguments as a question, or what is wrong with them.
-fn request(input: Input) -> Result<CodeRequest, Failure> {
+fn request(input: Input) -> Result<(CodeRequest, Option<usize>), Failure> {
     let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
     if input.query.trim().is_empty() {
         return Err(invalid("`query` is empty".to_owned())
@@ -94,12 +120,10 @@ fn request(input: Input) -> Result<CodeRequest, Failure> {
     request.tags = input.tags;
     request.chunk_kinds = input.chunk_types.iter().map(|name| chunk_kind(name)).collect::<Result<_, _>>()?;
     request.paths = input.path.into_iter().filter(|path| !path.trim().is_empty()).collect();
-    request.max_tokens = input
-        .max_tokens
-        .map(usize::try_from)
-        .transpose()
-        .map_err(|_| invalid("`max_tokens` is negative".to_owned()).hint("leave it out for whole texts"))?;
-    Ok(request)
+    let max_tokens = input.max_tokens.map(usize::try_from).transpose();
+    let max_tokens =
+        max_tokens.map_err(|_| invalid("`max_tokens` is negative".to_owned()).hint("leave it out for whole texts"))?;
+    Ok((request, max_tokens))
 }
 
 fn chunk_kind(name: &str) -> Result<ChunkKind, Failure> {
@@ -115,13 +139,39 @@ fn chunk_kind(name: &str) -> Result<ChunkKind, Failure> {
     })
 }
 
-/// Asks the index. The second value is the folder where its repository is not registered yet.
+/// How the code comes into the index where not all of it is there.
+enum Coming {
+    /// By itself: asking again helps. With the name of a project that is not registered yet.
+    ByItself(Option<String>),
+    /// Somebody has to run this. With the name of a project that is not registered yet.
+    ByCommand(Option<String>, String),
+}
+
+impl Coming {
+    /// A project that is not registered yet.
+    fn unregistered(&self) -> Option<&str> {
+        let (Self::ByItself(name) | Self::ByCommand(name, _)) = self;
+        name.as_deref()
+    }
+
+    /// What to do.
+    fn note(&self) -> String {
+        match self {
+            Self::ByItself(_) => "not all of the code is indexed yet: ask again in a few seconds for more".to_owned(),
+            Self::ByCommand(_, command) => {
+                format!("not all of the code is indexed yet, and this server does not do it: run `{command}`")
+            }
+        }
+    }
+}
+
+/// Asks the index, and tells how what is not in it comes there.
 async fn search_index(
     context: &Context,
     mut request: CodeRequest,
     repo: Option<&str>,
-    folder: &std::path::Path,
-) -> Result<(CodeAnswer, Option<String>), Failure> {
+    (folder, upkeep): (&std::path::Path, Upkeep),
+) -> Result<(CodeAnswer, Coming), Failure> {
     let lore = &context.lore;
     let project = match lore.find_project(folder).await {
         Ok(project) => Some(project),
@@ -137,17 +187,34 @@ async fn search_index(
     // The project may be another work tree of a repository than the registered one.
     let is_project =
         |repo: &Repo, project: &FoundProject| project.repo.as_ref().is_some_and(|known| known.id == repo.id);
-    let mut unregistered = None;
-    match (repo, project) {
-        (Some(repo), Some(project)) if is_project(&repo, &project) => request.repos = vec![(repo, Some(project.place))],
-        (Some(repo), _) => request.repos = vec![(repo, None)],
-        (None, project) => {
-            let name = project.as_ref().and_then(|project| project.place.file_name());
-            unregistered = name.map(|name| name.to_string_lossy().into_owned());
+    let by_command = |repo: &Repo| Coming::ByCommand(None, format!("lore sync --repo {}", repo.name()));
+    let coming = match (repo, project) {
+        (Some(repo), Some(project)) if is_project(&repo, &project) => {
+            let coming = match upkeep {
+                Upkeep::Nothing => by_command(&repo),
+                Upkeep::Registered | Upkeep::Project => Coming::ByItself(None),
+            };
+            request.repos = vec![(repo, Some(project.place))];
+            coming
         }
-    }
+        (Some(repo), _) => {
+            let coming = by_command(&repo);
+            request.repos = vec![(repo, None)];
+            coming
+        }
+        (None, Some(project)) => {
+            let name = project.place.file_name().map(|name| name.to_string_lossy().into_owned());
+            match upkeep {
+                Upkeep::Project => Coming::ByItself(name),
+                Upkeep::Nothing | Upkeep::Registered => {
+                    Coming::ByCommand(name, format!("lore add {}", project.place.display()))
+                }
+            }
+        }
+        (None, None) => Coming::ByItself(None),
+    };
     let answer = lore.search.search(&request).await?;
-    Ok((answer, unregistered))
+    Ok((answer, coming))
 }
 
 /// Says what to do where the server stands in no repository.
@@ -202,6 +269,7 @@ fn hit_json(hit: &CodeHit, freshness: &[CodeFreshness]) -> Value {
     metadata.put_some("uncommitted", hit.uncommitted.then_some(true));
     let also_at: Vec<Value> = hit.also_at.iter().map(|path| path.to_text().into()).collect();
     metadata.put_some("also_at", Some(also_at).filter(|others| !others.is_empty()));
+    metadata.put_some("also_at_more", Some(hit.also_at_more).filter(|more| *more > 0));
     metadata.put_some("truncated", hit.snippet.cut.then_some(true));
     metadata.put_some("replaced_invalid_utf8", (!hit.path.is_text()).then_some(true));
     json!({
@@ -237,7 +305,8 @@ fn file_hit_json(hit: &ChunkHit) -> Value {
     json!({"chunk": fields.0, "combined_score": score(hit.score)})
 }
 
-fn index_metadata(found: &CodeAnswer, unregistered: Option<&str>) -> Map<String, Value> {
+fn index_metadata(found: &CodeAnswer, coming: &Coming) -> Map<String, Value> {
+    let unregistered = coming.unregistered();
     let rows = found.freshness.iter().map(|state| {
         let mut row = Fields::default();
         row.put("repo", state.repo.as_str());
@@ -245,6 +314,8 @@ fn index_metadata(found: &CodeAnswer, unregistered: Option<&str>) -> Map<String,
         row.put_some("commit", state.commit.map(|commit| commit.to_hex()));
         row.put_some("indexed_at", state.indexed_at);
         row.put("uncommitted_files", state.uncommitted);
+        row.put_some("uncommitted_error", state.uncommitted_error.as_deref());
+        row.put_some("ignore_error", state.ignore_error.as_deref());
         Value::Object(row.0)
     });
     let mut rows: Vec<Value> = rows.collect();
@@ -259,14 +330,15 @@ fn index_metadata(found: &CodeAnswer, unregistered: Option<&str>) -> Map<String,
     };
     let mut freshness = Fields::default();
     freshness.put("state", state.as_str());
-    freshness.put_some(
-        "note",
-        is_partial.then_some("not all of the code is indexed yet: ask again in a few seconds for more"),
-    );
+    let unread = found.freshness.iter().any(|row| row.uncommitted_error.is_some());
+    let unread =
+        unread.then(|| "uncommitted work could not be read, or not all of it: see `uncommitted_error`".to_owned());
+    freshness.put_some("note", is_partial.then(|| coming.note()).or(unread));
     freshness.put("repos", rows);
     let mut metadata = Fields::default();
     metadata.put("query_kind", found.kind.as_str());
     metadata.put("freshness", freshness.0);
+    metadata.put_some("query_cut", found.query_cut.then_some(QUERY_CUT));
     metadata.put_some("more", found.more.then_some(true));
     metadata.put_some("left_out_by_max_tokens", Some(found.no_room).filter(|count| *count > 0));
     metadata.0
@@ -274,13 +346,18 @@ fn index_metadata(found: &CodeAnswer, unregistered: Option<&str>) -> Map<String,
 
 fn file_metadata(found: &ChunkAnswer) -> Map<String, Value> {
     let mut freshness = Fields::default();
-    freshness.put("state", CodeState::Current.as_str());
+    let state = if found.stale.is_some() { CodeState::Stale } else { CodeState::Current };
+    freshness.put("state", state.as_str());
+    let note =
+        |why: &String| format!("the chunk files changed and cannot be read, so this is what they said before: {why}");
+    freshness.put_some("note", found.stale.as_ref().map(note));
     freshness.put("source", "chunk files");
     freshness.put("chunks", found.chunks);
     freshness.put_some("malformed_chunks", Some(found.skipped).filter(|count| *count > 0));
     let mut metadata = Fields::default();
     metadata.put("query_kind", found.kind.as_str());
     metadata.put("freshness", freshness.0);
+    metadata.put_some("query_cut", found.query_cut.then_some(QUERY_CUT));
     metadata.put_some("more", found.more.then_some(true));
     metadata.put_some("left_out_by_max_tokens", Some(found.no_room).filter(|count| *count > 0));
     metadata.0

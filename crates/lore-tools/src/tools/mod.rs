@@ -27,10 +27,10 @@ where
     I: DeserializeOwned + Send + 'static,
     F: Future<Output = Result<Answer, Failure>> + Send + 'static,
 {
-    Box::pin(async move {
+    Box::pin(lore_core::together(async move {
         let input = arguments::read(tool.name, &(tool.input)(), args)?;
         call(context, input).await
-    })
+    }))
 }
 
 /// The date as the contract has it: 0 where git prints none.

@@ -1,8 +1,8 @@
 //! `lore add`: registers a repository and reads its history.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::PathBuf};
 
-use lore_core::history::{AddRequest, SyncOptions, Target};
+use lore_core::history::{AddRequest, Target};
 use lore_model::{BranchChoice, Code, Failure, Repo, Source};
 use serde_json::json;
 
@@ -46,6 +46,16 @@ pub(crate) struct Args {
     no_sync: bool,
 }
 
+impl Args {
+    /// The folder that is registered; `None` for a URL.
+    pub(super) fn folder(&self) -> Option<PathBuf> {
+        match Target::parse(&self.target) {
+            Target::Folder(folder) => Some(folder),
+            Target::Url(_) => None,
+        }
+    }
+}
+
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let branches = match (args.all_branches, args.branch) {
         (true, _) => BranchChoice::All,
@@ -77,7 +87,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             repo.name()
         ));
     }
-    let synced = context.sync_one(&*writer, &repo, &SyncOptions::default(), &cancel_on_interrupt()).await;
+    let synced = context.sync_one(&*writer, &repo, &context.sync_options(), &cancel_on_interrupt()).await;
     match synced {
         Ok(report) => sync::print(context, &[Ok(report)]),
         // What cannot be cloned is not worth remembering; what was interrupted is.

@@ -7,13 +7,16 @@ use std::{
 };
 
 use jiff::Timestamp;
-use lore_core::search::ExportedChunk;
+use lore_core::search::{CodeFreshness, CodeState, ExportedChunk};
 use lore_model::{ChunkKind, Code, CommitId, Failure, Repo};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Context, sync::count};
-use crate::ui::{BOLD, one_line};
+use crate::{
+    environment,
+    ui::{BOLD, one_line},
+};
 
 /// Write what is indexed for other tools
 #[derive(clap::Args)]
@@ -42,6 +45,14 @@ struct Chunks {
     repo: String,
 }
 
+impl Args {
+    /// Whether only the repository the user stands in is meant.
+    pub(super) fn is_about_here(&self) -> bool {
+        let What::Chunks(chunks) = &self.what;
+        chunks.repo == "."
+    }
+}
+
 /// The file of each type of chunk.
 const FILES: [(ChunkKind, &str); 4] = [
     (ChunkKind::Symbols, "code-symbols.json"),
@@ -51,12 +62,14 @@ const FILES: [(ChunkKind, &str); 4] = [
 ];
 
 pub(super) async fn run(context: &Context<'_>, Args { what: What::Chunks(args) }: Args) -> Result<(), Failure> {
+    // The user may stand in another work tree than the registered one.
+    let place = match args.repo.as_str() {
+        "." => Some(context.lore.find_project(&environment::working_directory()).await?.place),
+        _ => None,
+    };
     let repo = context.named_repos(&[args.repo]).await?.remove(0);
-    let mut export = context.lore.search.export(&repo).await?;
-    if export.commit.is_none() {
-        return Err(Failure::new(Code::RepoNotFound, format!("nothing of `{}` is indexed yet", repo.name()))
-            .hint(format!("run `lore sync --repo {}` first", repo.name())));
-    }
+    let mut export = context.lore.search.export(&repo, place.as_deref()).await?;
+    is_whole(context, &repo, &export.freshness)?;
     let now = context.lore.history.now();
     fs::create_dir_all(&args.folder).map_err(|error| no_access(&args.folder, &error))?;
     let about = |kind: ChunkKind| {
@@ -72,7 +85,8 @@ pub(super) async fn run(context: &Context<'_>, Args { what: What::Chunks(args) }
         .iter()
         .map(|(kind, name)| ChunkFile::create(*kind, args.folder.join(name), &about(*kind)))
         .collect::<Result<Vec<_>, _>>()?;
-    let made = Made { repo: &repo, commit: export.commit, committed_at: export.committed_at.unwrap_or(now), now };
+    let CodeFreshness { commit, committed_at, .. } = export.freshness;
+    let made = Made { repo: &repo, commit, committed_at: committed_at.unwrap_or(now), now };
     while let Some(chunks) = export.next().await? {
         for chunk in chunks {
             let file = files.iter_mut().find(|file| file.kind == chunk.kind).expect("every kind has a file");
@@ -92,6 +106,25 @@ pub(super) async fn run(context: &Context<'_>, Args { what: What::Chunks(args) }
     if export.plain > 0 {
         let left_out = count(export.plain, "file");
         ui.note(&format!("{left_out} without vectors left out; `lore status --left-out` lists them"));
+    }
+    Ok(())
+}
+
+/// Refuses to write a part for the whole, and warns of an older state.
+fn is_whole(context: &Context<'_>, repo: &Repo, fresh: &CodeFreshness) -> Result<(), Failure> {
+    let hint = format!("run `lore sync --repo {}` first", repo.name());
+    let refused = |why: &str| Failure::new(Code::RepoNotFound, format!("{why} `{}` is indexed yet", repo.name()));
+    match (fresh.state, fresh.commit) {
+        (CodeState::NeverIndexed, _) | (_, None) => return Err(refused("nothing of").hint(hint)),
+        (CodeState::Partial, _) => return Err(refused("only a part of").hint(hint)),
+        _ => {}
+    }
+    if let Some(error) = &fresh.uncommitted_error {
+        let message = format!("uncommitted work of `{}` could not be read: {error}", repo.name());
+        return Err(Failure::new(Code::GitFailed, message).hint("`lore doctor` tells what is wrong"));
+    }
+    if fresh.state == CodeState::Stale {
+        context.ui.warn(&format!("{} has moved since its code was indexed: run `lore sync`", repo.name()));
     }
     Ok(())
 }

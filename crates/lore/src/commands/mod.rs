@@ -27,16 +27,12 @@ pub(crate) use serve::INSTRUCTIONS;
 #[cfg(test)]
 pub(crate) use tools::cost as tool_cost;
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{num::NonZero, path::PathBuf, process::ExitCode, sync::Arc};
 
 use clap::{Parser, Subcommand};
 use lore_core::{
     Lore,
-    history::{FreshState, Freshness},
+    history::{FreshState, Freshness, SyncOptions},
 };
 use lore_embed::{Embedder, ProviderConfig};
 use lore_model::Failure;
@@ -149,15 +145,35 @@ impl Command {
         }
     }
 
-    /// The embedder that was chosen. A server must not start with a project's file that it cannot follow.
-    fn provider(&self, loaded: &Loaded) -> Result<ProviderConfig, Failure> {
-        let of = |folder: &Path| cortex::provider_config(loaded, &Cortex::find(folder)?);
+    /// The folder of the one repository that this command works on; `None` where it may work on others too.
+    fn one_project(&self) -> Option<PathBuf> {
+        let here = |is_meant: bool| is_meant.then(environment::working_directory);
         match self {
-            Self::Serve(args) => of(&args.folder()),
-            _ => Ok(of(&environment::working_directory()).unwrap_or_else(|failure| {
+            Self::Serve(args) => Some(args.folder()),
+            Self::Add(args) => args.folder(),
+            Self::Search(args) => here(args.is_about_here()),
+            Self::Sync(args) => here(args.is_about_here()),
+            Self::Reindex(args) => here(args.is_about_here()),
+            Self::Export(args) => here(args.is_about_here()),
+            _ => None,
+        }
+    }
+
+    /// The embedder that was chosen. A project's own choice counts for that project alone. A server must not start with a
+    /// project's file that it cannot follow.
+    fn provider(&self, loaded: &Loaded) -> Result<ProviderConfig, Failure> {
+        let users = || cortex::provider_config(loaded, None);
+        let Some(folder) = self.one_project() else { return users() };
+        let chosen = Cortex::find(&folder).and_then(|cortex| cortex::provider_config(loaded, Some(&cortex)));
+        match (self, chosen) {
+            (Self::Serve(_), chosen) => chosen,
+            // Outside a repository, all of them are searched.
+            (_, Ok(_)) if lore_git::Repository::discover(&folder).is_err() => users(),
+            (_, Ok(chosen)) => Ok(chosen),
+            (_, Err(failure)) => {
                 tracing::warn!(%failure, "the project's choice of an embedding provider is passed over");
-                loaded.config.embedding()
-            })),
+                users()
+            }
         }
     }
 
@@ -222,7 +238,17 @@ impl Cli {
     }
 }
 
+/// Whether `--repo` names the repository the user stands in, and no other.
+fn names_here(repos: &[String]) -> bool {
+    !repos.is_empty() && repos.iter().all(|name| name == ".")
+}
+
 impl Context<'_> {
+    /// How syncs are done, as configured.
+    fn sync_options(&self) -> SyncOptions {
+        SyncOptions { jobs: NonZero::new(self.loaded.config.jobs), ..SyncOptions::default() }
+    }
+
     /// Says why nothing was found.
     fn note_nothing(&self, freshness: &Freshness, otherwise: &str) {
         let none = freshness.repos.is_empty();

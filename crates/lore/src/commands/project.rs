@@ -103,7 +103,7 @@ impl Context<'_> {
     /// Reads the new history of one repository with progress.
     async fn sync_history(&self, writer: &dyn IndexWriter, repo: &Repo) -> Result<SyncReport, Failure> {
         let progress = SyncProgress::new(self.ui, repo.name());
-        let (options, cancel) = (SyncOptions::default(), cancel_on_interrupt());
+        let (options, cancel) = (self.sync_options(), cancel_on_interrupt());
         let heard = |event| progress.event(FlowEvent::History(event));
         let task = SyncTask { writer, options: &options, cancel: &cancel, progress: &heard };
         let done = self.lore.history.sync(repo, &task).await;

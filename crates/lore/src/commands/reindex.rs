@@ -1,12 +1,12 @@
 //! `lore reindex`: everything that was derived of code is read anew from git.
 
-use std::{num::NonZero, process::ExitCode, time::Instant};
+use std::{process::ExitCode, time::Instant};
 
-use lore_core::{flows::FlowTask, history::SyncOptions, search::CodeReport, store_failure};
+use lore_core::{flows::FlowTask, search::CodeReport, store_failure};
 use lore_model::{Code, Failure, Repo};
 use serde_json::{Value, json};
 
-use super::{Context, project::cancel_on_interrupt, sync::count};
+use super::{Context, names_here, project::cancel_on_interrupt, sync::count};
 use crate::{progress::SyncProgress, ui::BOLD};
 
 /// Read all code anew from git
@@ -21,6 +21,13 @@ pub(crate) struct Args {
     repo: Vec<String>,
 }
 
+impl Args {
+    /// Whether only the repository the user stands in is meant.
+    pub(super) fn is_about_here(&self) -> bool {
+        names_here(&self.repo)
+    }
+}
+
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
     let started = Instant::now();
     let repos = context.named_repos(&args.repo).await?;
@@ -28,7 +35,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     let writer = context.writer().await?;
     let before = context.lore.search.bytes().await?;
     writer.retire_code(repos.iter().map(|repo| repo.id).collect()).await.map_err(store_failure)?;
-    let options = SyncOptions { jobs: NonZero::new(context.loaded.config.jobs), ..SyncOptions::default() };
+    let options = context.sync_options();
     let mut reports: Vec<(Repo, Result<CodeReport, Failure>)> = Vec::new();
     for repo in repos {
         let progress = SyncProgress::new(context.ui, repo.name());

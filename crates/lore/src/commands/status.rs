@@ -182,6 +182,15 @@ fn print_code(context: &Context<'_>, code: &CodeOverview, now: i64, list: bool) 
         write!(line, ", indexed {}", time::age(then, now)).expect("writing to a string cannot fail");
     }
     ui.line(&format!("  code     {line}, {}", ui.paint(style, word)))?;
+    let problems = [
+        ("uncommitted work could not be read, or not all of it", &fresh.uncommitted_error),
+        ("what it wants to be left out cannot be read", &fresh.ignore_error),
+    ];
+    for (what, error) in problems {
+        if let Some(error) = error {
+            ui.line(&ui.paint(RED, &format!("           {what}: {}", one_line(error))))?;
+        }
+    }
     let languages = code.summary.languages.iter().filter(|(_, counts)| counts[1] > 0);
     let languages = languages.map(|(name, counts)| format!("{name} {}", count(counts[1], "line")));
     let shown = if context.verbose { usize::MAX } else { SHOWN };
@@ -229,6 +238,8 @@ fn code_json(code: &CodeOverview, list: bool) -> Value {
         "languages": languages.collect::<Vec<_>>(),
         "left_out": reasons(&code.summary.left_out),
         "uncommitted": code.freshness.uncommitted,
+        "uncommitted_error": code.freshness.uncommitted_error,
+        "ignore_error": code.freshness.ignore_error,
         "uncommitted_left_out": reasons(&code.uncommitted_left_out),
     });
     if list {

@@ -1,12 +1,12 @@
 //! `lore sync`: brings the index up to date.
 
-use std::{num::NonZero, process::ExitCode};
+use std::process::ExitCode;
 
 use lore_core::{flows::FlowReport, history::SyncOptions};
 use lore_model::{Code, Failure, Repo};
 use serde_json::{Value, json};
 
-use super::{Context, project::cancel_on_interrupt};
+use super::{Context, names_here, project::cancel_on_interrupt};
 use crate::{
     config::Flags,
     ui::{BOLD, DIM},
@@ -35,12 +35,17 @@ impl Args {
     pub(super) fn flags(&self) -> Flags {
         Flags(self.jobs.map(|jobs| ("jobs", jobs.into())).into_iter().collect())
     }
+
+    /// Whether only the repository the user stands in is meant.
+    pub(super) fn is_about_here(&self) -> bool {
+        names_here(&self.repo)
+    }
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
     // Unknown names are told before anything is waited for.
     let repos = context.named_repos(&args.repo).await?;
-    let options = SyncOptions { jobs: NonZero::new(context.loaded.config.jobs), retry_missing: args.retry_missing };
+    let options = SyncOptions { retry_missing: args.retry_missing, ..context.sync_options() };
     let names: Vec<String> =
         if args.repo.is_empty() { Vec::new() } else { repos.iter().map(|repo| repo.name().to_owned()).collect() };
     let reports = sync_all(context, repos, &options).await?;

@@ -80,6 +80,12 @@ fn text_cannot_steer_a_terminal_or_pretend_to_be_another_line() {
         assert!(!shown.contains(steering), "{args:?}: {shown:?}");
         assert!(shown.contains("<U+001B>") && !shown.contains("\nM fake.txt"), "{args:?}: {shown:?}");
     }
+    // The same in notes and warnings.
+    let evil = place.repo("evil\u{1b}[2J");
+    evil.write("a.rs", "pub fn a() {}\n").commit("Begin");
+    let output = place.lore.command(&["search", "a"]).current_dir(evil.path()).output().expect("lore starts");
+    let noted = String::from_utf8_lossy(&output.stderr);
+    assert!(noted.contains("registered ") && noted.contains("<U+001B>") && !noted.contains('\u{1b}'), "{noted:?}");
     // The same in what is said about errors.
     let said = place.refused(3, &["show", "no\u{1b}[2Jsuch", "abcd"]);
     assert!(said.contains("no<U+001B>[2Jsuch"), "{said:?}");
@@ -163,6 +169,46 @@ fn any_text_is_a_legal_question() {
 }
 
 #[test]
+fn any_text_is_a_legal_question_about_code() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.write("src/a.rs", "/// Adds.\npub fn add() {}\n");
+    repo.commit("Add a");
+    place.add(repo.path(), &[]);
+    let mut server = place.serve(&["--no-refresh", "--project", repo.path().to_str().expect("UTF-8")]);
+    let mut ask = |arguments: Value| {
+        let asked: String = arguments.to_string().chars().take(100).collect();
+        let params = json!({"name": "cortex_search", "arguments": arguments});
+        let started = std::time::Instant::now();
+        let answer =
+            server.raw(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).to_string());
+        assert!(started.elapsed().as_secs() < 10, "{asked} took {:?}", started.elapsed());
+        if let Some(error) = answer.get("error") {
+            let (code, length) = (error["code"].as_i64(), error["message"].as_str().unwrap_or_default().len());
+            assert!(code == Some(-32602) && length < 2000, "{asked}: {error}");
+        }
+        answer
+    };
+    let distinct = (0..150_000).map(|at| format!("w{at:x}")).collect::<Vec<_>>().join(" ");
+    assert!(distinct.len() > 900_000);
+    for text in nasty().into_iter().chain([distinct.clone(), "{".repeat(100_000), "{a,".repeat(300)]) {
+        ask(json!({"query": text}));
+        ask(json!({"query": "add", "path": text}));
+        ask(json!({"query": "add", "repo": text}));
+        ask(json!({"query": "add", "tags": [text], "limit": text, "max_tokens": text}));
+        ask(json!({"query": "add", "chunk_types": [text]}));
+    }
+    // What does not count is told.
+    let metadata = |answer: &Value| answer["result"]["structuredContent"]["metadata"].clone();
+    let cut = metadata(&ask(json!({"query": distinct})));
+    assert!(cut["query_cut"].as_str().is_some_and(|said| said.contains("64 words")), "{cut}");
+    assert_eq!(metadata(&ask(json!({"query": "add"})))["query_cut"], Value::Null);
+    let failed = ask(json!({"query": "add", "path": "{".repeat(100_000)}));
+    assert!(failed["error"]["message"].as_str().is_some_and(|said| said.contains("not a valid glob")), "{failed}");
+    assert!(server.end().status.success());
+}
+
+#[test]
 fn any_argument_is_a_legal_argument() {
     let place = Place::new();
     let repo = place.repo("r");
@@ -180,6 +226,8 @@ fn any_argument_is_a_legal_argument() {
             &["show", "--", text, "abcd"],
             &["patch", "--", "r", text],
             &["sync", &format!("--repo={text}")],
+            &["search", "--no-sync", "--", text],
+            &["search", "--no-sync", "a", &format!("--path={text}"), &format!("--tag={text}")],
             &["remove", "--", &format!("x{text}")],
         ] {
             let output = place.lore.run(args);
@@ -192,6 +240,10 @@ fn any_argument_is_a_legal_argument() {
             );
             assert!(!output.stderr.contains('\u{1b}'), "{args:?}: {:?}", output.stderr);
         }
+    }
+    for path in ["{".repeat(100_000), "*".repeat(2000)] {
+        let said = place.refused(2, &["search", "--no-sync", "a", &format!("--path={path}")]);
+        assert!(said.contains("not a valid glob") && said.len() < 1000, "{said}");
     }
     assert_eq!(place.subjects(), ["Add a"]);
 }

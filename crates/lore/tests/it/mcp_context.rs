@@ -214,11 +214,25 @@ fn limits_are_clamped_not_refused() {
     repo.commit("Begin");
     place.add(repo.path(), &[]);
     let mut server = place.serve(&["--no-refresh", "--project", text(repo.path())]);
-    for (limit, expected) in
-        [(json!(null), 15), (json!(0), 1), (json!(-7), 1), (json!(3), 3), (json!("4"), 4), (json!(100_000), 100)]
-    {
+    for (limit, expected) in [
+        (json!(null), 15),
+        (json!(0), 1),
+        (json!(-7), 1),
+        (json!(3), 3),
+        (json!("4"), 4),
+        (json!(4.9), 4),
+        (json!(100_000), 100),
+        (json!(1e20), 100),
+        (json!("9".repeat(40)), 100),
+    ] {
         let found = ask(&mut server, json!({"query": "password", "limit": limit}));
         assert_eq!(found.len(), expected, "{limit}");
+    }
+    for tokens in [0, 50, 200, 300, 1000, 5000] {
+        let answer = server.call(TOOL, &json!({"query": "password", "limit": 50, "max_tokens": tokens}));
+        // The metadata is there in any case.
+        assert!(answer.text.len() <= 4 * tokens.max(150), "{tokens}: {} bytes", answer.text.len());
+        assert!(tokens < 1000 || answer.text.len() > 3 * tokens, "{tokens}: {} bytes", answer.text.len());
     }
     let few = server.call(TOOL, &json!({"query": "password", "limit": 50, "max_tokens": 300}));
     let results = few.value["results"].as_array().expect("a list");
@@ -299,10 +313,25 @@ fn a_project_that_is_not_registered_yet_is_indexed_meanwhile() {
     let other = place.repo("other");
     write_project(&other);
     other.commit("Begin");
+    let note = |answer: &Answer| answer.value["metadata"]["freshness"]["note"].as_str().unwrap_or_default().to_owned();
     let mut server = place.serve(&["--no-refresh", "--project", text(other.path())]);
     let answer = server.call(TOOL, &question);
     assert_eq!(answer.value["metadata"]["freshness"]["state"], "partial", "{}", answer.text);
     assert_eq!(answer.value["total"], 0, "nothing of another repository");
+    assert!(note(&answer).contains("lore add "), "waiting does not help: {}", answer.text);
+    place.lore.json(&["add", text(other.path()), "--no-sync", "--json"]);
+    let answer = server.call(TOOL, &question);
+    assert!(note(&answer).contains("lore sync --repo other"), "{}", answer.text);
+    // What this server is not about is not brought up to date by it.
+    let mut server = place.serve(&["--project", text(repo.path())]);
+    let answer = server.call(TOOL, &json!({"query": "password", "repo": "other"}));
+    assert!(note(&answer).contains("lore sync --repo other"), "{}", answer.text);
+    let third = place.repo("third");
+    third.write("a.go", "package a\n").commit("Begin");
+    let mut command = place.lore.command(&["serve", "--project", text(third.path())]);
+    command.env("LORE_REGISTER_PROJECT", "false");
+    let answer = Server::start(command).call(TOOL, &question);
+    assert!(note(&answer).contains("lore add "), "{}", answer.text);
 }
 
 #[test]
@@ -374,6 +403,24 @@ mod upstream_gets_this_wrong {
         assert!(paths(&found).iter().all(|path| path.starts_with("notes/")));
         let found = ask(&mut server, json!({"query": "password check user", "tags": ["notes"], "limit": 100}));
         assert_eq!(found.len(), 12, "{:?}", paths(&found));
+    }
+
+    #[test]
+    fn a_tag_of_any_of_many_places_finds_the_text_there() {
+        let place = Place::new();
+        let repo = place.repo("packages");
+        for at in 0..20 {
+            repo.write(format!("pkg{at}/login.go"), "package login\n\n// Login checks a password.\nfunc Login() {}\n");
+        }
+        repo.commit("Begin");
+        place.add(repo.path(), &[]);
+        let mut server = place.serve(&["--no-refresh", "--project", text(repo.path())]);
+        for at in [0, 7, 15, 19] {
+            let tag = format!("pkg{at}");
+            let found = ask(&mut server, json!({"query": "login password", "tags": [tag]}));
+            let here = format!("{tag}/login.go");
+            assert!(!found.is_empty() && paths(&found).iter().all(|path| *path == here), "{tag}: {:?}", paths(&found));
+        }
     }
 
     #[test]
@@ -589,6 +636,70 @@ fn changed_chunk_files_are_read_again_and_bad_ones_are_not() {
     assert!(log.contains("what was read before is kept") && log.contains("code-data.json"), "{log}");
 }
 
+#[test]
+fn a_chunk_file_that_cannot_be_read_is_told_and_holds_nothing_up() {
+    let place = Place::new();
+    let dir = place.path("chunks");
+    let dir = Path::new(&dir);
+    fs::create_dir(dir).expect("a folder can be made");
+    let write = |file: &str, text: &str| fs::write(dir.join(file), text).expect("a file can be written");
+    let one = |name: &str| json!([chunk(name, "data", &format!("const {name} = 1"), &["go"])]).to_string();
+    write("code-data.json", &one("Alpha"));
+    write("code-definitions.json", &one("Def"));
+    // It never could be read.
+    write("doc-chunks.json", "{ not json");
+    let mut server = place.serve(&["--no-refresh", "--chunks-dir", text(dir)]);
+    let question = json!({"query": "const", "limit": 5});
+    let freshness = |answer: &Answer| answer.value["metadata"]["freshness"].clone();
+    let has = |answer: &Answer, id: &str| answer.value["results"].to_string().contains(&format!("\"id\":\"{id}\""));
+    assert_eq!(freshness(&server.call(TOOL, &question))["state"], "current");
+    write("code-data.json", &one("Beta"));
+    let answer = server.wait_for(TOOL, &question, |answer| has(answer, "Beta"));
+    assert_eq!(freshness(&answer)["state"], "current");
+    // One that could be read is gone: what it said is kept, and that is told.
+    fs::remove_file(dir.join("code-definitions.json")).expect("it can be removed");
+    let answer = server.wait_for(TOOL, &question, |answer| freshness(answer)["state"] == "stale");
+    assert!(has(&answer, "Def") && has(&answer, "Beta"), "{}", answer.text);
+    assert!(
+        freshness(&answer)["note"].as_str().is_some_and(|note| note.contains("code-definitions.json")),
+        "{}",
+        answer.text
+    );
+    write("code-definitions.json", "[{\"id\": \"Gam");
+    write("code-definitions.json", &one("Again"));
+    let answer = server.wait_for(TOOL, &question, |answer| has(answer, "Again"));
+    assert!(freshness(&answer)["state"] == "current" && !has(&answer, "Def"), "{}", answer.text);
+}
+
+#[cfg(unix)]
+#[test]
+fn chunk_files_are_not_read_through_links() {
+    use std::os::unix::fs::symlink;
+    let shop = Shop::new();
+    let (own, outside) = (shop.repo.path().join(".cortex/chunks"), shop.place.path("outside"));
+    let outside = Path::new(&outside);
+    fs::create_dir_all(&own).expect("a folder can be made");
+    fs::create_dir(outside).expect("a folder can be made");
+    let secret = json!([chunk("secret", "data", "const Secret = 1", &["go"])]).to_string();
+    fs::write(outside.join("code-data.json"), secret).expect("a file can be written");
+    symlink(outside.join("code-data.json"), own.join("code-data.json")).expect("a link can be made");
+    symlink("/dev/zero", own.join("doc-chunks.json")).expect("a link can be made");
+    shop.repo.write(".cortex/config.yml", "server:\n  chunks_dir: \".cortex/chunks\"\n");
+    let said = shop.place.refused(2, &["serve", "--project", text(shop.repo.path())]);
+    assert!(said.contains("there is no chunk in") && said.contains("symbolic link"), "{said}");
+    fs::write(own.join("code-symbols.json"), json!([chunk("own", "symbols", "const Own", &["go"])]).to_string())
+        .expect("a file can be written");
+    let mut server = shop.place.serve(&["--no-refresh", "--project", text(shop.repo.path())]);
+    let question = json!({"query": "const", "limit": 5});
+    assert_eq!(ids(&ask(&mut server, question.clone())), ["own"]);
+    // The folder itself is replaced while the server runs.
+    fs::rename(&own, shop.repo.path().join(".cortex/before")).expect("it can be renamed");
+    symlink(outside, &own).expect("a link can be made");
+    let stale = |answer: &Answer| answer.value["metadata"]["freshness"]["state"] == "stale";
+    let answer = server.wait_for(TOOL, &question, stale);
+    assert!(answer.text.contains("outside the project") && !answer.text.contains("const Secret"), "{}", answer.text);
+}
+
 /// A service that embeds every text in the same way, as long as it is up.
 struct Service {
     endpoint: String,
@@ -692,6 +803,17 @@ fn a_project_s_own_ignore_list_is_followed() {
     let results = answer.value["results"].as_array().expect("a list");
     assert!(!results.is_empty() && !paths(results).iter().any(|path| path.starts_with("web/")), "{:?}", paths(results));
     assert_eq!(answer.value["metadata"]["freshness"]["state"], "current");
+    // The server sees that the list has changed, and what is not committed by it.
+    let (question, list) = (json!({"query": "password", "limit": 100}), ".cortex/config.yml");
+    let has = |answer: &Answer, path: &str| answer.value["results"].to_string().contains(path);
+    repo.write(list, "paths:\n  ignore: ['web/**'\n");
+    let error = |answer: &Answer| answer.value["metadata"]["freshness"]["repos"][0]["ignore_error"].is_string();
+    let answer = server.wait_for(TOOL, &question, error);
+    assert!(!has(&answer, "web/new.ts"), "the last list that could be read counts: {}", answer.text);
+    assert_eq!(answer.value["metadata"]["freshness"]["state"], "current");
+    repo.write(list, "paths:\n  ignore:\n    - 'docs/**'\n");
+    let answer = server.wait_for(TOOL, &question, |answer| has(answer, "web/new.ts"));
+    assert!(!error(&answer) && answer.value["metadata"]["freshness"]["state"] == "stale", "{}", answer.text);
 }
 
 mod roots {
@@ -765,6 +887,57 @@ mod roots {
         // Nothing that can be used: it stays as it was.
         client.told("notifications/roots/list_changed", &[elsewhere]);
         assert!(client.paths("two").iter().all(|path| path == "two.go"));
+    }
+
+    #[test]
+    fn two_work_trees_of_one_repository_are_told_apart() {
+        let place = Place::new();
+        let (one, _) = projects(&place);
+        let linked = place.path("linked");
+        one.git(&["worktree", "add", "--quiet", "--detach", &linked]);
+        place.add(one.path(), &[]);
+        one.write("main_tree.go", "package one\n\nfunc PasswordMain() {}\n");
+        fs::write(Path::new(&linked).join("linked_tree.go"), "package one\n\nfunc PasswordLinked() {}\n")
+            .expect("a file can be written");
+        let mut client = Client::new(&place, &["--no-refresh"], &[uri(&one)]);
+        let (main, linked) = (("main_tree.go", uri(&one)), ("linked_tree.go", format!("file://{linked}")));
+        for ((here, root), (elsewhere, _)) in [(&main, &linked), (&linked, &main), (&main, &linked)] {
+            client.told("notifications/roots/list_changed", std::slice::from_ref(root));
+            // What the client said is taken note of beside the next call.
+            let started = std::time::Instant::now();
+            let paths = loop {
+                let paths = client.paths("one-with-space");
+                if paths.iter().any(|path| path == here) {
+                    break paths;
+                }
+                assert!(started.elapsed().as_secs() < 10, "{here} is not in {paths:?}");
+            };
+            assert!(!paths.iter().any(|path| path == elsewhere), "{elsewhere} is in {paths:?}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn chunk_files_of_a_project_that_was_left_are_not_watched_any_more() {
+        let place = Place::new();
+        let (one, two) = projects(&place);
+        for repo in [&one, &two] {
+            write_chunks(&repo.path().join(".cortex/chunks"));
+            repo.write(".cortex/config.yml", "server: {chunks_dir: .cortex/chunks}\n");
+        }
+        let mut client = Client::new(&place, &["--no-refresh"], &[uri(&one)]);
+        let watchers = |client: &mut Client, repo: &Repo| {
+            client.told("notifications/roots/list_changed", &[uri(repo)]);
+            client.0.call(TOOL, &json!({"query": "retry"})).expect("it answers");
+            let open = fs::read_dir(format!("/proc/{}/fd", client.0.process_id())).expect("it is running");
+            let is_watcher = |entry: &fs::DirEntry| {
+                fs::read_link(entry.path()).is_ok_and(|target| target.to_string_lossy().contains("inotify"))
+            };
+            open.flatten().filter(is_watcher).count()
+        };
+        let counts: Vec<usize> =
+            (0..10).map(|at| watchers(&mut client, if at % 2 == 0 { &two } else { &one })).collect();
+        assert!(counts.iter().all(|count| *count <= 2), "{counts:?}");
     }
 
     #[test]

@@ -231,11 +231,8 @@ fn json_answers_are_stable() {
         assert!(why[field].is_number(), "{field}");
         why[field] = json!("a number");
     }
-    assert!(
-        why["rules"]
-            .as_array()
-            .is_some_and(|rules| rules.iter().all(|rule| rule["rule"].is_string() && rule["value"].is_number()))
-    );
+    let is_rule = |rule: &Value| rule["rule"].is_string() && (rule["adds"].is_number() != rule["times"].is_number());
+    assert!(why["rules"].as_array().is_some_and(|rules| rules.iter().all(is_rule)), "{why}");
     why["rules"] = json!("a list");
     assert!(answer["freshness"][0]["indexed_at"].is_i64());
     answer["freshness"][0]["indexed_at"] = 0.into();
@@ -276,6 +273,7 @@ fn json_answers_are_stable() {
               ],
               "text_cut": false,
               "also_at": [],
+              "also_at_more": 0,
               "explanation": {
                 "text": "a number",
                 "meaning": "a number",
@@ -292,6 +290,7 @@ fn json_answers_are_stable() {
           ],
           "more": true,
           "no_room": 0,
+          "query_cut": false,
           "limit_clamped": null,
           "freshness": [
             {
@@ -299,7 +298,9 @@ fn json_answers_are_stable() {
               "state": "current",
               "commit": "«head»",
               "indexed_at": 0,
-              "uncommitted": 0
+              "uncommitted": 0,
+              "uncommitted_error": null,
+              "ignore_error": null
             }
           ],
           "took_ms": 0
@@ -338,6 +339,138 @@ fn filters_narrow_what_is_found() {
     "#]],
     );
     assert_eq!(shop.run(&["search", "bucket", "--kind", "nonsense"]).status.code(), Some(2));
+}
+
+#[test]
+fn wrong_filters_are_told_before_anything_is_read() {
+    let shop = Shop::new();
+    for args in [&["--lang", "rsut"][..], &["--path", "src/[a"], &["--path", &"{".repeat(50)]] {
+        let output = shop.run(&[&["search", "bucket"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {output:?}");
+        assert!(!shop.place.lore.home().join("lore.db").exists(), "{args:?}: {output:?}");
+    }
+}
+
+#[test]
+fn of_a_very_long_question_the_beginning_counts() {
+    let shop = Shop::new();
+    let long = (0..200).map(|at| format!("word{at}")).collect::<Vec<_>>().join(" ");
+    let answer = shop.json(&["search", &format!("bucket {long}")]);
+    assert!(answer["query_cut"] == true && answer["results"][0]["path"] == "src/limit.rs", "{answer}");
+    let output = shop.run(&["search", &format!("bucket {long}")]);
+    assert!(output.stderr.contains("only its first 64 words"), "{output:?}");
+}
+
+#[test]
+fn languages_have_several_names_and_dialects() {
+    let shop = Shop::new();
+    shop.repo.write("web/page.tsx", "export function BucketPage() {\n  return <p>bucket</p>;\n}\n");
+    shop.repo.write("app/[slug]/page.tsx", "export function SlugBucket() {\n  return <p>bucket</p>;\n}\n");
+    let has = |args: &[&str]| shop.found(&[&["bucket"], args].concat()).iter().any(|path| path.starts_with("web/page"));
+    for args in [&["--lang", "tsx"][..], &["--lang", "typescript"], &["--lang", "ts"]] {
+        assert!(has(args), "{args:?}");
+    }
+    for tag in ["tsx", "typescript", "ts", "TypeScript"] {
+        assert!(has(&["--tag", tag]), "{tag}");
+    }
+    assert!(!has(&["--lang", "rs"]) && !has(&["--tag", "golang"]));
+    assert!(has(&["--tag", "tsx", "--tag", "", "--tag", "#"]), "an empty tag is none");
+    let found = shop.found(&["bucket", "--path", "app/[slug]/page.tsx"]);
+    assert!(!found.is_empty() && found.iter().all(|path| path.starts_with("app/[slug]/")), "{found:?}");
+}
+
+#[test]
+fn the_same_text_elsewhere_is_told_once_and_counted() {
+    let place = Place::new();
+    let (one, two) = (place.repo("one"), place.repo("two"));
+    let function =
+        |name: &str| format!("pub fn {name}() {{\n{}}}\n", "    let wheel = turn(spring, gear);\n".repeat(15));
+    let (other, copied) = (function("other_thing"), function("wind_copied_clock"));
+    for at in 0..30 {
+        // Twice in each file.
+        one.write(format!("lib/part{at:02}/clock.rs"), format!("{other}\n{copied}\n{copied}"));
+    }
+    one.write("bin/clock.rs", format!("{other}\n{copied}"));
+    two.write("clock.rs", format!("{other}\n{copied}"));
+    for repo in [&one, &two] {
+        repo.commit("Begin");
+        place.add(repo.path(), &[]);
+    }
+    let ask = |args: &[&str]| {
+        let answer =
+            place.lore.json(&[&["search", "wind_copied_clock", "--kind", "function", "--json"], args].concat());
+        let hits = answer["results"].as_array().expect("a list").clone();
+        hits.into_iter()
+            .find(|hit| hit["also_at"].as_array().is_some_and(|paths| !paths.is_empty()))
+            .expect("there is one")
+    };
+    let hit = ask(&["--all-repos"]);
+    let mut paths: Vec<String> = hit["also_at"].as_array().expect("a list").iter().map(Value::to_string).collect();
+    assert!(!paths.contains(&"\"clock.rs\"".to_owned()) && paths.len() == 20, "only of its own repository: {hit}");
+    paths.dedup();
+    assert_eq!(paths.len(), 20, "each once: {hit}");
+    assert_eq!(hit["also_at_more"], 10, "{hit}");
+    let hit = ask(&["--repo", "one", "--path", "lib/part0"]);
+    let paths = hit["also_at"].as_array().expect("a list");
+    assert!(paths.len() == 9 && hit["also_at_more"] == 0, "{hit}");
+    assert!(paths.iter().all(|path| path.as_str().is_some_and(|path| path.starts_with("lib/part0"))), "{hit}");
+    let hit = ask(&["--repo", "one", "--tag", "lib"]);
+    let paths = hit["also_at"].as_array().expect("a list");
+    assert!(paths.iter().all(|path| path.as_str().is_some_and(|path| path.starts_with("lib/"))), "{hit}");
+}
+
+#[test]
+fn a_work_tree_that_cannot_be_read_is_told() {
+    let shop = Shop::new();
+    shop.run(&["search", "bucket"]);
+    shop.repo.write("src/new.rs", "pub fn new_bucket() {}\n");
+    let tree = shop.repo.git(&["rev-parse", "HEAD^{tree}"]);
+    let object = shop.repo.path().join(".git/objects").join(&tree[..2]).join(&tree[2..]);
+    fs::remove_file(object).expect("an object can be lost");
+    let answer = shop.json(&["search", "bucket"]);
+    let fresh = &answer["freshness"][0];
+    assert!(fresh["state"] == "stale" && fresh["uncommitted_error"].is_string(), "{fresh}");
+    assert!(!answer["results"].as_array().expect("a list").is_empty(), "what is indexed answers");
+    let output = shop.run(&["search", "bucket"]);
+    assert!(output.stderr.contains("warning: uncommitted work of shop could not be read"), "{output:?}");
+    assert!(!output.stderr.contains("has moved since"), "{output:?}");
+    let code = shop.json(&["status"])["repos"][0]["code"].clone();
+    assert!(code["uncommitted_error"].is_string(), "{code}");
+    let output = shop.run(&["export", "chunks", &shop.place.path("out")]);
+    assert_eq!(output.status.code(), Some(8), "{output:?}");
+}
+
+#[test]
+fn a_slip_in_a_project_s_ignore_list_lets_nothing_in() {
+    let shop = Shop::new();
+    shop.repo.write(".cortex/config.yml", "paths:\n  ignore: ['tools/**']\n");
+    shop.repo.commit("Leave tools out");
+    let has = |answer: &Value| answer["results"].to_string().contains("tools/report.py");
+    assert!(!has(&shop.json(&["search", "render_report"])));
+    shop.repo.write(".cortex/config.yml", "paths:\n  ignore: ['tools/**'\n");
+    let output = shop.run(&["sync"]);
+    assert!(output.status.code() == Some(2) && output.stderr.contains("cannot be understood"), "{output:?}");
+    let answer = shop.json(&["search", "render_report"]);
+    assert!(!has(&answer) && answer["freshness"][0]["ignore_error"].is_string(), "{answer}");
+    shop.repo.write(".cortex/config.yml", "paths:\n  ignore: []\n");
+    assert!(has(&shop.json(&["search", "render_report"])));
+}
+
+#[test]
+fn the_provider_of_a_project_is_for_that_project_alone() {
+    let shop = Shop::new();
+    shop.run(&["search", "bucket"]);
+    // Nobody listens there.
+    shop.repo
+        .write(".cortex/config.yml", "embedding: {provider: cortex-embed, endpoint: 'http://127.0.0.1:9/embed'}\n");
+    for args in [&["search", "bucket"][..], &["search", "bucket", "--repo", "."], &["sync", "--repo", "."]] {
+        let output = shop.run(args);
+        assert_eq!(output.status.code(), Some(8), "{args:?}: {output:?}");
+    }
+    for args in [&["sync"][..], &["search", "bucket", "--all-repos"], &["sync", "--repo", "shop"], &["reindex"]] {
+        let output = shop.run(args);
+        assert!(output.status.success(), "{args:?}: {output:?}");
+    }
 }
 
 #[test]
@@ -460,10 +593,20 @@ fn text_cannot_steer_a_terminal() {
 #[test]
 fn max_tokens_and_limits_are_kept() {
     let shop = Shop::new();
-    let answer = shop.json(&["search", "bucket retry report", "--max-tokens", "90"]);
-    let results = answer["results"].as_array().expect("a list");
-    let length: usize = results.iter().map(|row| row["text"].as_str().unwrap_or_default().len()).sum();
-    assert!(length <= 90 * 4 && answer["no_room"].as_u64().is_some_and(|count| count > 0), "{answer}");
+    shop.run(&["search", "bucket"]);
+    for (tokens, some) in [("90", false), ("600", true), ("900", true)] {
+        // What is said about the answer is there in any case.
+        let most = (4 * tokens.parse::<usize>().expect("a number")).max(600);
+        for form in [&["--json"][..], &["--json", "--explain"], &[], &["--explain"]] {
+            let args = [&["search", "bucket retry report", "--max-tokens", tokens], form].concat();
+            let output = shop.run(&args);
+            assert!(output.stdout.len() <= most, "{args:?}: {} bytes: {output:?}", output.stdout.len());
+            let shown = String::from_utf8_lossy(&output.stdout);
+            assert!(!some || shown.contains("src/") || shown.contains("tools/"), "{args:?}: {shown}");
+        }
+    }
+    let answer = shop.json(&["search", "bucket retry report", "--max-tokens", "600"]);
+    assert!(answer["no_room"].as_u64().is_some_and(|count| count > 0), "{answer}");
     let answer = shop.json(&["search", "bucket", "--limit", "1000"]);
     assert_eq!(answer["limit_clamped"], 100);
     let answer = shop.json(&["search", "bucket", "--limit", "1"]);
@@ -570,6 +713,39 @@ fn chunks_are_exported_with_vectors() {
         report["files"].as_array().expect("a list").iter().filter_map(|file| file["chunks"].as_u64()).sum();
     assert_eq!(counted, ids.len() as u64);
     assert_eq!(shop.run(&["export", "chunks", "/dev/null/x"]).status.code(), Some(7));
+}
+
+#[test]
+fn a_part_is_not_exported_for_the_whole() {
+    let shop = Shop::new();
+    shop.run(&["search", "bucket"]);
+    let database = shop.place.lore.home().join("lore.db");
+    let connection = rusqlite::Connection::open(database).expect("the index can be opened");
+    // As a first index leaves it that was cut off.
+    connection.execute("UPDATE code_state SET partial = 1, complete = 0", []).expect("it can be written");
+    drop(connection);
+    let folder = shop.place.path("out");
+    let output = shop.run(&["export", "chunks", &folder]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(output.stderr.contains("only a part of `shop`") && output.stderr.contains("lore sync"), "{output:?}");
+    assert!(!Path::new(&folder).exists());
+    shop.run(&["sync"]);
+    assert!(shop.run(&["export", "chunks", &folder]).status.success());
+}
+
+#[test]
+fn in_a_linked_work_tree_that_tree_is_exported() {
+    let shop = Shop::new();
+    shop.run(&["search", "bucket"]);
+    shop.repo.write("src/main_only.rs", "pub fn main_only() {}\n");
+    let linked = shop.place.path("linked");
+    shop.repo.git(&["worktree", "add", "--quiet", "--detach", &linked]);
+    fs::write(Path::new(&linked).join("src/linked_only.rs"), "pub fn linked_only() {}\n").expect("it can be written");
+    let folder = shop.place.path("out");
+    let output = run(shop.place.lore.command(&["export", "chunks", &folder]).current_dir(&linked));
+    assert!(output.status.success(), "{output:?}");
+    let text = fs::read_to_string(Path::new(&folder).join("code-symbols.json")).expect("it can be read");
+    assert!(text.contains("linked_only") && !text.contains("main_only"), "{text}");
 }
 
 /// What Ctrl-C does.

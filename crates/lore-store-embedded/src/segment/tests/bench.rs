@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_store::{Ask, AskWord, ChunkKey, DIMENSIONS, tokens};
+use lore_store::{Ask, AskWord, ChunkKey, DIMENSIONS, TextPlan, tokens};
 
 use super::{
     super::{ChunkInput, Prepared, Scratch, Segment, SegmentBuilder, View, layout::Part, merge, write_atomically},
@@ -87,20 +87,20 @@ fn pieces(limit: usize) -> Vec<Piece> {
     pieces
 }
 
-fn prepare(pieces: &[Piece]) -> Vec<Prepared> {
+fn prepare(pieces: &[Piece], exact: bool) -> Vec<Prepared> {
     let mut scratch = Scratch::default();
     let prepared = |piece: &Piece| {
         let key = ChunkKey(*blake3::hash(piece.text.as_bytes()).as_bytes().first_chunk().unwrap());
         let Piece { text, names, code, prose, vector } = piece;
-        let input = ChunkInput { key, text: text.as_bytes(), names, code, prose, vector: Some(vector) };
+        let input = ChunkInput { key, text: text.as_bytes(), names, code, prose, vector: Some(vector), exact };
         Prepared::new(&input, &mut scratch)
     };
     pieces.iter().map(prepared).collect()
 }
 
-fn build(pieces: &[Piece], first: u32) -> Vec<u8> {
+fn build(pieces: &[Piece], first: u32, exact: bool) -> Vec<u8> {
     let start = Instant::now();
-    let prepared = prepare(pieces);
+    let prepared = prepare(pieces, exact);
     let took = start.elapsed();
     let memory: usize = prepared.iter().map(Prepared::memory).sum();
     let start = Instant::now();
@@ -161,13 +161,40 @@ fn measure(view: &View, pieces: &[Piece], label: &str) {
     }
 }
 
+/// Pieces of lines: how long it takes to find candidates, and to look through them.
+fn measure_exact(view: &View, pieces: &[Piece]) {
+    let mut random = Random(8);
+    let (mut finding, mut reading, mut chunks, mut matching) = (Vec::new(), Vec::new(), 0, 0);
+    while finding.len() < 300 {
+        let line = pieces[random.below(pieces.len())].text.lines().next().unwrap_or_default().trim();
+        let count = line.chars().count();
+        if count < 6 {
+            continue;
+        }
+        let literal: String = line.chars().skip(random.below(count - 5)).take(5 + random.below(15)).collect();
+        let plan = TextPlan::literal(literal.as_bytes());
+        finding.extend((0..3).map(|_| took(|| view.chunks_with(&plan).unwrap())).min());
+        let found = view.chunks_with(&plan).unwrap();
+        chunks += found.len();
+        let has = |id: &&u32| view.text(**id).unwrap().windows(literal.len()).any(|bytes| bytes == literal.as_bytes());
+        let start = Instant::now();
+        matching += found.iter().filter(has).count();
+        reading.push(start.elapsed());
+    }
+    report("candidates of a literal", finding);
+    report("looking through them", reading);
+    println!("candidates {}, of them matching {} in the mean", chunks / 300, matching / 300);
+}
+
 #[test]
 #[ignore = "prints figures: see above"]
 fn figures() {
     let pieces = pieces(120_000);
     let source: usize = pieces.iter().map(|piece| piece.text.len()).sum();
     println!("{} chunks, {:.1} MB", pieces.len(), source as f64 / 1e6);
-    let bytes = build(&pieces, 1);
+    print!("without trigrams: ");
+    build(&pieces, 1, false);
+    let bytes = build(&pieces, 1, true);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("bench.seg");
     let start = Instant::now();
@@ -198,6 +225,7 @@ fn figures() {
     let start = Instant::now();
     let view = View::new(vec![segment.clone()], &ids).unwrap();
     println!("view {:.2?}", start.elapsed());
+    measure_exact(&view, &pieces);
     measure(&view, &pieces, "one segment");
     let mut random = Random(3);
     let some: Vec<u32> = ids.iter().copied().filter(|_| random.below(10) == 0).collect();
@@ -214,7 +242,7 @@ fn figures() {
     let mut first = 1;
     let mut small = Vec::new();
     for share in pieces.chunks(pieces.len() / 8 + 1) {
-        small.push(Arc::new(Segment::from_bytes(build(share, first)).unwrap()));
+        small.push(Arc::new(Segment::from_bytes(build(share, first, true)).unwrap()));
         first += u32::try_from(share.len()).unwrap();
     }
     measure(&View::new(small.clone(), &ids).unwrap(), &pieces, "8 segments");

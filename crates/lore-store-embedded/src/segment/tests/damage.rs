@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lore_store::ChunkId;
+use lore_store::{ChunkId, TextPlan};
 use proptest::prelude::*;
 
 use super::{
@@ -29,15 +29,18 @@ fn use_all(bytes: Vec<u8>) {
     question.vector = Some(&vector);
     let _found = view.search(&question);
     let _count = view.frequency("word1x");
+    for text in ["word0x", "word7x word", "xxxx", "0x", "zzz"] {
+        let _chunks = view.chunks_with(&TextPlan::literal(text.as_bytes()));
+    }
 }
 
 /// Bytes whose header is in order although `change` was made: what an attacker with the checksums in mind would write.
 fn resealed(bytes: &[u8], change: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     change(&mut bytes);
-    if bytes.len() >= 384 {
-        let sum = blake3::hash(&bytes[..368]);
-        bytes[368..384].copy_from_slice(&sum.as_bytes()[..16]);
+    if bytes.len() >= 512 {
+        let sum = blake3::hash(&bytes[..496]);
+        bytes[496..512].copy_from_slice(&sum.as_bytes()[..16]);
     }
     bytes
 }
@@ -46,7 +49,7 @@ fn resealed(bytes: &[u8], change: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
 fn every_flipped_bit_is_found() {
     let bytes = bytes_of(&corpus(6, 150));
     let mut random = Random(6);
-    let places = (0..384).chain((0..1000).map(|_| random.below(bytes.len()))).collect::<Vec<_>>();
+    let places = (0..512).chain((0..1000).map(|_| random.below(bytes.len()))).collect::<Vec<_>>();
     for at in places {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1 << (at % 8);
@@ -57,7 +60,7 @@ fn every_flipped_bit_is_found() {
 #[test]
 fn short_and_long_files_are_errors() {
     let bytes = bytes_of(&corpus(6, 60));
-    for length in (0..bytes.len()).step_by(97).chain([0, 1, 383, 384, bytes.len() - 1]) {
+    for length in (0..bytes.len()).step_by(97).chain([0, 1, 511, 512, bytes.len() - 1]) {
         assert!(Segment::from_bytes(bytes[..length].to_vec()).is_err(), "{length}");
     }
     let mut longer = bytes;
@@ -71,9 +74,9 @@ fn short_and_long_files_are_errors() {
 
 #[test]
 fn a_later_version_says_so() {
-    let bytes = resealed(&bytes_of(&corpus(6, 5)), |bytes| bytes[8] = 2);
+    let bytes = resealed(&bytes_of(&corpus(6, 5)), |bytes| bytes[8] = 3);
     let error = Segment::from_bytes(bytes).err().unwrap();
-    assert_eq!(error.to_string(), "the segment has format version 2, this program knows version 1");
+    assert_eq!(error.to_string(), "the segment has format version 3, this program knows version 2");
 }
 
 #[test]
@@ -82,7 +85,7 @@ fn damaged_parts_never_panic() {
     let mut random = Random(9);
     for round in 0..200 {
         let changes: Vec<(usize, u8)> =
-            (0..=round % 40).map(|_| (384 + random.below(bytes.len() - 384), random.next().to_le_bytes()[0])).collect();
+            (0..=round % 40).map(|_| (512 + random.below(bytes.len() - 512), random.next().to_le_bytes()[0])).collect();
         use_all(resealed(&bytes, |bytes| changes.iter().for_each(|(at, byte)| bytes[*at] = *byte)));
     }
     // Vectors are most of the bytes and the rest deserves as much: without them.
@@ -94,7 +97,7 @@ fn damaged_parts_never_panic() {
     let bytes = bytes_of(&chunks);
     for round in 0..500 {
         let changes: Vec<(usize, u8)> =
-            (0..=round % 40).map(|_| (384 + random.below(bytes.len() - 384), random.next().to_le_bytes()[0])).collect();
+            (0..=round % 40).map(|_| (512 + random.below(bytes.len() - 512), random.next().to_le_bytes()[0])).collect();
         use_all(resealed(&bytes, |bytes| changes.iter().for_each(|(at, byte)| bytes[*at] = *byte)));
     }
 }
@@ -103,10 +106,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn random_bytes_never_panic(noise in prop::collection::vec(any::<u8>(), 0..3000), lengths in any::<[u16; 14]>()) {
+    fn random_bytes_never_panic(noise in prop::collection::vec(any::<u8>(), 0..3000), lengths in any::<[u16; 19]>()) {
         use_all(noise.clone());
         let plausible = resealed(&bytes_of(&corpus(1, 3)), |bytes| {
-            bytes.truncate(384);
+            bytes.truncate(512);
             bytes.extend_from_slice(&noise);
             for (part, length) in lengths.iter().enumerate() {
                 let at = 24 + part * 24;

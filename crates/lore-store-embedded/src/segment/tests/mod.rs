@@ -7,6 +7,7 @@ mod layouts;
 mod recall;
 mod reference;
 mod texts;
+mod trigrams;
 
 use std::sync::Arc;
 
@@ -52,6 +53,7 @@ struct Chunk {
     text: Vec<u8>,
     fields: [String; 3],
     vector: Option<[f32; DIMENSIONS]>,
+    exact: bool,
 }
 
 impl Chunk {
@@ -67,8 +69,8 @@ impl Chunk {
 
     fn prepared(&self, scratch: &mut Scratch) -> Prepared {
         let [names, code, prose] = &self.fields;
-        let vector = self.vector.as_ref();
-        Prepared::new(&ChunkInput { key: self.key(), text: &self.text, names, code, prose, vector }, scratch)
+        let (vector, exact) = (self.vector.as_ref(), self.exact);
+        Prepared::new(&ChunkInput { key: self.key(), text: &self.text, names, code, prose, vector, exact }, scratch)
     }
 }
 
@@ -95,7 +97,8 @@ fn corpus(seed: u64, count: usize) -> Vec<Chunk> {
         text.extend(random.next().to_le_bytes());
         text.extend(vec![b'x'; random.below(900)]);
         let vector = (random.below(10) > 0).then(|| random.vector());
-        chunks.push(Chunk { id, text, fields, vector });
+        let exact = random.below(9) > 0;
+        chunks.push(Chunk { id, text, fields, vector, exact });
     }
     chunks
 }

@@ -27,6 +27,7 @@ fn clustered(count: usize) -> (Vec<Chunk>, Vec<[f32; DIMENSIONS]>) {
         text: id.to_le_bytes().to_vec(),
         fields: [String::new(), String::new(), String::new()],
         vector: Some(vector),
+        exact: true,
     };
     let chunks = (0..u32::try_from(count).unwrap()).map(|id| chunk(id, near(&mut random))).collect();
     let queries = (0..12).map(|_| near(&mut random)).collect();

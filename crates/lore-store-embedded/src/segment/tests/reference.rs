@@ -81,6 +81,7 @@ fn masks_say_which_words_occur_and_which_are_named() {
         text: code.into(),
         fields: [names.to_owned(), code.to_owned(), String::new()],
         vector: None,
+        exact: true,
     };
     let chunks = [chunk(3, "parseConfig", "read file"), chunk(5, "", "parse file"), chunk(9, "other", "nothing")];
     let view = View::new(vec![segment_of(&chunks)], &[3, 5, 9]).unwrap();

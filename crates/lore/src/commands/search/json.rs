@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lore_core::search::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, Explanation, LIMIT_MAX};
+use lore_core::search::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, Effect, Explanation, LIMIT_MAX};
 use serde_json::{Map, Value, json};
 
 use crate::commands::path_json;
@@ -15,10 +15,26 @@ pub(super) fn answer(request: &CodeRequest, answer: &CodeAnswer, took: Duration,
         "results": answer.hits.iter().map(|found| hit(found, explain)).collect::<Vec<_>>(),
         "more": answer.more,
         "no_room": answer.no_room,
+        "query_cut": answer.query_cut,
         "limit_clamped": (limit != request.limit).then_some(limit),
         "freshness": answer.freshness.iter().map(freshness).collect::<Vec<_>>(),
         "took_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })
+}
+
+/// A count that is not known yet, and the end of the line.
+const NUMBERS: usize = 20;
+
+/// Cuts texts so that the answer as it is printed takes at most so many bytes.
+pub(super) fn fit(answer: &mut CodeAnswer, bytes: usize, shown: &dyn Fn(&CodeAnswer) -> Value) {
+    let length = |answer: &CodeAnswer| serde_json::to_string_pretty(&shown(answer)).map_or(0, |text| text.len());
+    let empty = CodeAnswer { hits: Vec::new(), ..answer.clone() };
+    let frame = length(&empty);
+    answer.fit(bytes.saturating_sub(frame + NUMBERS), &|hit| {
+        let one = CodeAnswer { hits: vec![hit.clone()], ..empty.clone() };
+        // And a comma.
+        length(&one).saturating_sub(frame) + 1
+    });
 }
 
 fn hit(hit: &CodeHit, explain: bool) -> Value {
@@ -43,6 +59,7 @@ fn hit(hit: &CodeHit, explain: bool) -> Value {
     put("text_lines", json!([hit.snippet.first_line, hit.snippet.last_line]));
     put("text_cut", hit.snippet.cut.into());
     put("also_at", hit.also_at.iter().map(|path| path.to_text().into_owned()).collect::<Vec<_>>().into());
+    put("also_at_more", hit.also_at_more.into());
     if explain {
         put("explanation", explanation(&hit.explanation));
     }
@@ -55,7 +72,10 @@ fn explanation(why: &Explanation) -> Value {
         "meaning": rounded(why.meaning),
         "cosine": why.cosine.map(rounded),
         "matched": why.matched,
-        "rules": why.rules.iter().map(|(rule, value)| json!({"rule": rule, "value": rounded(*value)})).collect::<Vec<_>>(),
+        "rules": why.rules.iter().map(|(rule, effect)| match effect {
+            Effect::Adds(value) => json!({"rule": rule, "adds": rounded(*value)}),
+            Effect::Times(factor) => json!({"rule": rule, "times": rounded(*factor)}),
+        }).collect::<Vec<_>>(),
     })
 }
 
@@ -66,6 +86,8 @@ fn freshness(fresh: &CodeFreshness) -> Value {
         "commit": fresh.commit.map(|commit| commit.to_hex()),
         "indexed_at": fresh.indexed_at,
         "uncommitted": fresh.uncommitted,
+        "uncommitted_error": fresh.uncommitted_error,
+        "ignore_error": fresh.ignore_error,
     })
 }
 

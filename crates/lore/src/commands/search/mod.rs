@@ -5,12 +5,15 @@ mod page;
 mod ready;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use lore_core::search::{CodeAnswer, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX};
+use lore_core::search::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX};
 use lore_model::{ChunkKind, Code, Failure, SymbolKind};
 use ready::Wanted;
 
-use super::Context;
+use super::{Context, names_here};
 use crate::{editor, ui::one_line};
+
+/// Roughly so many bytes are a token for a language model.
+const BYTES_PER_TOKEN: usize = 4;
 
 /// Search code by words, names and meaning
 ///
@@ -50,7 +53,7 @@ pub(crate) struct Args {
     /// At most so many results (1–100)
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = LIMIT_DEFAULT)]
     limit: usize,
-    /// At most so many tokens of text in all (characters / 4)
+    /// Cut texts so that the whole answer fits into so many tokens (bytes / 4)
     #[arg(long, value_name = "NUMBER")]
     max_tokens: Option<usize>,
     /// Show why each result stands where it does
@@ -62,6 +65,26 @@ pub(crate) struct Args {
     /// Answer from the index as it is
     #[arg(long)]
     no_sync: bool,
+}
+
+impl Args {
+    /// Whether only the repository the user stands in is meant.
+    pub(super) fn is_about_here(&self) -> bool {
+        !self.all_repos && (self.repo.is_empty() || names_here(&self.repo))
+    }
+
+    /// As a question, about no repository yet.
+    fn request(&self) -> CodeRequest {
+        CodeRequest {
+            limit: self.limit,
+            chunk_kinds: self.chunk_type.clone(),
+            symbols: self.kind.clone(),
+            tags: self.tag.clone(),
+            languages: self.lang.clone(),
+            paths: self.path.clone(),
+            ..CodeRequest::new(self.query.join(" "), Vec::new())
+        }
+    }
 }
 
 fn symbol_kinds() -> impl TypedValueParser<Value = SymbolKind> {
@@ -80,34 +103,33 @@ fn chunk_kinds() -> impl TypedValueParser<Value = ChunkKind> {
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let query = args.query.join(" ");
+    let mut request = args.request();
     // Told before anything is registered or read.
-    if query.trim().is_empty() {
-        return Err(Failure::new(Code::InvalidArgument, "query is empty")
-            .hint("say what you look for: a question, some words, or the name of a function, a type or a file"));
-    }
+    request.check()?;
     let mut wanted = ready::find(context, &args).await?;
-    let request = CodeRequest {
-        limit: args.limit,
-        chunk_kinds: args.chunk_type.clone(),
-        symbols: args.kind.clone(),
-        tags: args.tag.clone(),
-        languages: args.lang.clone(),
-        paths: args.path.clone(),
-        max_tokens: args.max_tokens,
-        ..CodeRequest::new(query, wanted.iter().map(Wanted::asked).collect())
-    };
+    request.repos = wanted.iter().map(Wanted::asked).collect();
     let shown_early = if args.no_sync { false } else { ready::refresh(context, &mut wanted, &request).await? };
     let asked = std::time::Instant::now();
-    let answer = context.lore.search.search(&request).await?;
+    let mut answer = context.lore.search.search(&request).await?;
     let took = asked.elapsed();
     if let Some(number) = args.open {
         return open(context, &wanted, &answer, number);
     }
+    let bytes = args.max_tokens.map(|tokens| tokens.saturating_mul(BYTES_PER_TOKEN));
     if context.ui.is_json() {
-        return context.ui.value(&json::answer(&request, &answer, took, args.explain));
+        let shown = |answer: &CodeAnswer| json::answer(&request, answer, took, args.explain);
+        if let Some(bytes) = bytes {
+            json::fit(&mut answer, bytes, &shown);
+        }
+        return context.ui.value(&shown(&answer));
+    }
+    if let Some(bytes) = bytes {
+        page::fit(context, &wanted, &mut answer, args.explain, bytes);
     }
     warn_if_not_fresh(context, &answer);
+    if answer.query_cut {
+        context.ui.note("note: the question is very long: only its first 64 words, of at most 8 KiB, were looked for");
+    }
     if args.limit != args.limit.clamp(1, LIMIT_MAX) {
         let limit = args.limit.clamp(1, LIMIT_MAX);
         context.ui.note(&format!("note: the limit is {limit}; it may be 1 to {LIMIT_MAX}"));
@@ -152,10 +174,21 @@ fn warn_if_not_fresh(context: &Context<'_>, answer: &CodeAnswer) {
         (CodeState::NeverIndexed, "has not been indexed yet: run `lore sync`"),
         (CodeState::Missing, "is no longer where it was; the answer is from the index"),
     ] {
-        let names: Vec<&str> =
-            answer.freshness.iter().filter(|fresh| fresh.state == state).map(|fresh| fresh.repo.as_str()).collect();
+        // Where uncommitted work is what is not there, that is told below.
+        let is_so = |fresh: &&CodeFreshness| fresh.state == state && fresh.uncommitted_error.is_none();
+        let names: Vec<&str> = answer.freshness.iter().filter(is_so).map(|fresh| fresh.repo.as_str()).collect();
         if !names.is_empty() && !context.ui.is_quiet() {
             context.ui.warn(&format!("{} {what}", names.join(", ")));
+        }
+    }
+    for fresh in answer.freshness.iter().filter(|_| !context.ui.is_quiet()) {
+        if let Some(error) = &fresh.uncommitted_error {
+            context
+                .ui
+                .warn(&format!("uncommitted work of {} could not be read, or not all of it: {error}", fresh.repo));
+        }
+        if let Some(error) = &fresh.ignore_error {
+            context.ui.warn(&format!("what {} wants to be left out cannot be read: {error}", fresh.repo));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use lore_core::search::{CodeAnswer, CodeHit, Explanation, Role, Snippet};
+use lore_core::search::{CodeAnswer, CodeHit, Effect, Explanation, Role, Snippet};
 use lore_model::ChunkKind;
 
 use super::ready::Wanted;
@@ -22,6 +22,9 @@ const LINES: usize = 8;
 /// Longer lines are cut.
 const COLUMNS: usize = 110;
 
+/// What the last line may say besides once it is known: that some had no room, and how to open one.
+const FOOT: usize = 80;
+
 /// What is kept before the first match of a line that is cut at its beginning.
 const BEFORE: usize = 30;
 
@@ -36,6 +39,16 @@ pub(super) struct Page<'a> {
 /// A line that says what follows.
 pub(super) fn rule(context: &Context<'_>, text: &str) -> String {
     context.ui.paint(YELLOW, &format!("── {text} ──"))
+}
+
+/// Cuts texts so that the answer as it is shown takes at most so many bytes.
+pub(super) fn fit(context: &Context<'_>, wanted: &[Wanted], answer: &mut CodeAnswer, explain: bool, bytes: usize) {
+    let whole = CodeAnswer { hits: Vec::new(), ..answer.clone() };
+    let foot = Page { context, wanted, answer: &whole, explain }.foot("", Duration::from_secs(9));
+    answer.fit(bytes.saturating_sub(foot.len() + FOOT), &|hit| {
+        let one = CodeAnswer { hits: vec![hit.clone()], ..whole.clone() };
+        Page { context, wanted, answer: &one, explain }.text("", None).len()
+    });
 }
 
 impl Page<'_> {
@@ -126,7 +139,10 @@ impl Page<'_> {
         }
         let cosine = why.cosine.map_or_else(String::new, |cosine| format!(" (cosine {cosine:.2})"));
         said.push(format!("meaning {:.2}{cosine}", why.meaning));
-        said.extend(why.rules.iter().map(|(rule, value)| format!("{rule} {value:.2}")));
+        said.extend(why.rules.iter().map(|(rule, effect)| match effect {
+            Effect::Adds(value) => format!("{rule} {value:+.2}"),
+            Effect::Times(factor) => format!("{rule} ×{factor:.2}"),
+        }));
         format!("      {}\n", self.context.ui.paint(DIM, &one_line(&said.join(" · "))))
     }
 
@@ -147,7 +163,7 @@ impl Page<'_> {
         }
         let mut others = hit.also_at.iter().map(|path| one_line(&path.to_text()));
         if let Some(first) = others.next() {
-            let more = match others.count() {
+            let more = match others.count() + hit.also_at_more {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use lore_core::{
     flows::{FlowEvent, FlowTask},
-    history::{AddRequest, SyncOptions, Target},
+    history::{AddRequest, Target},
     search::{CodeEvent, CodeRequest},
     store_failure,
 };
@@ -182,7 +182,7 @@ async fn index(
         }
         progress.event(event);
     };
-    let (cancel, options) = (cancel_on_interrupt(), SyncOptions::default());
+    let (cancel, options) = (cancel_on_interrupt(), context.sync_options());
     let task = FlowTask { writer, options: &options, cancel: &cancel, progress: &heard };
     let started = Instant::now();
     let sync = context.lore.sync_code(repo, &task);
@@ -193,15 +193,15 @@ async fn index(
         }
         tokio::time::sleep_until(started + FIRST_ANSWER).await;
         published.notified().await;
-        first_answer(context, wanted, request, &progress).await;
+        first_answer(context, wanted, request, &progress).await
     };
     tokio::pin!(sync, early);
-    let mut shown = false;
+    let mut shown = None;
     let report = loop {
         tokio::select! {
             biased;
             report = &mut sync => break report,
-            () = &mut early, if !shown => shown = true,
+            printed = &mut early, if shown.is_none() => shown = Some(printed),
         }
     };
     progress.finish();
@@ -210,11 +210,16 @@ async fn index(
         let (files, seconds) = (super::super::sync::count(report.files, "file"), started.elapsed().as_secs_f32());
         context.ui.note(&format!("indexed {files} of {} in {seconds:.1} s", repo.name()));
     }
-    Ok(shown)
+    Ok(shown == Some(true))
 }
 
-/// Shows what is found so far, beside the progress bar.
-async fn first_answer(context: &Context<'_>, wanted: &[Wanted], request: &CodeRequest, progress: &SyncProgress<'_>) {
+/// Shows what is found so far, beside the progress bar; whether there was anything to show.
+async fn first_answer(
+    context: &Context<'_>,
+    wanted: &[Wanted],
+    request: &CodeRequest,
+    progress: &SyncProgress<'_>,
+) -> bool {
     let request = CodeRequest { limit: request.limit.min(FIRST_RESULTS), ..request.clone() };
     match context.lore.search.search(&request).await {
         Ok(answer) if !answer.hits.is_empty() => {
@@ -222,8 +227,12 @@ async fn first_answer(context: &Context<'_>, wanted: &[Wanted], request: &CodeRe
             let head = rule(context, "partial: a first answer from what is indexed so far");
             let text = format!("{head}\n{}{}\n", page.text(&request.query, None), rule(context, "indexing goes on"));
             progress.aside(|| context.ui.bytes(text.as_bytes()).is_ok());
+            true
         }
-        Ok(_) => {}
-        Err(failure) => tracing::debug!(%failure, "there is no first answer"),
+        Ok(_) => false,
+        Err(failure) => {
+            tracing::debug!(%failure, "there is no first answer");
+            false
+        }
     }
 }

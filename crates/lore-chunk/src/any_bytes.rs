@@ -1,38 +1,14 @@
 //! For any bytes and any language: no panic, and the chunks are a partition.
 
-use lore_chunk::{Chunked, Chunker, Language, symbols_text};
 use proptest::prelude::*;
 
-fn check(bytes: &[u8], file: &Chunked) {
-    let mut at = 0;
-    let mut line = 1;
-    for chunk in &file.chunks {
-        assert_eq!(chunk.bytes.start, at, "chunks follow each other");
-        assert!(chunk.bytes.end > at, "no chunk is empty");
-        assert!(at == 0 || bytes[at - 1] == b'\n', "chunks begin at lines");
-        assert_eq!(chunk.first_line, line);
-        let lines = bytes[chunk.bytes.clone()].split_inclusive(|byte| *byte == b'\n').count();
-        assert_eq!(chunk.last_line as usize, line as usize + lines - 1);
-        assert!(chunk.name.iter().chain(&chunk.names).chain(&chunk.container).all(|name| !name.is_empty()));
-        assert!(chunk.prose.iter().all(|it| it.start < it.end && it.start >= at && it.end <= chunk.bytes.end));
-        assert!(chunk.prose.windows(2).all(|pair| pair[0].end <= pair[1].start), "prose is in order");
-        assert!(chunk.part.is_none_or(|(number, count)| number >= 1 && number <= count && count > 1));
-        at = chunk.bytes.end;
-        line = chunk.last_line + 1;
-    }
-    assert_eq!(at, bytes.len(), "all bytes are in chunks");
-    for symbol in &file.symbols {
-        assert!(!symbol.name.is_empty() && symbol.first_line >= 1 && symbol.first_line <= symbol.last_line);
-        assert!(symbol.last_line < line && symbol.signature.chars().count() <= 200, "{symbol:?}");
-    }
-    assert!(file.symbols.windows(2).all(|pair| pair[0].first_line <= pair[1].first_line));
-}
+use crate::{Chunker, Language, languages::testing::check_partition, symbols_text};
 
 fn check_all(bytes: &[u8]) {
     let mut chunker = Chunker::new();
     for language in Language::ALL {
         let file = chunker.chunk(*language, "some/path", bytes);
-        check(bytes, &file);
+        check_partition(bytes, &file);
         assert_eq!(
             file,
             chunker.chunk(*language, "some/path", bytes),
@@ -146,25 +122,72 @@ proptest! {
     }
 }
 
+/// What opens and closes something in one language or another.
+const NESTING: &[(&str, &str)] = &[
+    ("(", ")"),
+    ("[\n", "]\n"),
+    ("{\n", "}\n"),
+    ("class A {\n", "}\n"),
+    ("mod a {\n", "}\n"),
+    ("def a():\n ", ""),
+    ("fn a() {\n", "}\n"),
+    ("> ", ""),
+    ("- ", ""),
+    ("<a>\n", "</a>\n"),
+    ("a(\n", ")\n"),
+    ("f(() => {\n", "})\n"),
+    ("function a()\n", "end\n"),
+    ("#if A\n", "#endif\n"),
+];
+
 #[test]
 fn deep_nesting_is_only_text() {
     let mut chunker = Chunker::new();
     let mut check_once = |text: &str| {
         for language in Language::ALL {
-            check(text.as_bytes(), &chunker.chunk(*language, "some/path", text.as_bytes()));
+            check_partition(text.as_bytes(), &chunker.chunk(*language, "some/path", text.as_bytes()));
         }
     };
-    for unit in ["(", "[\n", "{\n"] {
-        check_once(&unit.repeat(4_000));
-        let deep = unit.repeat(100_000);
-        let language = Language::named("rust").expect("it is known");
-        check(deep.as_bytes(), &Chunker::new().chunk(language, "some/path", deep.as_bytes()));
-    }
-    for unit in ["class A {\n", "mod a {\n", "def a():\n ", "fn a() {\n", "> ", "- ", "<a>\n", "a(\n", "f(() => {\n"] {
-        check_once(&unit.repeat(600));
+    for (open, close) in NESTING {
+        check_once(&open.repeat(600));
+        check_once(&[open.repeat(600), close.repeat(600)].concat());
     }
     let steps: Vec<String> = (0..600).map(|depth| format!("{}if x:\n", " ".repeat(depth))).collect();
     check_once(&steps.concat());
+}
+
+/// In the language's own way, and so deep that whoever runs this notices work that grows with the square of it.
+#[test]
+fn nesting_of_every_language_may_be_30_000_deep() {
+    let nested = |name: &str| match name {
+        "bash" => ("if a; then\n", "fi\n"),
+        "dockerfile" | "markdown" | "asciidoc" | "restructuredtext" | "text" | "other" | "config" => ("> ", ""),
+        "html" | "vue" | "xml" => ("<a>\n", "</a>\n"),
+        "json" | "yaml" | "toml" => ("[\n", "]\n"),
+        "lua" => ("function a()\n", "end\n"),
+        "makefile" => ("ifdef A\n", "endif\n"),
+        "python" => ("(\n", ")\n"),
+        "ruby" => ("def a\n", "end\n"),
+        "sql" => ("(select\n", ")\n"),
+        _ => ("a {\n", "}\n"),
+    };
+    for language in Language::ALL {
+        let (open, close) = nested(language.name());
+        let text = [open.repeat(30_000), close.repeat(30_000)].concat();
+        check_partition(text.as_bytes(), &Chunker::new().chunk(*language, "some/path", text.as_bytes()));
+    }
+}
+
+#[test]
+fn a_line_is_never_cut() {
+    let line = "let x = [1, 2, 3]; # a < b ".repeat(40_000);
+    for language in Language::ALL {
+        for text in [line.clone(), format!("a\n{line}\nb\n"), line[..6_000].to_owned(), "x".repeat(900)] {
+            check_partition(text.as_bytes(), &Chunker::new().chunk(*language, "some/path", text.as_bytes()));
+        }
+        let file = Chunker::new().chunk(*language, "some/path", line.as_bytes());
+        assert_eq!(file.chunks.len(), 1, "{language}");
+    }
 }
 
 #[test]

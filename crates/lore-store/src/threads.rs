@@ -1,0 +1,89 @@
+//! Where work is done that keeps a thread busy: never on the threads that everything else waits on.
+
+use std::cell::Cell;
+
+thread_local! {
+    /// Whether this thread may be kept busy.
+    static MAY_BE_BUSY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says that this thread may be kept busy, as long as it lives.
+struct Busy;
+
+impl Busy {
+    fn begin() -> Self {
+        MAY_BE_BUSY.set(true);
+        Self
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        MAY_BE_BUSY.set(false);
+    }
+}
+
+/// Runs work that keeps a thread busy, off the async threads. Inside of [`together`] it runs where it is.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    if MAY_BE_BUSY.get() {
+        return work();
+    }
+    apart(work).await
+}
+
+/// Runs work on another thread than this one, so that both go on at once.
+pub async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let work = || {
+        let _busy = Busy::begin();
+        work()
+    };
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Only a runtime that is shutting down cancels such a task, and then nobody waits here.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+/// Runs all the steps of a task on one thread that may be kept busy: going from thread to thread for each of them takes
+/// longer than a short step.
+pub async fn together<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> T {
+    if MAY_BE_BUSY.get() {
+        return task.await;
+    }
+    let runtime = tokio::runtime::Handle::current();
+    apart(move || runtime.block_on(task)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    async fn here() -> thread::ThreadId {
+        blocking(|| thread::current().id()).await
+    }
+
+    #[tokio::test]
+    async fn steps_of_one_task_share_a_thread_that_is_not_async() {
+        let own = thread::current().id();
+        assert_ne!(here().await, own);
+        let (first, second, inner) = together(async { (here().await, here().await, together(here()).await) }).await;
+        assert_eq!((first, second), (second, inner));
+        assert_ne!(first, own);
+        let (inside, outside) = together(async { (here().await, apart(|| thread::current().id()).await) }).await;
+        assert_ne!(inside, outside);
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_was_lent_does_not_stay_busy() {
+        for _ in 0..20 {
+            together(async {}).await;
+            let busy = tokio::task::spawn_blocking(|| MAY_BE_BUSY.get()).await;
+            assert!(matches!(busy, Ok(false)));
+        }
+    }
+}
