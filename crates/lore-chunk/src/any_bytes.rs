@@ -94,6 +94,15 @@ fn words() -> impl Strategy<Value = String> {
         "create table ",
         "end\n",
         "do\n",
+        // What some languages hide from their parser.
+        "EXPORT ",
+        "#if A\n",
+        "#else\n",
+        "#endif\n",
+        "template <",
+        "//constructor(\n",
+        "actual constructor(",
+        "cfg_a! {\n",
     ]);
     prop::collection::vec(words, 0..400).prop_map(|words| words.concat())
 }
@@ -138,6 +147,9 @@ const NESTING: &[(&str, &str)] = &[
     ("f(() => {\n", "})\n"),
     ("function a()\n", "end\n"),
     ("#if A\n", "#endif\n"),
+    ("#if A\n{\n#else\nEXPORT a(\n", "#endif\n"),
+    ("template <", ">"),
+    ("cfg_a! {\n", "}\n"),
 ];
 
 #[test]
@@ -156,10 +168,9 @@ fn deep_nesting_is_only_text() {
     check_once(&steps.concat());
 }
 
-/// In the language's own way, and so deep that whoever runs this notices work that grows with the square of it.
-#[test]
-fn nesting_of_every_language_may_be_30_000_deep() {
-    let nested = |name: &str| match name {
+/// What opens and closes something in a language's own way.
+fn nested(language: Language) -> (&'static str, &'static str) {
+    match language.name() {
         "bash" => ("if a; then\n", "fi\n"),
         "dockerfile" | "markdown" | "asciidoc" | "restructuredtext" | "text" | "other" | "config" => ("> ", ""),
         "html" | "vue" | "xml" => ("<a>\n", "</a>\n"),
@@ -170,11 +181,29 @@ fn nesting_of_every_language_may_be_30_000_deep() {
         "ruby" => ("def a\n", "end\n"),
         "sql" => ("(select\n", ")\n"),
         _ => ("a {\n", "}\n"),
-    };
+    }
+}
+
+/// So deep that whoever runs this notices work that grows with the square of it.
+#[test]
+fn nesting_of_every_language_may_be_30_000_deep() {
     for language in Language::ALL {
-        let (open, close) = nested(language.name());
+        let (open, close) = nested(*language);
         let text = [open.repeat(30_000), close.repeat(30_000)].concat();
         check_partition(text.as_bytes(), &Chunker::new().chunk(*language, "some/path", text.as_bytes()));
+    }
+}
+
+/// Not so deep that it is not parsed.
+#[test]
+fn nesting_of_every_language_may_be_900_deep() {
+    let mut chunker = Chunker::new();
+    for language in Language::ALL {
+        let (open, close) = nested(*language);
+        let (open, close) = (open.repeat(900), close.repeat(900));
+        for text in [[&*open, &close].concat(), [&*open, &close, "EXPORT a {\n"].concat(), open] {
+            check_partition(text.as_bytes(), &chunker.chunk(*language, "some/path", text.as_bytes()));
+        }
     }
 }
 

@@ -378,6 +378,10 @@ async fn damage_that_concerns_another_repository_does_not_matter() {
     let request = CodeRequest::new("adds_apples", vec![(first.clone(), None)]);
     let failure = lore.search.search(&request).await.unwrap_err();
     assert!(failure.to_string().contains("segments"), "{failure}");
+    // One that is not there at all is no other matter.
+    std::fs::remove_file(&of_first[0]).unwrap();
+    let lore = open(&home);
+    assert!(ask(&lore, &second, "boils_beans").await[0].contains("b.rs"));
     // What is damaged is read again although the other repository still shows what is older.
     let writer = lore.history.writer(|| {}).await.unwrap();
     writer.retire_code(vec![first.id]).await.unwrap();
@@ -385,4 +389,28 @@ async fn damage_that_concerns_another_repository_does_not_matter() {
     sync(&lore, &first).await;
     assert!(ask(&lore, &first, "adds_apples").await[0].contains("a.rs"));
     assert!(ask(&lore, &second, "boils_beans").await[0].contains("b.rs"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_one_repository_again_loses_nothing_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = small(&folder.path().join("first"), &[("a.rs", "adds_apples")]);
+    let second = small(&folder.path().join("second"), &[("b.rs", "boils_beans")]);
+    let main = second.git(&["rev-parse", "--abbrev-ref", "HEAD"]);
+    second.git(&["checkout", "-q", "-b", "side"]);
+    second.write("c.rs", "pub fn counts_cherries() {}\n");
+    second.commit("cherries");
+    let lore = open(&folder.path().join("home"));
+    let (a, b) = (add(&lore, first.path()).await, add(&lore, second.path()).await);
+    sync(&lore, &a).await;
+    sync(&lore, &b).await;
+    let writer = lore.history.writer(|| {}).await.unwrap();
+    writer.retire_code(vec![a.id]).await.unwrap();
+    drop(writer);
+    sync(&lore, &a).await;
+    // Only tips move: every commit is one that was indexed.
+    second.git(&["checkout", "-q", main.trim()]);
+    sync(&lore, &b).await;
+    assert!(ask(&lore, &b, "boils_beans").await.first().is_some_and(|hit| hit.contains("b.rs")));
+    assert!(ask(&lore, &a, "adds_apples").await[0].contains("a.rs"));
 }

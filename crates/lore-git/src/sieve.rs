@@ -24,6 +24,8 @@ pub(crate) struct Sieve {
     root: PathBuf,
     user: Option<PathBuf>,
     index: StatCache,
+    /// Whether the index is another than when somebody last asked.
+    index_changed: bool,
     for_all: Chain,
     /// The rules in each folder that was asked about.
     rules: HashMap<Vec<u8>, Option<Rules>>,
@@ -45,6 +47,7 @@ impl Sieve {
             root: root.to_owned(),
             user: user.map(Path::to_owned),
             index: StatCache::default(),
+            index_changed: false,
             for_all: Chain::default(),
             rules: HashMap::new(),
         };
@@ -56,12 +59,18 @@ impl Sieve {
     pub(crate) fn renew(&mut self) -> Result<()> {
         self.rules.clear();
         self.for_all = rules_for_all(&self.repository, self.user.as_deref());
-        self.renew_index().map(drop)
+        self.renew_index()
     }
 
-    /// Reads the index again, where it has changed; says whether it has.
-    pub(crate) fn renew_index(&mut self) -> Result<bool> {
-        self.index.load_index(&self.repository)
+    fn renew_index(&mut self) -> Result<()> {
+        self.index_changed |= self.index.load_index(&self.repository)?;
+        Ok(())
+    }
+
+    /// Reads the index again, where it has changed; says whether it has since this was last asked, whoever read it.
+    pub(crate) fn take_index_change(&mut self) -> Result<bool> {
+        self.renew_index()?;
+        Ok(std::mem::take(&mut self.index_changed))
     }
 
     /// The folders that git has files of on disk, sorted.
@@ -193,6 +202,22 @@ mod tests {
             true
         });
         assert_eq!(visited, ["", "made", "made/made", "made/made/made", "made/made/made/made"]);
+    }
+
+    #[test]
+    fn a_change_of_the_index_is_told_whoever_read_it_first() {
+        let root = tempfile::tempdir().unwrap();
+        let repository = repository(root.path());
+        let mut sieve = Sieve::new(&repository, root.path(), None).unwrap();
+        assert!(sieve.take_index_change().unwrap());
+        assert!(!sieve.take_index_change().unwrap());
+        let state = gix::index::State::new(gix::hash::Kind::Sha1);
+        let mut index = gix::index::File::from_state(state, root.path().join(".git/index"));
+        index.write(gix::index::write::Options::default()).unwrap();
+        sieve.renew().unwrap();
+        sieve.renew().unwrap();
+        assert!(sieve.take_index_change().unwrap());
+        assert!(!sieve.take_index_change().unwrap());
     }
 
     #[test]

@@ -21,6 +21,8 @@ const TOO_YOUNG: Duration = Duration::from_secs(2);
 pub struct StatCache {
     index: Option<(Option<Stat>, gix::index::File)>,
     files: HashMap<Box<[u8]>, Known>,
+    /// What was said of ignore rules, with the last look that said it.
+    told: HashMap<String, u64>,
     look: u64,
 }
 
@@ -95,9 +97,17 @@ impl StatCache {
         self.files.extend(learnt.into_iter().map(known));
     }
 
-    /// Forgets files that the last look, a full one, has not met.
+    /// Those of the notes of the last look that no look before it has made: a work tree is looked at all the time.
+    pub(crate) fn untold<'a>(&mut self, notes: &'a [String]) -> Vec<&'a str> {
+        let look = self.look;
+        let fresh = notes.iter().filter(|note| self.told.insert((*note).clone(), look).is_none());
+        fresh.map(String::as_str).collect()
+    }
+
+    /// Forgets files and notes that the last look, a full one, has not met.
     pub(crate) fn forget_unseen(&mut self) {
         let look = self.look;
+        self.told.retain(|_, last| *last == look);
         self.files.retain(|_, known| *known.look.get_mut() == look);
     }
 }
@@ -153,6 +163,20 @@ mod tests {
         assert!(!settled(10, 6, (10, 6)) && !settled(10, 7, (10, 6)) && !settled(11, 0, (10, 6)));
         // With whole seconds, the file may have changed until the end of its second.
         assert!(!settled(10, 0, (10, 999)) && settled(9, 0, (10, 0)));
+    }
+
+    #[test]
+    fn a_note_is_told_once_until_a_full_look_does_not_make_it() {
+        let notes = ["a: cut".to_owned(), "b: cut".to_owned()];
+        let mut cache = StatCache { look: 1, ..StatCache::default() };
+        assert_eq!(cache.untold(&notes[..1]), ["a: cut"]);
+        cache.look = 2;
+        assert_eq!(cache.untold(&notes), ["b: cut"]);
+        cache.look = 3;
+        assert!(cache.untold(&notes[1..]).is_empty());
+        cache.forget_unseen();
+        cache.look = 4;
+        assert_eq!(cache.untold(&notes), ["a: cut"]);
     }
 
     #[test]

@@ -192,6 +192,9 @@ impl Repository {
         skipped.sort_by(|a, b| a.path.cmp(&b.path));
         notes.sort_unstable();
         notes.dedup();
+        for note in cache.untold(&notes) {
+            tracing::warn!(work_tree = %root.display(), note, "ignore rules are left out");
+        }
         let looked_at = paths.unwrap_or(&[b""]).iter().map(|path| RepoPath::new(*path)).collect();
         Ok(WorktreeChanges { changes, skipped, notes, looked_at })
     }

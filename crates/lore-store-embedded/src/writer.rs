@@ -12,7 +12,7 @@ use rusqlite::{Connection, Transaction};
 use crate::{
     EmbeddedStore,
     code::{Claims, Pending},
-    db::run,
+    db::{FileId, file_id, run},
     error::explain,
     lock::WriterLock,
 };
@@ -24,6 +24,8 @@ pub(crate) struct Writer {
 
 pub(crate) struct Shared {
     pub(crate) store: EmbeddedStore,
+    /// The database that this writer has open.
+    pub(crate) file: Option<FileId>,
     state: Mutex<State>,
     /// Code that was read and is not written yet.
     pub(crate) pending: Mutex<Pending>,
@@ -40,7 +42,8 @@ impl Writer {
     pub(crate) fn new(store: EmbeddedStore, lock: WriterLock, connection: Connection) -> Self {
         let state = State { connection, paths: HashMap::new(), _lock: lock };
         let claims = Arc::new(Claims::new(store.clone()));
-        Self { shared: Arc::new(Shared { store, state: Mutex::new(state), pending: Mutex::default(), claims }) }
+        let file = file_id(store.file());
+        Self { shared: Arc::new(Shared { store, file, state: Mutex::new(state), pending: Mutex::default(), claims }) }
     }
 
     /// Runs `work` in one transaction that counts as a new generation.

@@ -48,13 +48,27 @@ pub async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
 }
 
 /// Runs all the steps of a task on one thread that may be kept busy: going from thread to thread for each of them takes
-/// longer than a short step.
+/// longer than a short step. When nobody waits for it any more, it ends after the step at hand.
 pub async fn together<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> T {
     if MAY_BE_BUSY.get() {
         return task.await;
     }
+    let (wanted, unwanted) = tokio::sync::oneshot::channel::<()>();
     let runtime = tokio::runtime::Handle::current();
-    apart(move || runtime.block_on(task)).await
+    let task = async {
+        tokio::select! {
+            biased;
+            _ = unwanted => None,
+            value = task => Some(value),
+        }
+    };
+    let value = apart(move || runtime.block_on(task)).await;
+    drop(wanted);
+    match value {
+        Some(value) => value,
+        // Only who is dropped lets go of it before.
+        None => std::future::pending().await,
+    }
 }
 
 #[cfg(test)]
@@ -76,6 +90,18 @@ mod tests {
         assert_ne!(first, own);
         let (inside, outside) = together(async { (here().await, apart(|| thread::current().id()).await) }).await;
         assert_ne!(inside, outside);
+    }
+
+    #[tokio::test]
+    async fn a_task_that_nobody_waits_for_ends() {
+        let (alive, gone) = tokio::sync::oneshot::channel::<()>();
+        let waiting = tokio::spawn(together(async move {
+            let _alive = alive;
+            std::future::pending::<()>().await;
+        }));
+        tokio::task::yield_now().await;
+        waiting.abort();
+        assert!(gone.await.is_err(), "what it held is let go");
     }
 
     #[tokio::test]

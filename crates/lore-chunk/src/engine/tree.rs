@@ -1,6 +1,6 @@
 //! Parsers and compiled rules, loaded when a language is first met.
 
-use std::{collections::HashMap, fmt::Write as _, ops::ControlFlow, ops::Range};
+use std::{cell::Cell, collections::HashMap, fmt::Write as _, ops::ControlFlow, ops::Range};
 
 use tree_sitter::{ParseOptions, ParseState, Parser, Point, Tree};
 
@@ -12,6 +12,13 @@ use crate::encoding::{Encoding, one_line};
 /// a megabyte of the worst nesting is given up after about a second.
 const REPORTS: usize = 1_000;
 const BYTES_PER_REPORT: usize = 12;
+
+/// How often the parser may ask for so many bytes: so much at least, and once for so many bytes of the file. After an
+/// error, the scanners of some languages look for the end of a string that never began, up to the end of the file: with
+/// an error on every line, that is as much work as the file is long for each of its lines, and few reports.
+const READS: usize = 32_768;
+const BYTES_PER_READ: usize = 4_096;
+const BYTES_PER_MORE_READ: usize = 64;
 
 /// Text that is nested deeper than this is not parsed: to recover from an error costs as much as the place is deep.
 const DEEPEST: usize = 1_000;
@@ -87,7 +94,10 @@ impl Loaded {
             let after = errors(&other);
             let count = changes.len();
             let is_open = changes.iter().all(|change| change.scope.is_empty());
-            changes.retain(|change| !after.iter().any(|(error, _)| overlap(error, &change.scope)));
+            if !is_open {
+                let broken = Broken::new(after.iter().map(|(error, _)| error));
+                changes.retain(|change| !broken.overlaps(&change.scope));
+            }
             let weight = |errors: &[(Range<usize>, usize)]| errors.iter().map(|error| error.1).sum::<usize>();
 
             let is_better = if is_open { weight(&after) < weight(&before) } else { changes.len() == count };
@@ -105,18 +115,24 @@ impl Loaded {
     fn parse(&mut self, bytes: &[u8], part: Range<usize>) -> Option<Tree> {
         let mut left = REPORTS + part.len() / BYTES_PER_REPORT;
         let cost = (self.cost_of_errors)(bytes.len());
+        let reads = Cell::new(READS + part.len() / BYTES_PER_MORE_READ);
         let mut progress = |state: &ParseState| {
             left = left.saturating_sub(if state.has_error() { cost } else { 1 });
-            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if left == 0 || reads.get() == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let mut read = |at: usize, _: Point| {
+            reads.set(reads.get().saturating_sub(1));
+            // Where it was too much, the file ends here: then the parser has soon done.
+            let end = if reads.get() == 0 { at } else { bytes.len().min(at + BYTES_PER_READ) };
+            bytes.get(at..end).unwrap_or_default()
         };
         let ranges: &[tree_sitter::Range] = if part.len() == bytes.len() { &[] } else { &[place(bytes, part)] };
         self.parser.set_included_ranges(ranges).ok()?;
         let options = ParseOptions::new().progress_callback(&mut progress);
-        let tree =
-            self.parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options));
+        let tree = self.parser.parse_with_options(&mut read, None, Some(options));
         // A parser that gave up would otherwise go on with the same file.
         self.parser.reset();
-        tree
+        tree.filter(|_| reads.get() > 0)
     }
 }
 
@@ -134,8 +150,33 @@ fn changed(bytes: &[u8], changes: &[Change]) -> Vec<u8> {
     text
 }
 
-fn overlap(error: &Range<usize>, scope: &Range<usize>) -> bool {
-    error.start < scope.end && error.end >= scope.start
+/// Where errors are: a file may have as many of them as changes, so that not each is compared with each.
+struct Broken(Vec<Reach>);
+
+/// Where an error begins, and where it and all that begin before it have ended.
+struct Reach {
+    start: usize,
+    end: usize,
+}
+
+impl Broken {
+    /// The errors are sorted by where they begin.
+    fn new<'a>(errors: impl Iterator<Item = &'a Range<usize>>) -> Self {
+        let mut end = 0;
+        let reaches = errors.map(|error| {
+            end = end.max(error.end);
+            Reach { start: error.start, end }
+        });
+        let reaches: Vec<Reach> = reaches.collect();
+        debug_assert!(reaches.is_sorted_by_key(|reach| reach.start), "a tree is walked from its start to its end");
+        Self(reaches)
+    }
+
+    /// Whether there is an error in the scope, or one that ends where it begins.
+    fn overlaps(&self, scope: &Range<usize>) -> bool {
+        let before = self.0.partition_point(|reach| reach.start < scope.end);
+        self.0[..before].last().is_some_and(|reach| reach.end >= scope.start)
+    }
 }
 
 /// Where a tree has errors, and how many tokens found no place in each.
@@ -201,8 +242,39 @@ pub(super) fn show(tree: &Tree, bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::{Language, language::Method};
+
+    proptest! {
+        #[test]
+        fn errors_overlap_a_scope_as_if_each_was_asked(
+            errors in prop::collection::vec((0_usize..30, 0_usize..8), 0..8),
+            scope in (0_usize..30, 0_usize..8),
+        ) {
+            let mut errors: Vec<Range<usize>> = errors.into_iter().map(|(at, length)| at..at + length).collect();
+            errors.sort_unstable_by_key(|error| error.start);
+            let scope = scope.0..scope.0 + scope.1;
+            let each = errors.iter().any(|error| error.start < scope.end && error.end >= scope.start);
+            prop_assert_eq!(Broken::new(errors.iter()).overlaps(&scope), each);
+        }
+    }
+
+    #[test]
+    fn a_scanner_does_not_read_the_rest_of_the_file_for_every_error() {
+        let text = "actual a()\n".repeat(30_000);
+        for language in Language::ALL {
+            let Method::Tree(spec) = language.0.method else { continue };
+            if !matches!(language.name(), "bash" | "kotlin") {
+                continue;
+            }
+            let mut trees = Trees::default();
+            let loaded = trees.load(language.name(), spec).unwrap();
+            assert!(loaded.read(text.as_bytes(), 0..text.len()).is_none(), "{language}");
+            assert!(loaded.read(&text.as_bytes()[..5_500], 0..5_500).is_some(), "{language}");
+        }
+    }
 
     #[test]
     fn every_grammar_loads_and_knows_the_nodes_that_its_rules_name() {

@@ -48,21 +48,36 @@ fn hide(bytes: &[u8], part: Range<usize>, tree: &Tree) -> Vec<Change> {
     if !tree.root_node().has_error() {
         return Vec::new();
     }
-    let line_of = |at: usize| memchr::memrchr(b'\n', &bytes[part.start..at]).map_or(part.start, |line| part.start + line + 1);
+    let line_of = |from: usize, at: usize| memchr::memrchr(b'\n', &bytes[from..at]).map(|line| from + line + 1);
+    let is_comment = |text: &[u8]| text.trim_ascii_start().starts_with(b"//");
     let mut changes = Vec::new();
+    // No byte is looked at for two constructors: a file may hold as many of them as comments, and mean harm.
+    let (mut seen, mut in_comment) = (part.start, false);
     for found in memmem::find_iter(&bytes[part.clone()], b"constructor(") {
-        let mut start = line_of(part.start + found);
-        let words = &bytes[start..part.start + found];
+        let at = part.start + found;
+        let from = std::mem::replace(&mut seen, at);
+        let line = line_of(from, at);
+        let start = line.unwrap_or(from);
+        let words = &bytes[start..at];
+        if line.is_some() || from == part.start {
+            in_comment = is_comment(words);
+        }
+        if in_comment {
+            continue;
+        }
         if let Some(word) = [&b"actual "[..], b"expect "].iter().find_map(|word| memmem::find(words, word)) {
             changes.push(Change { range: start + word..start + word + 6, with: b"", scope: 0..0 });
         }
-        while start > part.start {
-            let above = line_of(start - 1);
-            if !bytes[above..start].trim_ascii().starts_with(b"//") {
+        // The line of the constructor before is no comment, so this ends there at the latest. What stands above two of
+        // them on one line was hidden for the first.
+        let mut below = line.unwrap_or(part.start);
+        while below > part.start {
+            let above = line_of(part.start, below - 1).unwrap_or(part.start);
+            if !is_comment(&bytes[above..below]) {
                 break;
             }
-            changes.push(Change { range: above..start, with: b"", scope: 0..0 });
-            start = above;
+            changes.push(Change { range: above..below, with: b"", scope: 0..0 });
+            below = above;
         }
     }
     changes
@@ -95,7 +110,9 @@ fn property(source: &Source<'_>, node: Node<'_>) -> Option<Found> {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use tree_sitter::Parser;
 
+    use super::hide;
     use crate::languages::testing::check;
 
     #[test]
@@ -227,6 +244,25 @@ fun String.shout(): String = uppercase()
               1-7 class `ByteString`: actual open class ByteString // Trusted. internal actual constructor( internal val data: ByteArray, ) : Serializable
               6-6 method `utf8` in `ByteString`: actual fun utf8(): String
         "#]]);
+    }
+
+    #[test]
+    fn what_is_hidden_grows_no_faster_than_the_file() {
+        const LINES: usize = 300;
+        let comments = "//constructor(\n".repeat(LINES);
+        let hidden = |below: &str| {
+            let text = [&comments, below, "\nclass {{{\n"].concat();
+            let mut parser = Parser::new();
+            parser.set_language(&tree_sitter_kotlin_ng::LANGUAGE.into()).unwrap();
+            let tree = parser.parse(&text, None).unwrap();
+            assert!(tree.root_node().has_error());
+            hide(text.as_bytes(), 0..text.len(), &tree).len()
+        };
+        assert_eq!(hidden(""), 0);
+        assert_eq!(hidden(&"//constructor(".repeat(LINES)), 0);
+        assert_eq!(hidden("actual constructor("), LINES + 1);
+        assert_eq!(hidden(&"constructor(".repeat(LINES)), LINES);
+        assert_eq!(hidden(&"constructor(\n// actual constructor(\n".repeat(LINES)), LINES + LINES - 1);
     }
 
     #[test]

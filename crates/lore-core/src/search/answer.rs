@@ -298,7 +298,10 @@ impl Search {
             indexed_at: state.at,
             uncommitted: part.map_or(0, |part| part.uncommitted),
             uncommitted_error,
-            ignore_error: self.settings.ignore_problem(&repo.info.local_path),
+            ignore_error: self
+                .settings
+                .ignore_problem(&repo.info.local_path)
+                .or_else(|| part.filter(|part| !part.notes.is_empty()).map(|part| some_of(&part.notes))),
         }
     }
 
@@ -320,6 +323,16 @@ impl Search {
             (Some(_), Some(false)) => CodeState::Stale,
         }
     }
+}
+
+/// The first of some notes, and how many more there are.
+fn some_of(notes: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let mut text = notes.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("; ");
+    if notes.len() > SHOWN {
+        text = format!("{text}; and {} more", notes.len() - SHOWN);
+    }
+    text
 }
 
 /// Longer filters by path are refused: nobody writes them, and each character costs.
@@ -355,7 +368,8 @@ impl Filter {
                 if brace_depth(path) > MAX_DEPTH {
                     return Err(invalid(&format!("its braces are nested deeper than {MAX_DEPTH}")));
                 }
-                globs.add(Glob::new(path).map_err(|error| invalid(&error.kind().to_string()))?);
+                globs
+                    .add(Glob::new(path.trim_start_matches("./")).map_err(|error| invalid(&error.kind().to_string()))?);
             }
             // A folder may really be called `[slug]`.
             parts_of_paths.push(path.trim_start_matches("./").to_lowercase());
@@ -629,7 +643,8 @@ pub(super) fn fit<H>(
                 if taken <= left {
                     break true;
                 }
-                tokens = (tokens - (taken - left).div_ceil(4).min(tokens)).min(length / 4);
+                // In proportion: what made it longer is mostly spread over all of it.
+                tokens = (tokens * left / taken.max(1)).min(tokens - 1).min(length / 4);
                 if tokens == 0 {
                     break false;
                 }

@@ -80,6 +80,14 @@ impl Settings {
         }
     }
 
+    /// The failure of a list that cannot be used, where no earlier state of it is known.
+    fn unknown_ignore(&self, place: &Path) -> Option<Failure> {
+        let ignore = self.project_ignore.as_ref().filter(|ignore| ignore.is_unknown(place))?;
+        Some(
+            Failure::new(Code::InvalidConfig, ignore.problem(place)?).hint("correct it, or remove it: Lore needs none"),
+        )
+    }
+
     /// Why the repository's own list cannot be used.
     fn ignore_problem(&self, place: &Path) -> Option<String> {
         self.project_ignore.as_ref()?.problem(place)
@@ -131,6 +139,8 @@ struct Part {
     version: u64,
     /// Why the work tree could not be looked at, or not all of it.
     work_error: Option<String>,
+    /// What could not be followed of ignore files.
+    notes: Vec<String>,
 }
 
 /// What a look at a work tree gave.
@@ -138,6 +148,8 @@ struct Looked {
     uncommitted: usize,
     version: u64,
     work: Arc<Mutex<Watched>>,
+    /// What could not be followed of ignore files.
+    notes: Vec<String>,
     /// Why what is known may be an older state.
     error: Option<Failure>,
 }
@@ -224,17 +236,16 @@ impl Search {
     /// Where that cannot be read and never could, and something is indexed, it fails: what was left out must not come in
     /// by a slip in a file.
     pub(crate) async fn refresh_ignore(&self, repo: &Repo) -> Result<(), Failure> {
-        let Some(ignore) = self.settings.project_ignore.clone() else { return Ok(()) };
-        let place = repo.info.local_path.clone();
+        let (settings, place) = (self.settings.clone(), repo.info.local_path.clone());
         let problem = blocking(move || {
-            ignore.refresh(&place);
-            ignore.problem(&place).filter(|_| ignore.is_unknown(&place))
+            settings.refresh_ignore(&place);
+            settings.unknown_ignore(&place)
         });
-        let Some(problem) = problem.await else { return Ok(()) };
+        let Some(failure) = problem.await else { return Ok(()) };
         if self.state(repo.id).await?.snapshots.is_empty() {
             return Ok(());
         }
-        Err(Failure::new(Code::InvalidConfig, problem).hint("correct it, or remove it: Lore needs none"))
+        Err(failure)
     }
 
     /// Where the refs point, seen from a work tree; `None` where the repository cannot be read.
@@ -278,8 +289,8 @@ impl Search {
         // Where the repository has gone, what was indexed of it can still be searched, and the state says that it has gone.
         let work_error = error.filter(|_| tips.is_some()).map(|failure| failure.message);
         let (uncommitted, version) = looked.as_ref().map_or((0, 0), |looked| (looked.uncommitted, looked.version));
-        let work = looked.map(|looked| looked.work);
-        Ok(Some(Part { repo, snapshot, uncommitted, work, version, work_error }))
+        let (work, notes) = looked.map_or((None, Vec::new()), |looked| (Some(looked.work), looked.notes));
+        Ok(Some(Part { repo, snapshot, uncommitted, work, version, work_error, notes }))
     }
 
     /// When a commit was made, where its repository can still tell.
@@ -313,7 +324,12 @@ impl Search {
         let options =
             WorktreeOptions { user_excludes: self.settings.user_excludes.clone(), ..WorktreeOptions::default() };
         let ((_, globs), path) = (self.scope(repo), place.to_owned());
+        let unknown = self.settings.unknown_ignore(&repo.info.local_path);
         let looked = blocking(move || {
+            // What the project wants to be left out is not known, so nothing may be let in.
+            if let Some(failure) = unknown {
+                return Err(failure);
+            }
             let watched = if let Some(watched) = known {
                 watched
             } else {
@@ -332,10 +348,10 @@ impl Search {
                 Some(failure) => Some(failure),
                 None => state.look(commit, &globs, look, &tools).err(),
             };
-            let uncommitted = state.overlay.len();
+            let (uncommitted, notes) = (state.overlay.len(), state.overlay.notes());
             let version = state.overlay.version_over(commit).unwrap_or(0);
             drop(state);
-            Ok(Some(Looked { uncommitted, version, work: watched, error }))
+            Ok(Some(Looked { uncommitted, version, work: watched, notes, error }))
         })
         .await;
         self.note_failure(place, &looked);
@@ -430,8 +446,9 @@ impl Watched {
             Look::IfNeeded | Look::Told(_) => None,
         };
         // Only a look counts as one: questions in quick succession must not put it off for ever.
+        // After a failure, be it a panic, everything is looked at again.
+        self.looked = None;
         let updated = self.overlay.update(paths.as_deref(), tools);
-        // After a failure everything is looked at again.
         self.looked = updated.is_ok().then(Instant::now);
         updated
     }

@@ -39,6 +39,8 @@ pub(super) struct Overlay {
     options: WorktreeOptions,
     held: BTreeMap<RepoPath, Held>,
     skipped: BTreeMap<RepoPath, String>,
+    /// What the last look at everything said of ignore files.
+    notes: Vec<String>,
     /// Another one whenever what is held changes.
     version: u64,
 }
@@ -85,6 +87,7 @@ impl Overlay {
             options,
             held: BTreeMap::new(),
             skipped: BTreeMap::new(),
+            notes: Vec::new(),
             version: next_version(),
         })
     }
@@ -117,6 +120,11 @@ impl Overlay {
             Some(paths) => repository.worktree_changes_at(paths, base, ignores, cache, options),
         };
         let found = found.map_err(git_failure)?;
+        if paths.is_none() {
+            self.notes = found.notes;
+        }
+        // If reading should panic, what is held then is another state.
+        let version = std::mem::replace(&mut self.version, next_version());
         let mut before = BTreeMap::new();
         let mut changed = false;
         for root in &found.looked_at {
@@ -143,7 +151,6 @@ impl Overlay {
                     Err(failure) => {
                         // What was held of the rest is better than nothing, until the next look reads it.
                         self.held.extend(before);
-                        self.version = next_version();
                         return Err(failure);
                     }
                 },
@@ -152,8 +159,8 @@ impl Overlay {
             self.held.insert(change.path, held);
         }
         // What is left in `before` is as committed again.
-        if changed || !before.is_empty() {
-            self.version = next_version();
+        if !changed && before.is_empty() {
+            self.version = version;
         }
         Ok(())
     }
@@ -179,6 +186,13 @@ impl Overlay {
         let hidden = self.held.iter().filter(|(_, held)| held.file.is_none()).map(|(path, _)| path.clone());
         let files = self.held.values().filter_map(|held| held.file.clone());
         OverlayInput { hidden: hidden.collect(), files: files.collect() }
+    }
+
+    /// Rules of ignore files that could not be followed, each with its file and why.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = self.ignores.notes().iter().chain(&self.notes).cloned().collect();
+        notes.dedup();
+        notes
     }
 
     /// How many files differ from what is committed.

@@ -159,7 +159,8 @@ impl<'a> FileReader<'a> {
     fn prepare(&mut self, drafts: Vec<Draft<'_>>) -> Result<Vec<(ChunkKey, PreparedChunk)>, EmbedError> {
         let remote = if self.embedder.as_local().is_none() {
             let passages: Vec<&str> = drafts.iter().filter_map(|draft| draft.passage.as_deref()).collect();
-            self.runtime.block_on(self.embedder.embed(&passages, Mode::Passage))?
+            // This thread may be the one that drives the question itself.
+            tokio::task::block_in_place(|| self.runtime.block_on(self.embedder.embed(&passages, Mode::Passage)))?
         } else {
             Vec::new()
         };

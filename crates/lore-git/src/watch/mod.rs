@@ -158,9 +158,9 @@ mod tests {
         };
         lose_count();
         assert_eq!(watcher.status(), Watching::Events);
+        let start = Instant::now();
         lose_count();
         assert!(matches!(watcher.status(), Watching::Polling { .. }), "{:?}", watcher.status());
-        let start = Instant::now();
         // This is not told: it is not believed that it was all.
         watcher.inbox.send(Report::Overflow).unwrap();
         assert_eq!(events.blocking_recv(), Some(Event::Rescan));

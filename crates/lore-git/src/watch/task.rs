@@ -392,7 +392,7 @@ impl Task {
             return;
         }
         let Some(sieve) = &mut self.sieve else { return };
-        match sieve.renew_index() {
+        match sieve.take_index_change() {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {

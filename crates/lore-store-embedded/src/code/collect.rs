@@ -5,12 +5,12 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use lore_store::{ChunkId, Collected, Result};
+use lore_store::{ChunkId, Collected, Result, StoreError};
 use rusqlite::{Transaction, params};
 
 use super::{SegmentRow, damaged, open_segment, pack::unpack_files, retired_before, segment_fault, segment_rows};
 use crate::{
-    db::run,
+    db::{file_id, run},
     segment::{Segment, merge, write_atomically},
     writer::Shared,
 };
@@ -69,8 +69,8 @@ fn collect_here(shared: &Shared, how: Thoroughness) -> Result<Collected> {
         if group.iter().any(|row| done.contains(&row.id)) {
             continue;
         }
-        let segments: Vec<Arc<Segment>> =
-            group.iter().map(|row| open_segment(&shared.store, &row.file)).collect::<Result<_>>()?;
+        let opened = group.iter().map(|row| open_segment(&shared.store, &row.file)).collect::<Result<Vec<_>>>();
+        let Some(segments) = unless_damaged(opened)? else { continue };
         let total: u64 = group.iter().map(|row| row.chunks).sum();
         let is_alive = |id: ChunkId| alive.as_ref().is_none_or(|alive| alive.contains(&id));
         let living = segments.iter().flat_map(|segment| segment.ids()).filter(|id| is_alive(*id)).count() as u64;
@@ -79,12 +79,24 @@ fn collect_here(shared: &Shared, how: Thoroughness) -> Result<Collected> {
         if group.len() == 1 && (living == total || dead_share < share) {
             continue;
         }
-        let freed = replace(shared, &group, &segments, living, &is_alive)?;
+        let Some(freed) = unless_damaged(replace(shared, &group, &segments, living, &is_alive))? else { continue };
         done.extend(group.iter().map(|row| row.id));
         collected.chunks += total - living;
         collected.bytes += freed;
     }
     Ok(collected)
+}
+
+/// Damage concerns those who read what is damaged, and they are told; the rest is cleaned up all the same.
+fn unless_damaged<T>(done: Result<T>) -> Result<Option<T>> {
+    match done {
+        Ok(value) => Ok(Some(value)),
+        Err(error @ (StoreError::CodeDamaged { .. } | StoreError::Absent(_))) => {
+            tracing::warn!(%error, "a segment is left as it is: run `lore reindex`");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Removes the segments of what was to be read again, once no snapshot shows it any more. They are not opened.
@@ -203,6 +215,10 @@ fn replace(
 
 /// Deletes files that nothing names: a writer was stopped before it could, or they are of an older format.
 fn remove_strays(shared: &Shared) -> Result<()> {
+    // In an index that was made anew in this place, all files are named by another database.
+    if shared.file.is_none() || file_id(shared.store.file()) != shared.file {
+        return Ok(());
+    }
     let folder = shared.store.segments_dir();
     let named: HashSet<String> = shared.query(segment_rows)?.into_iter().map(|row| row.file).collect();
     let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(()) };

@@ -101,10 +101,9 @@ impl CodeStore for EmbeddedStore {
             let mut tries = 0;
             let opened = loop {
                 tries += 1;
-                match super::view::read_parts(&store, &ids) {
-                    // A segment that was replaced between reading its name and opening it.
+                // One that is gone was replaced between reading its name and opening it, unless it is gone for good.
+                match super::view::read_parts(&store, &ids, tries == TRIES) {
                     Err(StoreError::Absent(_)) if tries < TRIES => {}
-                    Err(error @ StoreError::Absent(_)) => return Err(lost_segment(&store).unwrap_or(error)),
                     other => break other?,
                 }
             };
@@ -148,13 +147,6 @@ fn check_segment(store: &EmbeddedStore, file: &str, deep: bool) -> Option<String
         StoreError::Absent(_) => format!("{} is not there", path.display()),
         error => error.to_string(),
     })
-}
-
-/// A file that is named and not there, where that is what kept a view from being opened.
-fn lost_segment(store: &EmbeddedStore) -> Option<StoreError> {
-    let rows = store.read_here(segment_rows).ok()??;
-    let path = rows.iter().map(|row| store.segments_dir().join(&row.file)).find(|path| !path.exists())?;
-    Some(StoreError::CodeDamaged { path, what: "the file is not there".to_owned() })
 }
 
 fn summarise(store: &EmbeddedStore, snapshot: SnapshotId) -> Result<SnapshotSummary> {

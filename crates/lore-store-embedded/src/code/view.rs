@@ -34,7 +34,8 @@ pub(super) struct Parts {
     snapshots: Vec<(RepoId, Vec<PackedFile>)>,
 }
 
-pub(super) fn read_parts(store: &EmbeddedStore, ids: &[Option<SnapshotId>]) -> Result<Parts> {
+/// Reads the parts; a segment that is not there is a reason to read them again, unless it is the `last` time.
+pub(super) fn read_parts(store: &EmbeddedStore, ids: &[Option<SnapshotId>], last: bool) -> Result<Parts> {
     let alone = || (RepoId(0), Vec::new());
     if ids.iter().all(Option::is_none) {
         return Ok(Parts { segments: Vec::new(), fault: None, snapshots: ids.iter().map(|_| alone()).collect() });
@@ -67,7 +68,11 @@ pub(super) fn read_parts(store: &EmbeddedStore, ids: &[Option<SnapshotId>]) -> R
         match open_segment(store, &row.file) {
             Ok(segment) => segments.push(segment),
             // Replaced meanwhile: all names have to be read again.
-            Err(error @ StoreError::Absent(_)) => return Err(error),
+            Err(error @ StoreError::Absent(_)) if !last => return Err(error),
+            Err(StoreError::Absent(_)) => {
+                let path = store.segments_dir().join(&row.file);
+                fault = fault.or(Some(StoreError::CodeDamaged { path, what: "the file is not there".to_owned() }));
+            }
             Err(error) => fault = fault.or(Some(error)),
         }
     }

@@ -381,14 +381,17 @@ impl CodeWriter for Writer {
                 for snapshot in end.snapshots.iter().filter(|snapshot| !known.contains(&snapshot.commit)) {
                     complete &= put_snapshot(transaction, repo, rules, snapshot)?;
                 }
-                if !end.partial {
+                // Whatever was thought to be there: what is not is read by the next sync.
+                let lacks = lacks_snapshot(transaction, repo, rules, &end.tips)?;
+                let (partial, complete) = (end.partial || lacks, complete && !lacks);
+                if !partial {
                     let named: Vec<String> = end.tips.iter().map(|tip| tip.commit.to_hex()).collect();
                     let condition = "repo_id = ?1 AND (rules_id <> ?2 OR sha NOT IN (SELECT value FROM json_each(?3)))";
                     drop_snapshots(transaction, condition, params![repo.0, rules, rows::list_json(&named)])?;
                 }
                 transaction.execute(
                     "INSERT OR REPLACE INTO code_state (repo_id, synced_at, rules, scope, tips, partial, complete) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                    params![repo.0, end.at, end.rules, end.scope, tips_json(&end.tips), end.partial, complete],
+                    params![repo.0, end.at, end.rules, end.scope, tips_json(&end.tips), partial, complete],
                 )?;
                 code_state(transaction, repo)
             })
@@ -409,8 +412,10 @@ impl CodeWriter for Writer {
                 "INSERT OR REPLACE INTO meta SELECT 'retired_before', value FROM meta WHERE key = 'next_segment'",
                 [],
             )?;
+            // No snapshot is under rules that are in use, so none of any repository can be taken over.
+            transaction.execute("UPDATE code_state SET complete = 0", [])?;
             for repo in repos {
-                transaction.execute("UPDATE code_state SET partial = 1, complete = 0 WHERE repo_id = ?1", [repo.0])?;
+                transaction.execute("UPDATE code_state SET partial = 1 WHERE repo_id = ?1", [repo.0])?;
             }
             Ok(())
         })
@@ -422,6 +427,18 @@ impl CodeWriter for Writer {
     async fn collect(&self) -> Result<Collected> {
         collect(&self.shared, Thoroughness::WhatIsWorthIt).await
     }
+}
+
+/// Whether one of these tips has no snapshot.
+fn lacks_snapshot(transaction: &Transaction<'_>, repo: RepoId, rules: i64, tips: &[Tip]) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM snapshots WHERE repo_id = ?1 AND rules_id = ?2 AND sha = ?3";
+    let mut find = transaction.prepare_cached(sql)?;
+    for tip in tips {
+        if !find.exists(params![repo.0, rules, tip.commit.to_hex()])? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Commits whose snapshot need not be made again: nothing under these rules was partial.

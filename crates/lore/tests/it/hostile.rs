@@ -1,11 +1,17 @@
 //! Repositories and requests that mean harm.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use lore_testkit::{Git, odd};
 use serde_json::{Value, json};
 
 use crate::place::Place;
+
+/// No answer takes this long unless something is broken.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
 fn nothing_that_a_repository_names_is_run() {
@@ -179,10 +185,10 @@ fn any_text_is_a_legal_question_about_code() {
     let mut ask = |arguments: Value| {
         let asked: String = arguments.to_string().chars().take(100).collect();
         let params = json!({"name": "cortex_search", "arguments": arguments});
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         let answer =
             server.raw(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).to_string());
-        assert!(started.elapsed().as_secs() < 10, "{asked} took {:?}", started.elapsed());
+        assert!(started.elapsed() < PATIENCE, "{asked} took {:?}", started.elapsed());
         if let Some(error) = answer.get("error") {
             let (code, length) = (error["code"].as_i64(), error["message"].as_str().unwrap_or_default().len());
             assert!(code == Some(-32602) && length < 2000, "{asked}: {error}");

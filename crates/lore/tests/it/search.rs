@@ -450,8 +450,12 @@ fn a_slip_in_a_project_s_ignore_list_lets_nothing_in() {
     shop.repo.write(".cortex/config.yml", "paths:\n  ignore: ['tools/**'\n");
     let output = shop.run(&["sync"]);
     assert!(output.status.code() == Some(2) && output.stderr.contains("cannot be understood"), "{output:?}");
+    // What is uncommitted has no earlier state at all.
+    shop.repo.write("tools/new.py", "def render_report_of_secrets():\n    pass\n");
     let answer = shop.json(&["search", "render_report"]);
     assert!(!has(&answer) && answer["freshness"][0]["ignore_error"].is_string(), "{answer}");
+    assert!(!answer["results"].to_string().contains("tools/new.py"), "{answer}");
+    assert!(answer["freshness"][0]["uncommitted_error"].is_string(), "{answer}");
     shop.repo.write(".cortex/config.yml", "paths:\n  ignore: []\n");
     assert!(has(&shop.json(&["search", "render_report"])));
 }
