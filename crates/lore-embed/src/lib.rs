@@ -9,8 +9,6 @@ mod error;
 #[cfg(feature = "http")]
 mod http;
 mod provider;
-#[cfg(stand_in_model)]
-mod stand_in;
 mod static_model;
 mod table;
 mod vocabulary;

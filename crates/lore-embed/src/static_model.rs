@@ -9,7 +9,6 @@ use async_trait::async_trait;
 
 use crate::{BadModel, DIMENSIONS, EmbedError, Embedder, Mode, table::Table, vocabulary::Hashes, words::for_each_word};
 
-#[cfg(not(stand_in_model))]
 const BUILT_IN_FILE: &[u8] = include_bytes!("../model/static.bin");
 
 /// Tokens after these do not count.
@@ -39,13 +38,7 @@ const FREQUENCY: [f32; MOST_TOKENS + 1] = {
 
 /// A static model.
 pub struct StaticModel {
-    rows: Rows,
-}
-
-enum Rows {
-    Table(Table),
-    #[cfg(stand_in_model)]
-    StandIn,
+    table: Table,
 }
 
 /// Room to work in, kept from text to text.
@@ -60,27 +53,19 @@ impl StaticModel {
     /// Gives the model that is compiled in.
     pub fn built_in() -> &'static Self {
         static BUILT_IN: LazyLock<StaticModel> = LazyLock::new(|| {
-            #[cfg(stand_in_model)]
-            let model = StaticModel { rows: Rows::StandIn };
-            #[cfg(not(stand_in_model))]
-            let model = StaticModel::from_bytes(BUILT_IN_FILE).expect("the file is compiled in, and a test reads it");
-            model
+            StaticModel::from_bytes(BUILT_IN_FILE).expect("the file is compiled in, and a test reads it")
         });
         &BUILT_IN
     }
 
     /// Reads a model from its file, to try one that is not compiled in. The checksum is not looked at.
     pub fn from_bytes(file: &'static [u8]) -> Result<Self, BadModel> {
-        Ok(Self { rows: Rows::Table(Table::read(file)?) })
+        Ok(Self { table: Table::read(file)? })
     }
 
     /// Names the vector space.
     pub fn name(&self) -> &str {
-        match &self.rows {
-            Rows::Table(table) => table.name,
-            #[cfg(stand_in_model)]
-            Rows::StandIn => crate::stand_in::NAME,
-        }
+        self.table.name
     }
 
     /// Writes the vector of a text. It has length 1, or is all zero where no token counts.
@@ -89,26 +74,15 @@ impl StaticModel {
         // Runs of the same token, and one order of summation for all texts with the same tokens.
         scratch.tokens.sort_unstable();
         out.fill(0.0);
-        match &self.rows {
-            Rows::Table(table) => {
-                // Four rows in one go spare three of four loads and stores of the sum; the order stays the same.
-                let mut runs = scratch.tokens.chunk_by(|a, b| a == b).map(|run| {
-                    let (row, weight) = table.row(run[0], mode);
-                    (row, weight * FREQUENCY[run.len()])
-                });
-                while let Some(first) = runs.next() {
-                    let nothing = (first.0, 0.0);
-                    let mut next = || runs.next().unwrap_or(nothing);
-                    add(out, [first, next(), next(), next()]);
-                }
-            }
-            #[cfg(stand_in_model)]
-            Rows::StandIn => {
-                for run in scratch.tokens.chunk_by(|a, b| a == b) {
-                    let (row, weight) = crate::stand_in::row(run[0]);
-                    add(out, [(&row, weight * FREQUENCY[run.len()])]);
-                }
-            }
+        // Four rows in one go spare three of four loads and stores of the sum; the order stays the same.
+        let mut runs = scratch.tokens.chunk_by(|a, b| a == b).map(|run| {
+            let (row, weight) = self.table.row(run[0], mode);
+            (row, weight * FREQUENCY[run.len()])
+        });
+        while let Some(first) = runs.next() {
+            let nothing = (first.0, 0.0);
+            let mut next = || runs.next().unwrap_or(nothing);
+            add(out, [first, next(), next(), next()]);
         }
         make_one_long(out);
     }
@@ -118,11 +92,7 @@ impl StaticModel {
         let Scratch { word, hashes, tokens } = scratch;
         tokens.clear();
         for_each_word(text, word, |word| {
-            match &self.rows {
-                Rows::Table(table) => table.vocabulary.cut(word, hashes, tokens),
-                #[cfg(stand_in_model)]
-                Rows::StandIn => tokens.push(crate::stand_in::id(word)),
-            }
+            self.table.vocabulary.cut(word, hashes, tokens);
             tokens.len() < MOST_TOKENS
         });
         tokens.truncate(MOST_TOKENS);
@@ -190,14 +160,6 @@ mod tests {
         StaticModel::from_bytes(pack(&tokens, 384).leak()).unwrap()
     }
 
-    fn table_of(model: &StaticModel) -> &Table {
-        match &model.rows {
-            Rows::Table(table) => table,
-            #[cfg(stand_in_model)]
-            Rows::StandIn => unreachable!("it has no table"),
-        }
-    }
-
     fn bits(vector: &[f32]) -> Vec<u32> {
         vector.iter().map(|value| value.to_bits()).collect()
     }
@@ -223,7 +185,7 @@ mod tests {
     #[test]
     fn a_vector_is_the_weighted_sum_of_rows() {
         let model = trial();
-        let table = table_of(&model);
+        let table = &model.table;
         for mode in [Mode::Query, Mode::Passage] {
             let mut expected = vec![0.0_f64; DIMENSIONS];
             for (id, times) in [(1, 2.0_f64), (2, 1.0), (5, 1.0), (0, 1.0)] {
@@ -280,7 +242,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(not(stand_in_model))]
     fn the_built_in_file_is_whole() {
         use sha2::{Digest as _, Sha256};
         let (body, sum) = BUILT_IN_FILE.split_last_chunk::<32>().unwrap();
@@ -289,7 +250,6 @@ mod tests {
 
     /// Training wrote down what its own code makes of some texts.
     #[test]
-    #[cfg(not(stand_in_model))]
     fn training_and_program_agree() {
         let reference: serde_json::Value = serde_json::from_str(include_str!("../model/reference.json")).unwrap();
         let model = StaticModel::built_in();

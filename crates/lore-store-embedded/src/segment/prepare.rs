@@ -106,11 +106,6 @@ impl Prepared {
         Self { key: input.key, lengths, scale, exact: input.exact, text, words, trigrams, bytes }
     }
 
-    /// How many bytes it takes.
-    pub(crate) fn memory(&self) -> usize {
-        self.bytes.capacity() + size_of::<Self>()
-    }
-
     pub(super) fn text(&self) -> &[u8] {
         &self.bytes[..self.text]
     }

@@ -1,7 +1,6 @@
 //! Tests of segments and views, on corpora made of random words.
 #![expect(clippy::cast_precision_loss, reason = "counts in tests are small")]
 
-mod bench;
 mod damage;
 mod layouts;
 mod recall;
