@@ -152,7 +152,7 @@ fn nothing(request: &CodeRequest, answer: &CodeAnswer) -> String {
         return "no result has room within --max-tokens: allow more".to_owned();
     }
     if answer.freshness.iter().all(|fresh| fresh.commit.is_none()) {
-        return "nothing is indexed yet".to_owned();
+        return "nothing is indexed yet; a repository is searched from its first commit on".to_owned();
     }
     let filtered = !(request.chunk_kinds.is_empty()
         && request.symbols.is_empty()
