@@ -323,13 +323,15 @@ mod tests {
 
     use lore_embed::StaticModel;
     use lore_git::Git;
-    use lore_store_embedded::EmbeddedStore;
+    use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
     use lore_testkit::Repo as Folder;
 
     use super::*;
     use crate::{
         SystemClock,
+        commands::Commands,
         history::{History, Places},
+        messages::Messages,
         search::{CodeRequest, Search, Settings},
     };
 
@@ -352,7 +354,13 @@ mod tests {
             let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
             let (model, clock) = (Arc::new(StaticModel::built_in()), Arc::new(SystemClock));
             let search = Search::new(store, model, clock, Settings::default());
-            let lore = Lore { history: Arc::new(history), search: Arc::new(search) };
+            let messages = Messages::new(Arc::new(EmbeddedMessages::new(home.path())), Arc::new(SystemClock), None);
+            let lore = Lore {
+                history: Arc::new(history),
+                search: Arc::new(search),
+                messages: Arc::new(messages),
+                commands: Arc::new(Commands::new(None)),
+            };
             let folder = Folder::init(home.path().join("repo"));
             folder.write("src/a.txt", "the heron\n");
             folder.commit("one");

@@ -4,9 +4,11 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+pub mod commands;
 mod failure;
 pub mod flows;
 pub mod history;
+pub mod messages;
 mod project;
 pub mod search;
 mod watch;
@@ -14,10 +16,12 @@ mod watch;
 use std::sync::Arc;
 
 pub use clock::{Clock, SystemClock};
+use commands::Commands;
 pub use failure::{git_failure, store_failure};
 use history::History;
 pub use lore_git::Cancel;
 pub use lore_store::{blocking, together};
+use messages::Messages;
 pub use project::{FoundProject, ProjectFolder};
 use search::Search;
 
@@ -27,4 +31,8 @@ pub struct Lore {
     pub history: Arc<History>,
     /// Code.
     pub search: Arc<Search>,
+    /// What reviewers said.
+    pub messages: Arc<Messages>,
+    /// The team's commands.
+    pub commands: Arc<Commands>,
 }

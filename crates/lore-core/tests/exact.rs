@@ -11,14 +11,16 @@ use std::{
 
 use lore_core::{
     Cancel, Lore, SystemClock,
+    commands::Commands,
     flows::FlowTask,
     history::{AddRequest, History, Places, SyncOptions, Target},
+    messages::Messages,
     search::{Search, Settings},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
 use lore_store::{CodeStore as _, CodeView, OverlayInput, SnapshotSummary, TextPlan, ViewPart};
-use lore_store_embedded::EmbeddedStore;
+use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::{Random, Repo, odd};
 
 /// Indexes the repository and gives what was committed last.
@@ -32,7 +34,13 @@ async fn index(home: &Path, folder: &Path) -> (Arc<dyn CodeView>, SnapshotSummar
         Arc::new(SystemClock),
         Settings::default(),
     );
-    let lore = Lore { history: Arc::new(history), search: Arc::new(search) };
+    let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
+    let lore = Lore {
+        history: Arc::new(history),
+        search: Arc::new(search),
+        messages: Arc::new(messages),
+        commands: Arc::new(Commands::new(None)),
+    };
     let writer = lore.history.writer(|| {}).await.unwrap();
     let repo = lore.history.add(&*writer, AddRequest::new(Target::Folder(folder.to_owned()))).await.unwrap();
     let task =

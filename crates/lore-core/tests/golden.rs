@@ -15,14 +15,16 @@ use std::{
 use expect_test::expect_file;
 use lore_core::{
     Cancel, Lore, SystemClock,
+    commands::Commands,
     flows::FlowTask,
     history::{AddRequest, History, Places, SyncOptions, Target},
+    messages::Messages,
     search::{CodeHit, CodeRequest, Search, Settings},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
 use lore_model::{ChunkKind, Repo as Registered};
-use lore_store_embedded::EmbeddedStore;
+use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::Repo;
 
 /// So many answers are written down.
@@ -164,7 +166,13 @@ async fn indexed(folder: &Path) -> (Lore, Registered) {
     let places = Places { clones: home.join("clones"), git: home.join("git") };
     let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
     let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), Settings::default());
-    let lore = Lore { history: Arc::new(history), search: Arc::new(search) };
+    let messages = Messages::new(Arc::new(EmbeddedMessages::new(&home)), Arc::new(SystemClock), None);
+    let lore = Lore {
+        history: Arc::new(history),
+        search: Arc::new(search),
+        messages: Arc::new(messages),
+        commands: Arc::new(Commands::new(None)),
+    };
     let writer = lore.history.writer(|| {}).await.unwrap();
     let request = AddRequest::new(Target::Folder(repo.path().to_owned()));
     let registered = lore.history.add(&*writer, request).await.unwrap();

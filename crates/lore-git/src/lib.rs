@@ -9,6 +9,7 @@ mod beneath;
 mod blobs;
 mod compare;
 mod error;
+mod head;
 mod ignores;
 mod look;
 mod mailmap;
@@ -30,6 +31,7 @@ mod worktree;
 
 pub use blobs::{BlobReader, Found};
 pub use error::GitError;
+pub use head::{Head, read_beneath};
 pub use ignores::{Ignores, user_excludes};
 pub use mailmap::Mailmap;
 pub use mirror::{CloneUrl, Mirror};

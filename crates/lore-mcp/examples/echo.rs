@@ -7,7 +7,7 @@ use std::io;
 use futures::FutureExt as _;
 use lore_mcp::{BoundTool, Server, ServerText, serve_stdio};
 use lore_tools::{Answer, Errors};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 #[tokio::main]
 async fn main() -> io::Result<()> {
@@ -21,7 +21,7 @@ async fn main() -> io::Result<()> {
         input: json!({ "type": "object", "properties": {} }).as_object().cloned().unwrap_or_default(),
         call: Box::new(|arguments| {
             let value = Value::Object(arguments.clone());
-            async move { Ok(Answer { value, structured: arguments, meta: Map::new() }) }.boxed()
+            async move { Ok(Answer::json(value, arguments)) }.boxed()
         }),
     };
     let text = ServerText { version: env!("CARGO_PKG_VERSION").to_owned(), instructions: String::new() };

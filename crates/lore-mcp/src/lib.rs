@@ -7,6 +7,8 @@
 mod answer;
 mod lines;
 mod message;
+mod notices;
+mod receipts;
 mod roots;
 mod serve;
 mod server;

@@ -57,6 +57,11 @@ pub(crate) fn id_in_use(id: &RequestId) -> Incoming {
     invalid(Some(id), "another request with this id is not answered yet")
 }
 
+/// The answer to one more request for notices than there may be.
+pub(crate) fn too_many_listening(id: &RequestId) -> Incoming {
+    invalid(Some(id), "too many subscriptions are open: cancel one first")
+}
+
 fn read_object(mut object: Map<String, Value>) -> Incoming {
     let id = object.get("id").cloned();
     let method = match object.get("method") {
@@ -115,6 +120,16 @@ fn read_request(method: &str, id: RequestId, mut object: Map<String, Value>) -> 
         ("server/discover", _) => typed(request, ClientRequest::DiscoverRequest),
         ("tools/list", _) => typed(request, ClientRequest::ListToolsRequest),
         ("tools/call", _) => typed(request, ClientRequest::CallToolRequest),
+        ("resources/list", _) => typed(request, ClientRequest::ListResourcesRequest),
+        ("resources/templates/list", _) => typed(request, ClientRequest::ListResourceTemplatesRequest),
+        ("resources/read", _) => typed(request, ClientRequest::ReadResourceRequest),
+        ("resources/subscribe", Era::Handshake) => typed(request, ClientRequest::SubscribeRequest),
+        ("resources/unsubscribe", Era::Handshake) => typed(request, ClientRequest::UnsubscribeRequest),
+        ("subscriptions/listen", Era::Stateless) => typed(request, ClientRequest::SubscriptionsListenRequest),
+        ("logging/setLevel", Era::Handshake) => typed(request, ClientRequest::SetLevelRequest),
+        ("prompts/list", _) => typed(request, ClientRequest::ListPromptsRequest),
+        ("prompts/get", _) => typed(request, ClientRequest::GetPromptRequest),
+        ("completion/complete", _) => typed(request, ClientRequest::CompleteRequest),
         _ => return unknown_method(&id, method),
     };
     match request {
@@ -175,10 +190,27 @@ fn check(method: &str, request: &mut Map<String, Value>) -> Result<(), &'static 
         ("initialize", Some(params)) if !params.get("protocolVersion").is_some_and(Value::is_string) => {
             Err("`protocolVersion` must be a string")
         }
-        ("tools/list", Some(params)) => match params.get("cursor") {
-            None | Some(Value::Null) => Ok(()),
-            Some(_) => Err("unknown `cursor`: all tools are in one page"),
-        },
+        ("tools/list" | "resources/list" | "resources/templates/list" | "prompts/list", Some(params)) => {
+            match params.get("cursor") {
+                None | Some(Value::Null) => Ok(()),
+                Some(_) => Err("unknown `cursor`: everything is in one page"),
+            }
+        }
+        ("resources/read" | "resources/subscribe" | "resources/unsubscribe", params) => {
+            let uri = params.and_then(|params| params.get("uri").map(Value::is_string));
+            if uri == Some(true) { Ok(()) } else { Err("`uri` must be the address of a resource") }
+        }
+        ("prompts/get", Some(params)) => {
+            if params.get("arguments").is_some_and(Value::is_null) {
+                params.remove("arguments");
+            }
+            if params.get("name").is_some_and(Value::is_string) {
+                Ok(())
+            } else {
+                Err("`name` must be the name of a prompt")
+            }
+        }
+        ("prompts/get", None) => Err("`params` is missing: `name` and `arguments` of the prompt"),
         ("tools/call", Some(params)) => {
             if params.get("arguments").is_some_and(Value::is_null) {
                 params.remove("arguments");

@@ -42,6 +42,18 @@ impl Roots {
         Self { listener, asked: AtomicBool::new(false) }
     }
 
+    /// Takes note of a client that cannot tell, as soon as that is known.
+    pub(crate) fn greet(&self, client: &ClientCapabilities) {
+        if !has_roots(client) {
+            self.hear_nobody();
+        }
+    }
+
+    /// The client does not tell.
+    pub(crate) fn hear_nobody(&self) {
+        (self.listener)(None);
+    }
+
     /// Asks a client that shook hands, if it can tell.
     pub(crate) async fn ask(&self, peer: &Peer<RoleServer>) {
         let can_tell = peer.peer_info().is_some_and(|info| has_roots(&info.capabilities));

@@ -30,10 +30,15 @@ where
     let (sender, writer) = writer::start(output);
     // rmcp's own handshake ends the process on a notification that comes too early, and refuses requests without a
     // handshake. Each request says itself which era it belongs to, so there is nothing to wait for.
-    let running = serve_directly(server, LineTransport::new(input, sender), None);
+    let transport = LineTransport::new(input, sender, server.heeded());
+    let notices = server.notices().await;
+    let running = serve_directly(server, transport, None);
     let stop = running.cancellation_token();
     let mut work = pin!(async {
-        running.waiting().await?;
+        tokio::select! {
+            ended = running.waiting() => drop(ended?),
+            () = notices => {}
+        }
         writer.await?
     });
     let ended = tokio::select! {

@@ -1,24 +1,38 @@
 //! Answers MCP requests: who Lore is, which tools there are, and calls of them.
 //!
 //! It knows no stream: rmcp and a transport bring the requests, in any order and many at a time.
+#![expect(
+    deprecated,
+    reason = "clients of the handshake era subscribe and ask for log messages in ways that later ones do not"
+)]
 
 use std::{error::Error as _, fmt, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use futures::FutureExt as _;
 use lore_model::{Code, Failure, closest};
-use lore_tools::{Answer, Context, Errors, Tool};
+use lore_tools::{
+    Answer, Context, Errors, Tool, Toolset,
+    messages::{self, Follower},
+    prompts,
+};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        self, CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams, InitializeResult,
-        ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+        self, ArgumentInfo, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+        CompletionInfo, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+        InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, PaginatedRequestParams, PromptsCapability, ReadResourceRequestParams, ReadResourceResponse,
+        Reference, Resource, ResourcesCapability, ServerCapabilities, ServerConfig, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
     },
-    service::{NotificationContext, RequestContext},
+    service::{NotificationContext, RequestContext, SubscriptionContext},
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::{
     answer,
+    notices::{Notices, On},
+    receipts::Receipts,
     roots::{Roots, RootsListener},
     shown::shown,
     tool::BoundTool,
@@ -44,29 +58,103 @@ struct Inner {
     tools: Vec<BoundTool>,
     listed: Vec<model::Tool>,
     config: ServerConfig,
+    /// What resources and prompts are about, where there are any.
+    context: Option<Context>,
+    on: On,
+    notices: Arc<Notices>,
+    receipts: Receipts,
 }
 
 /// How a call ended.
 enum Outcome {
-    Answered(Answer),
+    Answered(Box<Answer>),
     Failed(Failure),
     Panicked,
     Cancelled,
 }
 
 impl Server {
-    /// A server of these tools, listed in this order.
+    /// A server of these tools, listed in this order, and of the resources and prompts of their toolsets.
     pub fn new(tools: Vec<&'static Tool>, context: &Context, text: ServerText) -> Self {
-        Self::of(tools.into_iter().map(|tool| BoundTool::new(tool, context)).collect(), text)
+        let has = |toolset| tools.iter().any(|tool| tool.toolset == toolset);
+        let on = On { messages: has(Toolset::Messages), prompts: has(Toolset::Commands) };
+        let tools = tools.into_iter().map(|tool| BoundTool::new(tool, context)).collect();
+        Self::make(tools, Some(context.clone()), on, text)
     }
 
     /// A server of tools that need not be in the registry.
     pub fn of(tools: Vec<BoundTool>, text: ServerText) -> Self {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        Self::make(tools, None, On { messages: false, prompts: false }, text)
+    }
+
+    fn make(tools: Vec<BoundTool>, context: Option<Context>, on: On, text: ServerText) -> Self {
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if let Some(tools) = &mut capabilities.tools {
+            tools.list_changed = Some(false);
+        }
+        if on.messages {
+            let mut resources = ResourcesCapability::default();
+            (resources.subscribe, resources.list_changed) = (Some(true), Some(true));
+            capabilities.resources = Some(resources);
+            capabilities.logging = Some(JsonObject::default());
+        }
+        if on.prompts {
+            let mut prompts = PromptsCapability::default();
+            prompts.list_changed = Some(true);
+            capabilities.prompts = Some(prompts);
+            capabilities.completions = Some(JsonObject::default());
+        }
         let mut config = ServerConfig::new(capabilities).with_server_info(Implementation::new("lore", text.version));
         config.instructions = Some(text.instructions).filter(|instructions| !instructions.is_empty());
         let listed = tools.iter().map(BoundTool::listed).collect();
-        Self { inner: Arc::new(Inner { tools, listed, config }), roots: None }
+        let (notices, receipts) = (Arc::default(), Receipts::default());
+        Self { inner: Arc::new(Inner { tools, listed, config, context, on, notices, receipts }), roots: None }
+    }
+
+    /// Whom to tell that answers are out, and whom that there will be no more requests.
+    pub(crate) fn heeded(&self) -> (Receipts, Arc<Notices>) {
+        (self.inner.receipts.clone(), Arc::clone(&self.inner.notices))
+    }
+
+    /// Tells the client what it did not ask for at that moment, from now on; never ready.
+    pub(crate) async fn notices(&self) -> impl Future<Output = ()> + use<> {
+        let inner = Arc::clone(&self.inner);
+        let news = match inner.context.as_ref().filter(|_| inner.on.messages) {
+            Some(context) => Some(Follower::new(context.clone()).await),
+            None => None,
+        };
+        async move {
+            if let Some(context) = inner.context.as_ref().filter(|_| inner.on.messages || inner.on.prompts) {
+                inner.notices.run(context, inner.on, news).await;
+            }
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Without a handshake nobody will say where the client works, unless a call of a tool brings it.
+    fn hear_nobody(&self, asked: &RequestContext<RoleServer>) {
+        if let Some(roots) = self.roots.as_ref().filter(|_| asked.peer.peer_info().is_none()) {
+            roots.hear_nobody();
+        }
+    }
+
+    /// What prompts are made from, where they are offered.
+    fn prompts(&self, method: &str) -> Result<&Context, ErrorData> {
+        self.inner.context.as_ref().filter(|_| self.inner.on.prompts).ok_or_else(|| off(method))
+    }
+
+    /// What messages are read from, where they are offered.
+    fn messages(&self, method: &str) -> Result<&Context, ErrorData> {
+        self.inner.context.as_ref().filter(|_| self.inner.on.messages).ok_or_else(|| off(method))
+    }
+
+    /// The same, for the one resource there is.
+    fn resource(&self, method: &str, uri: &str) -> Result<&Context, ErrorData> {
+        let context = self.messages(method)?;
+        if uri == messages::URI {
+            return Ok(context);
+        }
+        Err(ErrorData::invalid_params(format!("Unknown resource: {} (there is {})", shown(uri), messages::URI), None))
     }
 
     /// The same server, which also asks its client for the folders it works in.
@@ -95,7 +183,7 @@ async fn run(tool: &BoundTool, arguments: Map<String, Value>, cancelled: impl Fu
         biased;
         () = cancelled => Outcome::Cancelled,
         ended = call => match ended {
-            Ok(Ok(answer)) => Outcome::Answered(answer),
+            Ok(Ok(answer)) => Outcome::Answered(Box::new(answer)),
             Ok(Err(failure)) => Outcome::Failed(failure),
             Err(_) => Outcome::Panicked,
         },
@@ -115,12 +203,16 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         let result = self.negotiate_initialize(&request)?;
+        if let Some(roots) = &self.roots {
+            roots.greet(&request.capabilities);
+        }
         request.protocol_version = result.protocol_version.clone();
         context.peer.set_peer_info(request);
         Ok(result)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.inner.notices.shook_hands(context.peer.clone());
         if let Some(roots) = &self.roots {
             roots.ask(&context.peer).await;
         }
@@ -140,6 +232,121 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(self.inner.listed.clone()))
     }
 
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.messages("resources/list")?;
+        let resource = Resource::new(messages::URI, messages::NAME)
+            .with_description(messages::ABOUT)
+            .with_mime_type(messages::MIME);
+        Ok(ListResourcesResult::with_all_items(vec![resource]))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.messages("resources/templates/list")?;
+        Ok(ListResourceTemplatesResult::default())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        asked: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.hear_nobody(&asked);
+        let context = self.resource("resources/read", &request.uri)?;
+        let (text, fields) = messages::read(context).await.map_err(|failure| answer::error(&failure))?;
+        Ok(answer::resource(&request.uri, &text, fields).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        asked: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.hear_nobody(&asked);
+        let listed = prompts::list(self.prompts("prompts/list")?).await;
+        Ok(ListPromptsResult::with_all_items(listed.iter().map(answer::listed_prompt).collect()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        asked: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.hear_nobody(&asked);
+        let context = self.prompts("prompts/get")?;
+        let arguments = request.arguments.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null());
+        let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
+        let arguments = arguments.map(|(name, value)| (name, text(value))).collect();
+        let prompt = prompts::get(context, &request.name, arguments).await;
+        prompt.map(|prompt| answer::prompt(&prompt).into()).map_err(|failure| answer::error(&failure))
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        asked: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.hear_nobody(&asked);
+        let context = self.prompts("completion/complete")?;
+        let Reference::Prompt(prompt) = &request.r#ref else { return Ok(CompleteResult::default()) };
+        let given = request.context.and_then(|context| context.arguments).unwrap_or_default().into_iter().collect();
+        let ArgumentInfo { name, value, .. } = &request.argument;
+        let found = prompts::complete(context, &prompt.name, name, value, &given).await;
+        let total = u32::try_from(found.total).ok();
+        let values = CompletionInfo::with_pagination(found.values, total, found.more);
+        values.map(CompleteResult::new).map_err(|error| ErrorData::internal_error(error, None))
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.resource("resources/subscribe", &request.uri)?;
+        self.inner.notices.subscribe(context.peer);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.resource("resources/unsubscribe", &request.uri)?;
+        self.inner.notices.unsubscribe();
+        Ok(())
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.messages("logging/setLevel")?;
+        self.inner.notices.set_level(request.level, context.peer);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let mut accepted = requested.supported_by(&self.inner.config.capabilities);
+        if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.retain(|uri| uri == messages::URI);
+        }
+        (self.inner.on.messages || self.inner.on.prompts).then_some(accepted)
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.inner.notices.listen(&context).await;
+        Ok(())
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -155,7 +362,12 @@ impl ServerHandler for Server {
         let outcome = run(tool, request.arguments.unwrap_or_default(), context.ct.cancelled()).await;
         tracing::info!(tool = tool.name, took_ms = started.elapsed().as_millis(), %outcome, "call");
         let result = match outcome {
-            Outcome::Answered(answer) => answer::success(answer),
+            Outcome::Answered(mut answer) => {
+                if let Some(receipt) = answer.receipt.take() {
+                    self.inner.receipts.put(context.extensions.get(), receipt);
+                }
+                answer::answered(*answer)
+            }
             Outcome::Failed(failure) => {
                 if let Some(cause) = failure.source() {
                     tracing::warn!(tool = tool.name, cause, "{failure}");
@@ -174,6 +386,11 @@ impl ServerHandler for Server {
         };
         Ok(result.into())
     }
+}
+
+/// What a client hears that asks for what this server does not offer.
+fn off(method: &str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "Method not found", Some(json!({"method": method})))
 }
 
 fn fault(tool: &str) -> Failure {

@@ -41,7 +41,7 @@ impl BoundTool {
             about: tool.about.to_owned(),
             read_only: tool.read_only,
             errors: tool.errors,
-            about_project: tool.toolset == Toolset::Context,
+            about_project: tool.toolset != Toolset::History,
             input: (tool.input)(),
             call: Box::new(move |arguments| (tool.call)(context.clone(), arguments)),
         }
@@ -49,11 +49,10 @@ impl BoundTool {
 
     /// The tool as `tools/list` shows it.
     pub(crate) fn listed(&self) -> model::Tool {
-        // What is left out counts as destructive, not idempotent and of an open world: the careful reading.
         let annotations = if self.read_only {
             ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false)
         } else {
-            ToolAnnotations::new().read_only(false)
+            ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(false)
         };
         model::Tool::new(self.name.clone(), self.about.clone(), Arc::new(self.input.clone()))
             .with_title(self.title.clone())

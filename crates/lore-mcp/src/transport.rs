@@ -3,11 +3,19 @@
 //! It admits a bounded number of requests at a time, and at the end of the input lets those it admitted finish. While
 //! all slots are taken nothing is read, not even a cancellation, so a flood waits in the client and not in memory.
 
-use std::{collections::HashMap, future, io, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    future, io,
+    sync::Arc,
+    time::Duration,
+};
 
 use rmcp::{
     RoleServer,
-    model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage},
+    model::{
+        ClientJsonRpcMessage, ClientNotification, ClientRequest, GetExtensions as _, JsonRpcMessage, RequestId,
+        ServerJsonRpcMessage,
+    },
     transport::Transport,
 };
 use serde_json::Value;
@@ -20,11 +28,16 @@ use tokio::{
 use crate::{
     lines::{Line, Lines},
     message::{self, Incoming},
+    notices::Notices,
+    receipts::Receipts,
     writer::{self, Outgoing},
 };
 
 /// Requests that are worked on at a time.
 const SLOTS: u32 = 64;
+
+/// Requests that may stay open for notices at a time.
+const LISTENING: usize = 16;
 
 /// How long answers may take after the input ended.
 const LAST_ANSWERS: Duration = Duration::from_mins(1);
@@ -36,6 +49,10 @@ pub(crate) struct LineTransport<R> {
     slots: Arc<Semaphore>,
     /// The slots of the requests that rmcp is working on.
     open: HashMap<RequestId, OwnedSemaphorePermit>,
+    /// The requests that stay open for notices. They take no slot: nobody waits for their answer.
+    listening: HashSet<RequestId>,
+    receipts: Receipts,
+    notices: Arc<Notices>,
     /// What waits for a slot. It lives here because rmcp drops the future of `receive` at any moment.
     waiting: Option<Waiting>,
     /// When to give up, once the input has ended.
@@ -49,12 +66,18 @@ enum Waiting {
 
 impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
     /// A transport that reads `input`, and writes through the writer behind `output`.
-    pub(crate) fn new(input: R, output: UnboundedSender<Outgoing>) -> Self {
+    ///
+    /// `heeded` are told that answers are out, and that there will be no more requests.
+    pub(crate) fn new(input: R, output: UnboundedSender<Outgoing>, heeded: (Receipts, Arc<Notices>)) -> Self {
+        let (receipts, notices) = heeded;
         Self {
             lines: Lines::new(input),
             output,
             slots: Arc::new(Semaphore::new(SLOTS as usize)),
             open: HashMap::new(),
+            listening: HashSet::new(),
+            receipts,
+            notices,
             waiting: None,
             deadline: None,
         }
@@ -72,9 +95,13 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
                 match self.waiting.take()? {
                     Waiting::Refusal(answer) => {
                         let line = writer::encode(&answer).ok()?;
-                        self.output.send(Outgoing { line, slot: Some(slot) }).ok()?;
+                        self.output.send(Outgoing { line, slot: Some(slot), receipt: None }).ok()?;
                     }
-                    Waiting::Request { id, message, .. } => {
+                    Waiting::Request { id, mut message, .. } => {
+                        let ticket = self.receipts.open(id.clone());
+                        if let JsonRpcMessage::Request(request) = &mut *message {
+                            request.request.extensions_mut().insert(ticket);
+                        }
                         self.open.insert(id, slot);
                         return Some(*message);
                     }
@@ -108,8 +135,16 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
             Incoming::Ignored => return None,
         };
         match &*message {
-            JsonRpcMessage::Request(request) if self.open.contains_key(&request.id) => {
+            JsonRpcMessage::Request(request) if self.is_open(&request.id) => {
                 return self.admit(message::id_in_use(&request.id));
+            }
+            JsonRpcMessage::Request(request)
+                if matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) =>
+            {
+                if self.listening.len() >= LISTENING {
+                    return self.admit(message::too_many_listening(&request.id));
+                }
+                self.listening.insert(request.id.clone());
             }
             JsonRpcMessage::Request(request) => {
                 // The handshake takes all slots: what was sent before it is answered before it, what was sent after, after.
@@ -124,6 +159,8 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
                     && let Some(id) = &cancelled.params.request_id
                 {
                     self.open.remove(id);
+                    self.listening.remove(id);
+                    drop(self.receipts.close(id));
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -131,8 +168,13 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
         Some(*message)
     }
 
+    fn is_open(&self, id: &RequestId) -> bool {
+        self.open.contains_key(id) || self.listening.contains(id)
+    }
+
     /// Waits until every answer is out: all slots are free.
     async fn finish(&mut self) {
+        self.notices.close();
         let deadline = *self.deadline.get_or_insert_with(|| Instant::now() + LAST_ANSWERS);
         if timeout_at(deadline, self.slots.acquire_many(SLOTS)).await.is_err() {
             tracing::warn!(unanswered = self.open.len(), "the input ended a while ago; stopping now");
@@ -144,13 +186,16 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
     type Error = io::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let slot = match &message {
-            JsonRpcMessage::Response(response) => self.open.remove(&response.id),
-            JsonRpcMessage::Error(error) => error.id.as_ref().and_then(|id| self.open.remove(id)),
+        let answered = match &message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
+        let receipt = answered.and_then(|id| self.receipts.close(id));
+        let slot = answered.and_then(|id| self.open.remove(id));
+        answered.map(|id| self.listening.remove(id));
         let sent = writer::encode(&message).and_then(|line| {
-            self.output.send(Outgoing { line, slot }).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+            self.output.send(Outgoing { line, slot, receipt }).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
         });
         future::ready(sent)
     }

@@ -2,26 +2,29 @@
 
 use std::io;
 
+use lore_tools::Receipt;
 use memchr::memmem;
 use serde::Serialize;
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
     sync::{OwnedSemaphorePermit, mpsc},
-    task::JoinHandle,
+    task::{JoinHandle, JoinSet},
 };
 
 /// Lines that are written before the output is flushed.
 const BATCH: usize = 64;
 
-/// A line to write, with the slot of the request that it answers: free again when the line is out.
+/// A line to write, with the slot of the request that it answers: free again when the line is out, and whoever wants to
+/// know that knows.
 pub(crate) struct Outgoing {
     pub(crate) line: Vec<u8>,
     pub(crate) slot: Option<OwnedSemaphorePermit>,
+    pub(crate) receipt: Option<Receipt>,
 }
 
 /// Starts the task that writes. It ends when all senders are gone, or with the first error.
 ///
-/// The queue has no limit of its own: the slots of the requests bound what can wait in it.
+/// The queue has no limit of its own: the slots of the requests bound the answers in it, and notices are few.
 pub(crate) fn start<W>(mut output: W) -> (mpsc::UnboundedSender<Outgoing>, JoinHandle<io::Result<()>>)
 where
     W: AsyncWrite + Send + Unpin + 'static,
@@ -29,13 +32,25 @@ where
     let (sender, mut queue) = mpsc::unbounded_channel::<Outgoing>();
     let task = tokio::spawn(async move {
         let mut batch = Vec::new();
+        let mut told = JoinSet::new();
         while queue.recv_many(&mut batch, BATCH).await > 0 {
             for outgoing in &batch {
                 output.write_all(&outgoing.line).await?;
             }
             output.flush().await?;
-            batch.drain(..).for_each(|outgoing| drop(outgoing.slot));
+            while told.try_join_next().is_some() {}
+            for outgoing in batch.drain(..) {
+                let Outgoing { slot, receipt, .. } = outgoing;
+                if let Some(receipt) = receipt {
+                    // The next lines need not wait for that, but the end of the program does.
+                    told.spawn(async move {
+                        receipt.written().await;
+                        drop(slot);
+                    });
+                }
+            }
         }
+        while told.join_next().await.is_some() {}
         output.shutdown().await
     });
     (sender, task)

@@ -19,6 +19,12 @@ pub enum Code {
     PatchNotFound,
     /// Several commits begin with that prefix.
     AmbiguousCommit,
+    /// There is no comment of that number.
+    MessageNotFound,
+    /// No command of that name is in the registry, or there is no registry.
+    CommandNotFound,
+    /// A command of that name is there already.
+    CommandExists,
     /// Another process is writing the index.
     Busy,
     /// The index was written by a newer Lore.
@@ -60,7 +66,7 @@ pub struct CodeRow {
 
 impl Code {
     /// Every code, with how each surface shows it.
-    pub const TABLE: [CodeRow; 17] = {
+    pub const TABLE: [CodeRow; 20] = {
         const fn row(
             code: Code,
             name: &'static str,
@@ -107,6 +113,16 @@ impl Code {
                 "The commit is known, its patch is not stored (only binary, over 1 MB, or objects are missing).",
             ),
             row(Self::AmbiguousCommit, "ambiguous_commit", 2, 409, false, "Several commits begin with that prefix."),
+            row(
+                Self::CommandNotFound,
+                "command_not_found",
+                3,
+                404,
+                false,
+                "No command of that name is in the registry, or there is no registry.",
+            ),
+            row(Self::CommandExists, "command_exists", 4, 409, false, "A command of that name is there already."),
+            row(Self::MessageNotFound, "message_not_found", 3, 404, false, "There is no comment of that number."),
             row(Self::Busy, "busy", 5, 503, true, "Another process is writing the index."),
             row(Self::IndexTooNew, "index_too_new", 6, 500, false, "The index was written by a newer Lore."),
             row(Self::IndexDamaged, "index_damaged", 6, 500, false, "The index is damaged."),
@@ -198,6 +214,9 @@ mod tests {
             | Code::CommitNotFound
             | Code::PatchNotFound
             | Code::AmbiguousCommit
+            | Code::CommandNotFound
+            | Code::CommandExists
+            | Code::MessageNotFound
             | Code::Busy
             | Code::IndexTooNew
             | Code::IndexDamaged
@@ -207,7 +226,7 @@ mod tests {
             | Code::EmbeddingFailed
             | Code::InvalidConfig
             | Code::Interrupted
-            | Code::Internal => 17,
+            | Code::Internal => 20,
         };
         assert_eq!(Code::TABLE.len(), all(Code::Internal));
         for (index, row) in Code::TABLE.iter().enumerate() {

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use crate::{
     error::{explain, explain_io},
     lock::WriterLock,
-    migrate,
+    migrate::INDEX,
     segment::Segment,
     writer::Writer,
 };
@@ -125,9 +125,9 @@ impl EmbeddedStore {
         };
         let mut connection = open().map_err(|error| explain(self.file(), error))?;
         // First of all: what a newer Lore has written is left alone.
-        let version = migrate::version(self.file(), &connection)?;
+        let version = INDEX.version(self.file(), &connection)?;
         configure(&connection, version).map_err(|error| explain(self.file(), error))?;
-        migrate::migrate(self.file(), &mut connection)?;
+        INDEX.migrate(self.file(), &mut connection)?;
         Ok((lock, connection))
     }
 
@@ -140,48 +140,49 @@ impl EmbeddedStore {
             return Ok(Some((Some(file), connection)));
         }
         drop(idle);
-        let (connection, keep) = self.open_reader()?;
+        let (connection, keep) = open_read_only(self.file())?;
         let keep = keep.then_some(file);
-        match migrate::version(self.file(), &connection)? {
+        match INDEX.version(self.file(), &connection)? {
             // A writer was stopped before it had made the tables.
             0 => Ok(None),
-            migrate::NEWEST => Ok(Some((keep, connection))),
+            version if version == INDEX.newest() => Ok(Some((keep, connection))),
             _ => {
                 drop(connection);
                 drop(self.open_writer()?);
-                self.open_reader().map(|(connection, _)| Some((keep, connection)))
+                open_read_only(self.file()).map(|(connection, _)| Some((keep, connection)))
             }
         }
     }
+}
 
-    /// A read-only connection, and whether it will see what others write later.
-    fn open_reader(&self) -> Result<(Connection, bool)> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-        let open = |immutable: bool| {
-            let connection = Connection::open_with_flags(uri(self.file(), immutable), flags)?;
-            prepare(&connection)?;
-            connection.pragma_update(None, "query_only", true)?;
-            connection.pragma_update(None, "cache_size", -16384)?;
-            connection.pragma_update(None, "mmap_size", 1_i64 << 30)?;
-            // The first real access: only here does SQLite find out whether it can read.
-            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-            Ok(connection)
-        };
-        let first = match open(false) {
-            Ok(connection) => return Ok((connection, true)),
-            Err(error) => explain(self.file(), error),
-        };
-        // Where WAL's shared memory cannot be made (a read-only file system), the file alone can still be read, as long as
-        // everything is in it.
-        let log = self.file().with_file_name("lore.db-wal");
-        let whole = fs::metadata(log).map_or(true, |meta| meta.len() == 0);
-        match first {
-            StoreError::NoAccess { path, what } if whole => match open(true) {
-                Ok(connection) => Ok((connection, false)),
-                Err(_) => Err(StoreError::NoAccess { path, what }),
-            },
-            other => Err(other),
-        }
+/// A read-only connection, and whether it will see what others write later.
+pub(crate) fn open_read_only(file: &Path) -> Result<(Connection, bool)> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let open = |immutable: bool| {
+        let connection = Connection::open_with_flags(uri(file, immutable), flags)?;
+        prepare(&connection)?;
+        connection.pragma_update(None, "query_only", true)?;
+        connection.pragma_update(None, "cache_size", -16384)?;
+        connection.pragma_update(None, "mmap_size", 1_i64 << 30)?;
+        // The first real access: only here does SQLite find out whether it can read.
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    };
+    let first = match open(false) {
+        Ok(connection) => return Ok((connection, true)),
+        Err(error) => explain(file, error),
+    };
+    // Where WAL's shared memory cannot be made (a read-only file system), the file alone can still be read, as long as
+    // everything is in it.
+    let mut log = file.as_os_str().to_owned();
+    log.push("-wal");
+    let whole = fs::metadata(log).map_or(true, |meta| meta.len() == 0);
+    match first {
+        StoreError::NoAccess { path, what } if whole => match open(true) {
+            Ok(connection) => Ok((connection, false)),
+            Err(_) => Err(StoreError::NoAccess { path, what }),
+        },
+        other => Err(other),
     }
 }
 
@@ -201,7 +202,7 @@ pub(crate) fn file_id(path: &Path) -> Option<FileId> {
 }
 
 /// What holds for every connection: a hostile file cannot run anything, and short waits are waited out.
-fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -229,7 +230,7 @@ pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Se
 }
 
 /// Makes the folder where it is missing, closed to other users of the machine; one that exists is left as it is.
-fn make_home(home: &Path) -> std::io::Result<()> {
+pub(crate) fn make_home(home: &Path) -> std::io::Result<()> {
     let mut folder = fs::DirBuilder::new();
     folder.recursive(true);
     #[cfg(unix)]

@@ -63,7 +63,7 @@ impl Filter {
 }
 
 /// A `LIKE` pattern that matches texts which contain this one, character for character.
-fn like(text: &str) -> String {
+pub(crate) fn like(text: &str) -> String {
     let mut pattern = String::from("%");
     for c in text.chars() {
         if matches!(c, '%' | '_' | '\\') {
@@ -81,7 +81,7 @@ fn any_path(paths: &[String]) -> (String, Vec<Value>) {
 }
 
 /// Every word as a phrase, so that nothing in it is syntax.
-fn quote_words(text: &str) -> String {
+pub(crate) fn quote_words(text: &str) -> String {
     text.split_whitespace().fold(String::new(), |mut quoted, word| {
         write!(quoted, "\"{}\" ", word.replace('"', "\"\"")).expect("writing to a string cannot fail");
         quoted

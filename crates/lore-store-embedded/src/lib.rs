@@ -10,6 +10,7 @@ mod error;
 mod history_read;
 mod history_write;
 mod lock;
+mod messages;
 mod migrate;
 mod rows;
 #[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the store of code that uses it follows"))]
@@ -18,3 +19,4 @@ mod writer;
 
 pub use commitmux::{CommitmuxRepo, read_commitmux};
 pub use db::EmbeddedStore;
+pub use messages::EmbeddedMessages;

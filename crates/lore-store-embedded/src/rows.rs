@@ -36,7 +36,7 @@ pub(crate) fn path_value(path: &Path) -> Value {
         .map_or_else(|| Value::Blob(path.as_os_str().as_encoded_bytes().to_vec()), |text| Value::Text(text.to_owned()))
 }
 
-fn path_column(row: &Row<'_>, column: usize) -> Result<PathBuf> {
+pub(crate) fn path_column(row: &Row<'_>, column: usize) -> Result<PathBuf> {
     match row.get_ref(column)? {
         ValueRef::Text(text) => Ok(PathBuf::from(String::from_utf8_lossy(text).into_owned())),
         #[cfg(unix)]

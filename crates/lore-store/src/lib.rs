@@ -7,6 +7,7 @@ mod code;
 pub mod conformance;
 mod error;
 mod history;
+mod messages;
 mod patch;
 mod text_plan;
 mod threads;
@@ -23,6 +24,7 @@ pub use history::{
     PatchText, SyncEnd, TouchHit, TouchQuery,
 };
 
+pub use messages::{Added, Claimed, MessageQuery, MessageStore, Others, Withdrawal};
 pub use patch::{PatchPacker, unpack_patch};
 pub use text_plan::{TextPlan, Trigram};
 pub use threads::{apart, blocking, together};

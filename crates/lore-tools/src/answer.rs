@@ -1,30 +1,57 @@
 //! The parts that answers have in common.
 
 use lore_core::history::{FreshState, Freshness};
+use lore_model::Failure;
 use serde_json::{Map, Value, json};
 
-use crate::Answer;
+use crate::{Answer, Body, Receipt};
 
 /// Names of repositories that are listed before the rest is only counted.
 const LISTED_MAX: usize = 50;
 
 /// Puts an answer together: the contract's value, and beside it what its text cannot carry.
 pub(crate) struct AnswerBuilder {
-    value: Value,
+    body: Body,
     structured: Map<String, Value>,
     meta: Map<String, Value>,
+    failure: Option<Failure>,
+    receipt: Option<Receipt>,
 }
 
 impl AnswerBuilder {
     /// A list, found under `results` in the structured part.
     pub(crate) fn list(results: Vec<Value>) -> Self {
         let structured = Map::from_iter([("results".to_owned(), Value::Array(results.clone()))]);
-        Self { value: Value::Array(results), structured, meta: Map::new() }
+        Self::new(Body::Json(Value::Array(results)), structured)
     }
 
     /// An object, whose fields are those of the structured part too.
     pub(crate) fn object(fields: Map<String, Value>) -> Self {
-        Self { value: Value::Object(fields.clone()), structured: fields, meta: Map::new() }
+        Self::new(Body::Json(Value::Object(fields.clone())), fields)
+    }
+
+    /// A text, with these fields in the structured part.
+    pub(crate) fn text(text: String, fields: Map<String, Value>) -> Self {
+        Self::new(Body::Text(text), fields)
+    }
+
+    /// The contract's object for a failure.
+    pub(crate) fn failed(fields: Map<String, Value>, failure: Failure) -> Self {
+        Self { failure: Some(failure), ..Self::object(fields) }
+    }
+
+    fn new(body: Body, structured: Map<String, Value>) -> Self {
+        Self { body, structured, meta: Map::new(), failure: None, receipt: None }
+    }
+
+    /// Says what the text is to its reader, where it is more than text of a repository.
+    pub(crate) fn content(&mut self, what: &str) {
+        self.meta.insert("lore/content".to_owned(), what.into());
+    }
+
+    /// Tells somebody when the answer is out.
+    pub(crate) fn receipt(&mut self, receipt: Receipt) {
+        self.receipt = Some(receipt);
     }
 
     /// Says something about the answer.
@@ -44,7 +71,13 @@ impl AnswerBuilder {
     /// Adds how fresh the index is; repositories in `mentioned` are listed in any case.
     pub(crate) fn finish(mut self, freshness: &Freshness, mentioned: &dyn Fn(&str) -> bool) -> Answer {
         self.note("freshness", freshness_json(freshness, mentioned));
-        Answer { value: self.value, structured: self.structured, meta: self.meta }
+        self.done()
+    }
+
+    /// The answer, where the index has no part in it.
+    pub(crate) fn done(self) -> Answer {
+        let Self { body, structured, meta, failure, receipt } = self;
+        Answer { body, structured, meta, failure, receipt }
     }
 }
 

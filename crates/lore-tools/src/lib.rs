@@ -3,11 +3,14 @@
 
 mod answer;
 mod arguments;
+pub mod commands;
+pub mod messages;
+pub mod prompts;
 mod registry;
 pub mod schema;
 mod tools;
 
-pub use registry::{Answer, Calling, Context, Errors, Source, Tool, Toolset, Upkeep};
+pub use registry::{Answer, Body, Calling, Context, Errors, Project, Receipt, Source, Tool, Toolset, Upkeep};
 
 /// The tools of these toolsets, in the order in which they are listed.
 pub fn tools(toolsets: &[Toolset]) -> Vec<&'static Tool> {

@@ -14,17 +14,23 @@ pub enum Toolset {
     History,
     /// Code and documents of the project.
     Context,
+    /// What reviewers said.
+    Messages,
+    /// The team's commands and prompts.
+    Commands,
 }
 
 impl Toolset {
     /// Every toolset, in the order in which they are listed.
-    pub const ALL: [Self; 2] = [Self::History, Self::Context];
+    pub const ALL: [Self; 4] = [Self::History, Self::Context, Self::Messages, Self::Commands];
 
     /// Its name on the command line and in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::History => "history",
             Self::Context => "context",
+            Self::Messages => "messages",
+            Self::Commands => "commands",
         }
     }
 
@@ -71,8 +77,37 @@ pub struct Tool {
 pub struct Context {
     /// The product.
     pub lore: Arc<Lore>,
+    /// What the calls are about.
+    pub project: Arc<dyn Project>,
+}
+
+/// The project that calls are about, which the client may say late or change.
+pub trait Project: Send + Sync {
+    /// The folder it is in, once the client has had the time to say.
+    fn folder(&self) -> BoxFuture<'_, PathBuf>;
+
+    /// The folder it is in, as far as that is known at this moment.
+    fn folder_now(&self) -> PathBuf;
+
     /// What questions about code are answered from.
-    pub source: Arc<dyn Fn() -> BoxFuture<'static, Result<Source, Failure>> + Send + Sync>,
+    fn source(&self) -> BoxFuture<'_, Result<Source, Failure>>;
+}
+
+/// A project whose folder is known and which nobody keeps fresh.
+struct Fixed(PathBuf);
+
+impl Project for Fixed {
+    fn folder(&self) -> BoxFuture<'_, PathBuf> {
+        Box::pin(std::future::ready(self.0.clone()))
+    }
+
+    fn folder_now(&self) -> PathBuf {
+        self.0.clone()
+    }
+
+    fn source(&self) -> BoxFuture<'_, Result<Source, Failure>> {
+        Box::pin(std::future::ready(Ok(Source::Index(self.0.clone(), Upkeep::Nothing))))
+    }
 }
 
 /// What of the project is brought up to date by itself, so that asking again later gives more.
@@ -98,21 +133,66 @@ pub enum Source {
 impl Context {
     /// Questions about code are about the repository that this folder is in.
     pub fn new(lore: Arc<Lore>, folder: PathBuf) -> Self {
-        let source = move || {
-            let source = Source::Index(folder.clone(), Upkeep::Nothing);
-            Box::pin(std::future::ready(Ok(source))) as BoxFuture<'static, _>
-        };
-        Self { lore, source: Arc::new(source) }
+        Self { lore, project: Arc::new(Fixed(folder)) }
+    }
+
+    /// The folder that the call is about.
+    pub(crate) async fn folder(&self) -> PathBuf {
+        self.project.folder().await
     }
 }
 
+/// The text of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// A value, as its JSON.
+    Json(Value),
+    /// A text as it is.
+    Text(String),
+}
+
 /// A tool's answer.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Answer {
-    /// The contract's value; its JSON is the text of the answer.
-    pub value: Value,
+    /// What the contract says.
+    pub body: Body,
     /// The same with what the text cannot carry (an object, for `structuredContent`).
     pub structured: Map<String, Value>,
     /// For `_meta`: notes, each under its own key.
     pub meta: Map<String, Value>,
+    /// Where the body tells of a failure: which one.
+    pub failure: Option<Failure>,
+    /// Whom to tell that the client has the answer.
+    pub receipt: Option<Receipt>,
+}
+
+impl Answer {
+    /// A value, with these fields beside it.
+    pub fn json(value: Value, structured: Map<String, Value>) -> Self {
+        Self { body: Body::Json(value), structured, meta: Map::new(), failure: None, receipt: None }
+    }
+}
+
+/// Tells somebody that an answer was written to the client.
+///
+/// Dropped without that, it tells that the answer never went out: what was meant for the client is then still to be
+/// delivered.
+pub struct Receipt(Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send + Sync>);
+
+impl Receipt {
+    /// Runs `told` when the answer is out, and drops it unrun when it never goes out.
+    pub fn new(told: impl FnOnce() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
+        Self(Box::new(told))
+    }
+
+    /// The answer is out.
+    pub fn written(self) -> BoxFuture<'static, ()> {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Receipt")
+    }
 }

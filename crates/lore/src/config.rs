@@ -17,7 +17,7 @@ use crate::environment;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Toolsets that `lore serve` offers.
+    /// Toolsets that `lore serve` offers; empty for all, with commands where the project has some.
     pub(crate) toolsets: Vec<String>,
     /// Whether `lore serve` and a first `lore search` or `lore log` register the repository they are started in.
     pub(crate) register_project: bool,
@@ -44,7 +44,7 @@ pub(crate) struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            toolsets: vec!["history".to_owned(), "context".to_owned()],
+            toolsets: Vec::new(),
             register_project: true,
             ignore: Vec::new(),
             embedding_provider: "local".to_owned(),
@@ -110,7 +110,7 @@ impl<'de> Deserialize<'de> for Secret {
 
 /// Name and documentation of every key, in the order in which they are shown.
 pub(crate) const KEYS: [(&str, &str); 11] = [
-    ("toolsets", "Toolsets that `lore serve` offers."),
+    ("toolsets", "Toolsets that `lore serve` offers; empty for all, with commands where the project has some."),
     (
         "register_project",
         "Whether `lore serve` and a first `lore search` or `lore log` register the repository they are started in.",

@@ -18,6 +18,12 @@ pub(crate) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|path| !path.as_os_str().is_empty())
 }
 
+/// Where lazygit-mcp-bridge leaves its messages.
+pub(crate) fn bridge_inbox() -> Option<PathBuf> {
+    let config = folder("XDG_CONFIG_HOME").or_else(|| home().map(|home| home.join(".config")))?;
+    Some(config.join("jesseduffield/lazygit/mcp-messages.json"))
+}
+
 /// The folder the program was started in.
 pub(crate) fn working_directory() -> PathBuf {
     std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."))

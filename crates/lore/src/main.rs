@@ -6,6 +6,7 @@ mod config;
 mod cortex;
 mod editor;
 mod environment;
+mod instructions;
 mod pager;
 mod progress;
 #[cfg(test)]

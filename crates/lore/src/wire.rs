@@ -4,12 +4,14 @@ use std::{path::Path, sync::Arc};
 
 use lore_core::{
     Lore, SystemClock,
+    commands::Commands,
     history::{History, Places},
+    messages::Messages,
     search::{ProjectIgnore, Search, Settings},
 };
 use lore_embed::Embedder;
 use lore_git::Git;
-use lore_store_embedded::EmbeddedStore;
+use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 
 use crate::{config::Loaded, environment};
 
@@ -25,7 +27,17 @@ pub(crate) fn lore(loaded: &Loaded, embedder: Arc<dyn Embedder>) -> Arc<Lore> {
         project_ignore: Some(ProjectIgnore::new(crate::cortex::FILE, crate::cortex::ignored)),
     };
     let search = Search::new(store, embedder, Arc::new(SystemClock), settings);
-    Arc::new(Lore { history: Arc::new(history), search: Arc::new(search) })
+    let messages = Messages::new(
+        Arc::new(EmbeddedMessages::new(&loaded.home)),
+        Arc::new(SystemClock),
+        environment::bridge_inbox(),
+    );
+    Arc::new(Lore {
+        history: Arc::new(history),
+        search: Arc::new(search),
+        messages: Arc::new(messages),
+        commands: Arc::new(Commands::new(environment::home())),
+    })
 }
 
 fn places(home: &Path) -> Places {

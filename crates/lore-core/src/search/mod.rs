@@ -511,13 +511,15 @@ mod tests {
     use lore_embed::StaticModel;
     use lore_git::{Cancel, Git};
     use lore_model::{BranchChoice, NewRepo, RepoName, Source, SyncState, Tip};
-    use lore_store_embedded::EmbeddedStore;
+    use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 
     use super::*;
     use crate::{
         Lore, SystemClock,
+        commands::Commands,
         flows::FlowTask,
         history::{AddRequest, History, Places, SyncOptions, Target},
+        messages::Messages,
     };
 
     /// While one question waits for an embedding service, it holds what is known of the work tree; others wait for that, and
@@ -534,7 +536,13 @@ mod tests {
         let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
         let model = Arc::new(StaticModel::built_in());
         let search = Search::new(store, model, Arc::new(SystemClock), Settings::default());
-        let lore = Lore { history: Arc::new(history), search: Arc::new(search) };
+        let messages = Messages::new(Arc::new(EmbeddedMessages::new(&home)), Arc::new(SystemClock), None);
+        let lore = Lore {
+            history: Arc::new(history),
+            search: Arc::new(search),
+            messages: Arc::new(messages),
+            commands: Arc::new(Commands::new(None)),
+        };
         let writer = lore.history.writer(|| {}).await.unwrap();
         let added = AddRequest::new(Target::Folder(folder.path().to_owned()));
         let repo = lore.history.add(&*writer, added).await.unwrap();

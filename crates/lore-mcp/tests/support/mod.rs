@@ -141,7 +141,7 @@ fn tool(name: &str, about: &str, call: impl Fn(Arguments) -> Ended + Send + Sync
 }
 
 fn answer(value: Value, structured: Value, meta: Value) -> Ended {
-    let answer = Answer { value, structured: object(structured), meta: object(meta) };
+    let answer = Answer { meta: object(meta), ..Answer::json(value, object(structured)) };
     future::ready(Ok(answer)).boxed()
 }
 

@@ -1,12 +1,14 @@
 //! What every backend must do, as checks that panic where one does not.
 //!
-//! A backend's tests call [`check_history`] and [`check_code`] with a way to make an empty store; nothing here knows how it
+//! A backend's tests call [`check_history`], [`check_code`] and [`check_messages`] with a way to make an empty store; nothing here knows how it
 //! stores.
 
 mod code;
 mod history;
+mod messages;
 
 pub use code::check_code;
 pub use history::check_history;
+pub use messages::check_messages;
 
 const OK: &str = "the store does what it was asked";

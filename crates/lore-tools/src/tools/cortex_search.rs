@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::run;
-use crate::{Answer, Context, Errors, Source, Tool, Toolset, Upkeep, schema};
+use crate::{Answer, Context, Errors, Source, Tool, Toolset, Upkeep, answer::AnswerBuilder, schema};
 
 /// Roughly so many bytes are a token for a language model.
 const BYTES_PER_TOKEN: usize = 4;
@@ -64,7 +64,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         metadata.insert("took_ms".to_owned(), took.into());
         metadata
     };
-    match ((context.source)().await?, repo) {
+    match (context.project.source().await?, repo) {
         (Source::Files(_), Some(repo)) => Err(Failure::new(
             Code::InvalidArgument,
             format!(
@@ -97,8 +97,8 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
 fn room(max_tokens: Option<usize>, metadata: &Map<String, Value>) -> Option<usize> {
     /// What is not known yet: how long it took, how many results there are and how many had no room.
     const NUMBERS: usize = 80;
-    let frame = answer(Vec::new(), metadata.clone());
-    Some(max_tokens?.saturating_mul(BYTES_PER_TOKEN).saturating_sub(size(&frame.value) + NUMBERS))
+    let frame = Value::Object(fields(Vec::new(), metadata.clone()));
+    Some(max_tokens?.saturating_mul(BYTES_PER_TOKEN).saturating_sub(size(&frame) + NUMBERS))
 }
 
 /// How long a value is as text, with a comma behind it. What is invisible is shown, which takes more room.
@@ -231,15 +231,17 @@ async fn no_project(context: &Context, failure: &Failure) -> Failure {
 
 /// The contract's object, with what is said about the answer beside the results.
 fn answer(results: Vec<Value>, metadata: Map<String, Value>) -> Answer {
-    let mut meta = Map::new();
-    if let Some(freshness) = metadata.get("freshness") {
-        meta.insert("lore/freshness".to_owned(), freshness.clone());
-    }
+    let freshness = metadata.get("freshness").cloned();
+    let mut answer = AnswerBuilder::object(fields(results, metadata)).done();
+    answer.meta.extend(freshness.map(|freshness| ("lore/freshness".to_owned(), freshness)));
+    answer
+}
+
+fn fields(results: Vec<Value>, metadata: Map<String, Value>) -> Map<String, Value> {
     let total = results.len();
     let fields: [(&str, Value); 3] =
         [("results", results.into()), ("total", total.into()), ("metadata", metadata.into())];
-    let fields: Map<String, Value> = fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    Answer { value: Value::Object(fields.clone()), structured: fields, meta }
+    fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 fn hit_json(hit: &CodeHit, freshness: &[CodeFreshness]) -> Value {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Context;
 use crate::{
-    setup::{Host, registered},
+    setup::{Host, lazygit, registered},
     ui::{GREEN, RED, YELLOW},
 };
 
@@ -45,6 +45,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     findings.extend(disk(context));
     findings.extend(index(context, args.deep).await);
     findings.extend(code(context, args.deep).await);
+    findings.extend(comments(context).await);
     findings.extend(embedding(context));
     findings.extend(hosts(context));
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Fine);
@@ -74,9 +75,9 @@ fn print(context: &Context<'_>, findings: &[Finding]) -> Result<(), Failure> {
             Level::Attention => (YELLOW, "look"),
             Level::Broken => (RED, "bad "),
         };
-        ui.line(&format!("{} {:6} {}", ui.paint(style, mark), finding.about, finding.text))?;
+        ui.line(&format!("{} {:8} {}", ui.paint(style, mark), finding.about, finding.text))?;
         if let Some(hint) = &finding.hint {
-            ui.line(&format!("            → {hint}"))?;
+            ui.line(&format!("              → {hint}"))?;
         }
     }
     Ok(())
@@ -215,6 +216,29 @@ async fn code(context: &Context<'_>, deep: bool) -> Option<Finding> {
     Some(with_hint(finding(Level::Broken, "code", format!("{} findings, first: {first}", damage.len())), hint))
 }
 
+async fn comments(context: &Context<'_>) -> Vec<Finding> {
+    let messages = &context.lore.messages;
+    let mut findings = Vec::new();
+    match messages.check_store().await {
+        Err(failure) => {
+            let found = finding(Level::Broken, "comments", failure.message.clone());
+            findings.push(Finding { hint: failure.hint, ..found });
+        }
+        Ok(damage) if !damage.is_empty() => {
+            let text = format!("{} findings, first: {}", damage.len(), damage[0]);
+            let file = context.loaded.home.join("messages.db");
+            let hint = format!("`sqlite3 {} .recover` may save what it holds", file.display());
+            findings.push(with_hint(finding(Level::Broken, "comments", text), hint));
+        }
+        Ok(_) => {}
+    }
+    for (path, why) in messages.unreadable().await {
+        let text = format!("{} holds no message that can be read: {why}", path.display());
+        findings.push(with_hint(finding(Level::Attention, "comments", text), "correct or remove the file"));
+    }
+    findings
+}
+
 /// A configured service that is not there.
 fn embedding(context: &Context<'_>) -> Option<Finding> {
     let failure = context.no_embedder.as_ref()?;
@@ -244,5 +268,16 @@ fn hosts(context: &Context<'_>) -> Vec<Finding> {
             format!("run `lore setup HOST`: {}", names.join(", ")),
         ));
     }
+    findings.extend(lazygit::registered(&place).map(|entry| {
+        let text = format!("lazygit runs {} comment on {}", entry.program, entry.keys.join(", "));
+        if entry.program_exists == Some(false) {
+            with_hint(
+                finding(Level::Broken, "key", format!("{text}, which is not there")),
+                "run `lore setup lazygit` again",
+            )
+        } else {
+            finding(Level::Fine, "key", text)
+        }
+    }));
     findings
 }

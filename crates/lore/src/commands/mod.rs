@@ -1,6 +1,10 @@
 //! The command line: one file per command, one spelling for each thing.
 
 mod add;
+#[expect(clippy::module_inception, reason = "that is the name of the command")]
+mod commands;
+mod comment;
+mod comments;
 mod completions;
 mod config;
 mod debug;
@@ -22,8 +26,6 @@ mod sync;
 mod tools;
 mod touches;
 
-#[cfg(test)]
-pub(crate) use serve::INSTRUCTIONS;
 #[cfg(test)]
 pub(crate) use tools::cost as tool_cost;
 
@@ -87,6 +89,9 @@ enum Command {
     Touches(touches::Args),
     Show(show::Args),
     Patch(patch::Args),
+    Commands(commands::Args),
+    Comment(comment::Args),
+    Comments(comments::Args),
     Serve(serve::Args),
     Setup(setup::Args),
     Tools(tools::Args),
@@ -138,6 +143,9 @@ impl Command {
             | Self::Touches(_)
             | Self::Show(_)
             | Self::Patch(_)
+            | Self::Commands(_)
+            | Self::Comment(_)
+            | Self::Comments(_)
             | Self::Setup(_)
             | Self::Tools(_)
             | Self::Config(_)
@@ -219,6 +227,9 @@ impl Cli {
             Command::Touches(args) => touches::run(&context, args).await.map(done),
             Command::Show(args) => show::run(&context, args).await.map(done),
             Command::Patch(args) => patch::run(&context, args).await.map(done),
+            Command::Commands(args) => commands::run(&context, args).await,
+            Command::Comment(args) => comment::run(&context, args).await.map(done),
+            Command::Comments(args) => comments::run(&context, args).await.map(done),
             Command::Serve(args) => serve::run(&context, args).await.map(done),
             Command::Setup(args) => setup::run(&context, &args).map(done),
             Command::Tools(args) => tools::run(&context, &args).map(done),

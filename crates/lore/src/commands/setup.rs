@@ -1,4 +1,4 @@
-//! `lore setup`: registers Lore in the configuration of an agent's host.
+//! `lore setup`: registers Lore in the configuration of an agent's host, and gives lazygit its key.
 
 use lore_model::{Code, Failure};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::Context;
 use crate::{
     config::DEFAULT_HOME,
     environment,
-    setup::{self, Host, Os, Place, Registration, STAND_INS, Scope},
+    setup::{self, Change, Host, Os, Place, Registration, STAND_INS, Scope, Snippet, lazygit},
     ui::{DIM, GREEN, RED},
 };
 
@@ -15,9 +15,10 @@ use crate::{
 ///
 /// Writes one entry into the host's own configuration file, shows the change and keeps everything else in that file.
 /// Hosts: claude-code, claude-desktop, cursor, zed, vscode, codex.
+/// `lore setup lazygit` gives lazygit a key for comments: `lore comment` keeps them for the agent.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  lore setup claude-code\n  lore setup cursor --project\n  lore setup claude-desktop --as commitmux\n  lore setup zed --print\n  lore setup claude-code --undo"
+    after_help = "Examples:\n  lore setup claude-code\n  lore setup cursor --project\n  lore setup claude-desktop --as commitmux\n  lore setup zed --print\n  lore setup claude-code --undo\n  lore setup lazygit --key '<c-k>'"
 )]
 pub(crate) struct Args {
     /// The host
@@ -35,13 +36,22 @@ pub(crate) struct Args {
     /// Take the entry out again and restore what was there
     #[arg(long)]
     undo: bool,
+    /// The key in lazygit [default: <c-y>, or the one it has]
+    #[arg(long, value_name = "KEY", conflicts_with = "undo")]
+    key: Option<String>,
 }
 
 fn host_names() -> Vec<&'static str> {
-    Host::ALL.iter().map(|host| host.name()).collect()
+    Host::ALL.iter().map(|host| host.name()).chain([lazygit::NAME]).collect()
 }
 
 pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
+    if args.host == lazygit::NAME {
+        return run_lazygit(context, args);
+    }
+    if args.key.is_some() {
+        return Err(does_not_apply("--key", &args.host));
+    }
     let host = Host::parse(&args.host)?;
     let scope = if args.project { Scope::Project } else { Scope::User };
     let place = place(context)?;
@@ -54,25 +64,60 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     if context.loaded.home_source != DEFAULT_HOME {
         registration.args.extend(["--home".to_owned(), context.loaded.home.to_string_lossy().into_owned()]);
     }
-    let ui = context.ui;
     if args.print {
-        let snippet = setup::snippet(host, scope, &place, &registration)?;
-        if ui.is_json() {
-            return ui
-                .value(&json!({"host": host.name(), "file": snippet.file.to_string_lossy(), "text": snippet.text}));
-        }
-        ui.note(&format!("put this into {}:", snippet.file.display()));
-        return ui.bytes(snippet.text.as_bytes());
+        return print(context, args, &setup::snippet(host, scope, &place, &registration)?);
     }
     let change = if args.undo {
         setup::plan_undo(host, scope, &place, &registration.name)?
     } else {
         setup::plan(host, scope, &place, &registration)?
     };
-    setup::apply(&change)?;
+    let done = if args.undo { "no longer starts Lore" } else { "will start Lore" };
+    make(context, args, &change, &format!("{} {done}", host.title()))
+}
+
+fn run_lazygit(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
+    if args.stand_in.is_some() {
+        return Err(does_not_apply("--as", lazygit::NAME));
+    }
+    if args.project {
+        return Err(does_not_apply("--project", lazygit::NAME));
+    }
+    let place = place(context)?;
+    let key = args.key.as_deref();
+    // lazygit does not have this shell's variables.
+    let home = (context.loaded.home_source != DEFAULT_HOME).then_some(context.loaded.home.as_path());
+    let commenter = lazygit::Commenter::new(&environment::executable(), home)?;
+    if args.print {
+        return print(context, args, &lazygit::snippet(&place, &commenter, key)?);
+    }
+    let change = if args.undo { lazygit::plan_undo(&place)? } else { lazygit::plan(&place, &commenter, key)? };
+    let done = if args.undo { "no longer has a key for comments" } else { "has a key for comments" };
+    make(context, args, &change, &format!("lazygit {done}"))
+}
+
+fn does_not_apply(option: &str, host: &str) -> Failure {
+    Failure::new(Code::InvalidArgument, format!("`{option}` does not apply to {host}"))
+        .hint(format!("leave it out: `lore setup {host}`"))
+}
+
+/// Shows what to paste where.
+fn print(context: &Context<'_>, args: &Args, snippet: &Snippet) -> Result<(), Failure> {
+    let ui = context.ui;
+    if ui.is_json() {
+        return ui.value(&json!({"host": args.host, "file": snippet.file.to_string_lossy(), "text": snippet.text}));
+    }
+    ui.note(&format!("put this into {}:", snippet.file.display()));
+    ui.bytes(snippet.text.as_bytes())
+}
+
+/// Makes the change and shows it.
+fn make(context: &Context<'_>, args: &Args, change: &Change, done: &str) -> Result<(), Failure> {
+    let ui = context.ui;
+    setup::apply(change)?;
     if ui.is_json() {
         return ui.value(&json!({
-            "host": host.name(), "file": change.file.to_string_lossy(), "changed": !change.is_noop(), "diff": change.diff(), "notes": change.notes,
+            "host": args.host, "file": change.file.to_string_lossy(), "changed": !change.is_noop(), "diff": change.diff(), "notes": change.notes,
         }));
     }
     if change.is_noop() {
@@ -87,8 +132,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
             };
             ui.line(&painted)?;
         }
-        let done = if args.undo { "no longer starts Lore" } else { "will start Lore" };
-        ui.line(&format!("{} {done}", host.title()))?;
+        ui.line(done)?;
     }
     for note in &change.notes {
         ui.note(&format!("note: {note}"));
@@ -113,6 +157,11 @@ pub(super) fn place(context: &Context<'_>) -> Result<Place, Failure> {
         local_app_data: environment::folder("LOCALAPPDATA"),
         claude_config_dir: environment::folder("CLAUDE_CONFIG_DIR"),
         codex_home: environment::folder("CODEX_HOME"),
+        lazygit: lazygit::Variables {
+            files: environment::folder("LG_CONFIG_FILE"),
+            folder: environment::folder("CONFIG_DIR"),
+            shared: environment::folder("XDG_CONFIG_DIRS"),
+        },
         project: project_root(),
         state_dir: context.loaded.home.join("setup"),
         os: Os::HERE,

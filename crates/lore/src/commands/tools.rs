@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let names = if args.toolsets.is_empty() { &context.loaded.config.toolsets } else { &args.toolsets };
-    let toolsets = super::serve::toolsets(names)?;
+    let toolsets = super::serve::toolsets(&context.lore, names, &crate::environment::working_directory())?;
     let tools = lore_tools::tools(&toolsets);
     let ui = context.ui;
     if ui.is_json() {
@@ -46,7 +46,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     }
     if args.cost {
         let total: usize = tools.iter().map(|tool| cost(tool)).sum();
-        let instructions = super::serve::INSTRUCTIONS.len().div_ceil(4);
+        let instructions = crate::instructions::instructions(&toolsets).len().div_ceil(4);
         ui.line(&format!("{total} tokens for the list, {instructions} for the instructions"))?;
     }
     Ok(())

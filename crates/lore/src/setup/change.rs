@@ -8,7 +8,6 @@ use similar::TextDiff;
 use super::{
     files::{self, Access},
     hosts::Scope,
-    record::Record,
 };
 
 /// What would happen to a host's file.
@@ -31,8 +30,8 @@ pub(crate) struct Change {
 pub(super) enum Memory {
     /// It stays as it is.
     Keep,
-    /// It is written.
-    Write(PathBuf, Box<Record>),
+    /// It is written: where, and what it holds.
+    Write(PathBuf, Vec<u8>),
     /// It goes, and so do the folders that the setup made, if they are empty.
     Forget(PathBuf, Vec<String>),
 }
@@ -89,7 +88,8 @@ pub(crate) fn apply(change: &Change) -> Result<(), Failure> {
     // The record comes first: a file that was changed and cannot be undone would be worse than a
     // record of a change that never happened.
     let earlier = files::read(path)?;
-    record.write(path)?;
+    files::make_folders(path)?;
+    files::replace(path, record, Access::Private)?;
     files::replace(&change.file, after, access).inspect_err(|_| {
         // The first failure is the one to report.
         drop(match &earlier {

@@ -30,14 +30,13 @@ impl Problem {
     }
 
     /// The failure that people see.
-    pub(super) fn failure(self, host: Host, file: &std::path::Path) -> Failure {
+    pub(super) fn failure(self, host: &str, file: &std::path::Path) -> Failure {
         let place = match self.position {
             Some((line, column)) => format!("{}:{line}:{column}", file.display()),
             None => file.display().to_string(),
         };
         Failure::new(Code::InvalidConfig, format!("{place}: {}", self.what)).hint(format!(
-            "nothing was written; fix the file and try again, or paste what `lore setup {} --print` shows",
-            host.name()
+            "nothing was written; fix the file and try again, or paste what `lore setup {host} --print` shows"
         ))
     }
 }
@@ -78,20 +77,25 @@ pub(super) struct Document {
     text: String,
 }
 
-const MARK: &str = "\u{feff}";
+/// The byte order mark that some editors put in front.
+pub(super) const MARK: &str = "\u{feff}";
+
+/// Whether a file begins with the mark, and the text after it.
+pub(super) fn decode(bytes: &[u8]) -> Result<(bool, &str), Problem> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        Problem::at(&good, good.len(), "the file is not UTF-8 text")
+    })?;
+    Ok(match text.strip_prefix(MARK) {
+        Some(text) => (true, text),
+        None => (false, text),
+    })
+}
 
 impl Document {
     /// Reads a host's file; a missing one is an empty one.
     pub(super) fn read(host: Host, bytes: Option<&[u8]>) -> Result<Self, Problem> {
-        let bytes = bytes.unwrap_or_default();
-        let text = std::str::from_utf8(bytes).map_err(|error| {
-            let good = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-            Problem::at(&good, good.len(), "the file is not UTF-8 text")
-        })?;
-        let (marked, text) = match text.strip_prefix(MARK) {
-            Some(text) => (true, text),
-            None => (false, text),
-        };
+        let (marked, text) = decode(bytes.unwrap_or_default())?;
         Ok(Self { syntax: host.syntax(), container: host.container(), marked, text: text.to_owned() })
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use lore_model::{Code, Failure};
 use serde_json::{Value, json};
 
-use super::{Registration, document::Syntax};
+use super::{Registration, document::Syntax, lazygit::Variables};
 
 /// A program that starts MCP servers and keeps the list of them in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +72,8 @@ pub(crate) struct Place {
     pub(crate) claude_config_dir: Option<PathBuf>,
     /// `$CODEX_HOME`.
     pub(crate) codex_home: Option<PathBuf>,
+    /// What is said of lazygit.
+    pub(crate) lazygit: Variables,
     /// The root of the project the user stands in.
     pub(crate) project: PathBuf,
     /// Where Lore remembers how to undo a setup: `$LORE_HOME/setup`.
@@ -241,9 +243,14 @@ impl Place {
         folder.map_or_else(|| self.home.join(".config"), Path::to_path_buf)
     }
 
-    fn roaming(&self) -> PathBuf {
+    pub(super) fn roaming(&self) -> PathBuf {
         let folder = given(self.app_data.as_deref());
         folder.map_or_else(|| self.home.join("AppData").join("Roaming"), Path::to_path_buf)
+    }
+
+    pub(super) fn local(&self) -> PathBuf {
+        let folder = given(self.local_app_data.as_deref());
+        folder.map_or_else(|| self.home.join("AppData").join("Local"), Path::to_path_buf)
     }
 
     /// The folder that Windows gives to Claude Desktop in place of `%APPDATA%\Claude` when it was
@@ -253,9 +260,7 @@ impl Place {
         if self.os != Os::Windows {
             return None;
         }
-        let local = given(self.local_app_data.as_deref())
-            .map_or_else(|| self.home.join("AppData").join("Local"), Path::to_path_buf);
-        let mut found: Vec<PathBuf> = std::fs::read_dir(local.join("Packages"))
+        let mut found: Vec<PathBuf> = std::fs::read_dir(self.local().join("Packages"))
             .ok()?
             .filter_map(Result::ok)
             .filter(|entry| entry.file_name().to_string_lossy().starts_with("Claude_"))

@@ -11,6 +11,7 @@ mod files;
 mod hosts;
 mod json_file;
 mod json_text;
+pub(crate) mod lazygit;
 mod plan;
 mod record;
 mod server;
@@ -24,7 +25,7 @@ use std::path::{Path, PathBuf};
 use lore_model::{Code, Failure};
 
 pub(crate) use self::{
-    change::apply,
+    change::{Change, apply},
     hosts::{Host, Os, Place, Scope},
     plan::plan,
     undo::plan_undo,
@@ -35,7 +36,8 @@ use self::{
 };
 
 /// The old servers that Lore can stand in for, each with the toolset that has its tools.
-pub(crate) const STAND_INS: [(&str, &str); 1] = [("commitmux", "history")];
+pub(crate) const STAND_INS: [(&str, &str); 4] =
+    [("commitmux", "history"), ("cortex", "context"), ("climpt", "commands"), ("lazygit-mcp-bridge", "messages")];
 
 /// The server that a host is told of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,12 +69,16 @@ impl Registration {
 
     /// The executable as a host's file can hold it.
     fn command_text(&self) -> Result<&str, Failure> {
-        self.command.to_str().ok_or_else(|| {
-            let path = self.command.display();
-            Failure::new(Code::InvalidArgument, format!("the path of this program is not Unicode: {path}"))
-                .hint("move the program to a folder whose name is plain text")
-        })
+        path_text(&self.command)
     }
+}
+
+/// A path as a configuration can hold it.
+fn path_text(path: &Path) -> Result<&str, Failure> {
+    path.to_str().ok_or_else(|| {
+        Failure::new(Code::InvalidArgument, format!("the path of this program is not Unicode: {}", path.display()))
+            .hint("move the program to a folder whose name is plain text")
+    })
 }
 
 /// An entry to paste by hand.
@@ -109,7 +115,7 @@ pub(crate) fn snippet(
     registration: &Registration,
 ) -> Result<Snippet, Failure> {
     let file = host.file(place, scope)?;
-    let problem = |problem: Problem| problem.failure(host, &file);
+    let problem = |problem: Problem| problem.failure(host.name(), &file);
     let mut document = Document::read(host, None).map_err(problem)?;
     let fields = host.fields(registration.command_text()?, registration);
     document.add(&registration.name, &fields).map_err(problem)?;

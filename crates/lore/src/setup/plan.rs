@@ -21,7 +21,7 @@ use super::{
 pub(crate) fn plan(host: Host, scope: Scope, place: &Place, registration: &Registration) -> Result<Change, Failure> {
     let file = host.file(place, scope)?;
     let command = registration.command_text()?;
-    let problem = |problem: Problem| problem.failure(host, &file);
+    let problem = |problem: Problem| problem.failure(host.name(), &file);
     let before = files::read(&file)?;
     let mut document = Document::read(host, before.as_deref()).map_err(problem)?;
     let old = document.to_text();
@@ -62,7 +62,7 @@ pub(crate) fn plan(host: Host, scope: Scope, place: &Place, registration: &Regis
     record.previous = previous;
     let program = current.and_then(|server| Program::of(&server.value));
     let record = record.after(Record::read(&path)?, program.as_ref(), &old, &new);
-    let memory = Memory::Write(path, Box::new(record));
+    let memory = Memory::Write(path, record.to_bytes()?);
     Ok(Change { file, before, after: Some(new.into_bytes()), notes, scope, memory })
 }
 
@@ -120,7 +120,7 @@ fn notes(host: Host, scope: Scope, place: &Place, servers: &[Server], registrati
             if server::is_switched_off(&server.value) {
                 notes.push(format!("`{name}` is switched off in that file and stays so"));
             }
-        } else if STAND_INS.iter().any(|(known, _)| known == name && *known == program.name()) {
+        } else if STAND_INS.iter().any(|(known, _)| known == name && program.starts(known)) {
             notes.push(format!("`{name}` still starts the old program; `{command}` replaces it"));
         }
     }

@@ -6,16 +6,16 @@
 use std::path::{Path, PathBuf};
 
 use lore_model::{Code, Failure};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
-    Registration, edit,
-    files::{self, Access},
+    Registration, edit, files,
     hosts::{Host, Place, Scope},
     server::Program,
 };
 
-const VERSION: u32 = 1;
+/// The present form of a record.
+pub(super) const VERSION: u32 = 1;
 
 /// All that is remembered of one server in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,20 +103,12 @@ impl Record {
 
     /// Whether the file is byte for byte what the last setup wrote.
     pub(super) fn is_untouched(&self, text: &str) -> bool {
-        self.steps.last().is_some_and(|step| step.after == mark(text))
+        is_untouched(&self.steps, text)
     }
 
     /// The file as it was before the first setup; only for an untouched file.
     pub(super) fn rewind(&self, text: &str) -> Option<String> {
-        let mut text = text.to_owned();
-        for step in self.steps.iter().rev() {
-            let (start, end) = (text.get(..step.start)?, text.get(step.start + step.new_length..)?);
-            text = format!("{start}{}{end}", step.old);
-            if mark(&text) != step.before {
-                return None;
-            }
-        }
-        Some(text)
+        rewind(&self.steps, text)
     }
 
     /// Where the record of a server is kept.
@@ -131,33 +123,60 @@ impl Record {
 
     /// Reads a record; `None` when there is none.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, Failure> {
-        let Some(bytes) = files::read(path)? else { return Ok(None) };
-        match serde_json::from_slice::<Self>(&bytes) {
-            Ok(record) if record.version == VERSION => Ok(Some(record)),
-            Ok(record) => Err(Failure::new(
-                Code::InvalidConfig,
-                format!("{} has version {}, this program knows {VERSION}", path.display(), record.version),
-            )
-            .hint("use the Lore that wrote it, or delete it to forget how to undo that setup")),
-            Err(error) => Err(Failure::new(Code::InvalidConfig, format!("cannot read {}: {error}", path.display()))
-                .hint("delete it to forget how to undo that setup")
-                .caused_by(error)),
-        }
+        from_file(path, |record: &Self| record.version)
     }
 
-    /// Keeps the record.
-    pub(super) fn write(&self, path: &Path) -> Result<(), Failure> {
-        let mut text = serde_json::to_string_pretty(self)
-            .map_err(|error| Failure::new(Code::Internal, format!("cannot write down a setup: {error}")))?;
-        text.push('\n');
-        files::make_folders(path)?;
-        files::replace(path, text.as_bytes(), Access::Private)
+    /// The record as it is kept.
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>, Failure> {
+        to_bytes(self)
     }
+}
+
+/// Any record as it is kept.
+pub(super) fn to_bytes(record: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    let mut text = serde_json::to_string_pretty(record)
+        .map_err(|error| Failure::new(Code::Internal, format!("cannot write down a setup: {error}")))?;
+    text.push('\n');
+    Ok(text.into_bytes())
+}
+
+/// Any record from its file; `None` when there is none.
+pub(super) fn from_file<R: DeserializeOwned>(path: &Path, version: fn(&R) -> u32) -> Result<Option<R>, Failure> {
+    let Some(bytes) = files::read(path)? else { return Ok(None) };
+    match serde_json::from_slice::<R>(&bytes) {
+        Ok(record) if version(&record) == VERSION => Ok(Some(record)),
+        Ok(record) => Err(Failure::new(
+            Code::InvalidConfig,
+            format!("{} has version {}, this program knows {VERSION}", path.display(), version(&record)),
+        )
+        .hint("use the Lore that wrote it, or delete it to forget how to undo that setup")),
+        Err(error) => Err(Failure::new(Code::InvalidConfig, format!("cannot read {}: {error}", path.display()))
+            .hint("delete it to forget how to undo that setup")
+            .caused_by(error)),
+    }
+}
+
+/// Whether a text is what the last of the steps left.
+pub(super) fn is_untouched(steps: &[Step], text: &str) -> bool {
+    steps.last().is_some_and(|step| step.after == mark(text))
+}
+
+/// The text before the first of the steps; `None` when it is not what the last of them left.
+pub(super) fn rewind(steps: &[Step], text: &str) -> Option<String> {
+    let mut text = text.to_owned();
+    for step in steps.iter().rev() {
+        let (start, end) = (text.get(..step.start)?, text.get(step.start + step.new_length..)?);
+        text = format!("{start}{}{end}", step.old);
+        if mark(&text) != step.before {
+            return None;
+        }
+    }
+    Some(text)
 }
 
 impl Step {
     /// The change from one text to another.
-    fn new(before: &str, after: &str) -> Self {
+    pub(super) fn new(before: &str, after: &str) -> Self {
         let (start, old_length, new_length) = edit::difference(before, after);
         let old = before[start..start + old_length].to_owned();
         Self { start, old, new_length, before: mark(before), after: mark(after) }
@@ -165,7 +184,7 @@ impl Step {
 }
 
 /// A short mark of a text (FNV-1a and the length): recognises a change, not an attack.
-fn mark(text: &str) -> String {
+pub(super) fn mark(text: &str) -> String {
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));

@@ -43,6 +43,12 @@ impl Program {
         }
     }
 
+    /// Whether it starts the old program of that name, itself or through a runtime such as Deno.
+    pub(super) fn starts(&self, old: &str) -> bool {
+        self.name() == old
+            || (!self.is_lore() && self.args.iter().any(|arg| arg.split(['/', '@']).any(|part| part == old)))
+    }
+
     /// Whether it is Lore, be it another build or in another place.
     pub(super) fn is_lore(&self) -> bool {
         self.name() == "lore"

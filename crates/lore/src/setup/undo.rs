@@ -19,7 +19,7 @@ pub(crate) fn plan_undo(host: Host, scope: Scope, place: &Place, name: &str) -> 
     let path = Record::path(host, scope, place, name)?;
     let record = Record::read(&path)?;
     let before = files::read(&file)?;
-    let problem = |problem: Problem| problem.failure(host, &file);
+    let problem = |problem: Problem| problem.failure(host.name(), &file);
     let mut notes = Vec::new();
     let after = match (&record, &before) {
         (None, bytes) => {

@@ -4,6 +4,10 @@
 //! proves that a second setup changes nothing and that undoing gives the first bytes back.
 
 mod fresh;
+mod lazygit;
+mod lazygit_again;
+mod lazygit_random;
+mod lazygit_refused;
 mod locations;
 mod random;
 mod replacing;
@@ -36,6 +40,7 @@ impl Desk {
             local_app_data: None,
             claude_config_dir: None,
             codex_home: None,
+            lazygit: super::lazygit::Variables { shared: Some(root.join("etc")), ..Default::default() },
             project: root.join("project"),
             state_dir: root.join("lore").join("setup"),
             os: Os::Linux,

@@ -9,17 +9,17 @@ use super::super::{document::Emptied, *};
 use super::{Desk, lore};
 
 /// A small generator of numbers (xorshift): the same files in every run.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
+    pub(super) fn roll(&mut self, sides: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % sides
     }
 
-    fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+    pub(super) fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
         choices[usize::try_from(self.roll(choices.len() as u64)).unwrap()]
     }
 

@@ -286,6 +286,31 @@ fn beside_the_old_program_lore_says_so() {
 }
 
 #[test]
+fn every_old_server_is_replaced_by_its_toolset() {
+    for (name, program, toolset) in [
+        ("commitmux", r#""command": "commitmux", "args": ["serve"]"#, "history"),
+        ("cortex", r#""command": "cortex", "args": ["serve"]"#, "context"),
+        ("climpt", r#""command": "deno", "args": ["run", "-A", "jsr:@aidevtool/climpt/mcp"]"#, "commands"),
+        ("lazygit-mcp-bridge", r#""command": "lazygit-mcp-bridge", "args": ["server"]"#, "messages"),
+    ] {
+        let before = format!(r#"{{"mcpServers": {{"{name}": {{{program}}}}}}}"#);
+        let desk = Desk::new();
+        desk.write(Host::ClaudeCode, &before);
+        let beside = desk.plan(Host::ClaudeCode, &lore()).notes;
+        let note = format!("`{name}` still starts the old program; `lore setup claude-code --as {name}` replaces it");
+        assert!(beside.contains(&note), "{beside:?}");
+        let registration = Registration::standing_in(name, "/opt/bin/lore".into()).unwrap();
+        assert_eq!(registration.args, ["serve", "--toolsets", toolset]);
+        desk.set_up(Host::ClaudeCode, &registration);
+        let servers: serde_json::Value = serde_json::from_str(&desk.text(Host::ClaudeCode)).unwrap();
+        let entry = &servers["mcpServers"][name];
+        assert_eq!((&entry["command"], &entry["args"][2]), (&"/opt/bin/lore".into(), &toolset.into()));
+        desk.undo(Host::ClaudeCode, name);
+        assert_eq!(desk.text(Host::ClaudeCode), before);
+    }
+}
+
+#[test]
 fn another_program_of_our_name_can_be_brought_back() {
     let before = r#"{"mcpServers": {"lore": {"command": "npx", "args": ["-y", "lore-of-others"]}}}"#;
     check_notes(

@@ -1,0 +1,69 @@
+//! What can go wrong with a command, in the terms of its contract.
+
+use lore_model::{Code, Failure};
+
+use super::CommandName;
+
+/// Why a command cannot be shown or rendered.
+#[derive(Debug)]
+pub enum CommandError {
+    /// There is no such command.
+    NotFound {
+        /// What was asked for.
+        name: CommandName,
+        /// What to do now.
+        hint: String,
+    },
+    /// The registry is not there or cannot be understood.
+    Registry {
+        /// The file, from the folder in which `.agent` lies.
+        path: String,
+        /// What is wrong with it.
+        details: String,
+        /// Whether there is no such file.
+        missing: bool,
+        /// What to do now.
+        hint: String,
+    },
+    /// The command is known, its prompt cannot be made.
+    Execution {
+        /// The command.
+        name: CommandName,
+        /// What is wrong.
+        stderr: String,
+        /// What to do now.
+        hint: Option<String>,
+    },
+    /// An argument that cannot be.
+    Invalid(Failure),
+}
+
+impl From<Failure> for CommandError {
+    fn from(failure: Failure) -> Self {
+        Self::Invalid(failure)
+    }
+}
+
+impl From<CommandError> for Failure {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::NotFound { name, hint } => {
+                Self::new(Code::CommandNotFound, format!("there is no command `{name}`")).hint(hint)
+            }
+            CommandError::Registry { path, missing: true, hint, .. } => {
+                Self::new(Code::CommandNotFound, format!("there is no registry {path}")).hint(hint)
+            }
+            CommandError::Registry { path, details, hint, .. } => {
+                Self::new(Code::InvalidConfig, format!("{path} cannot be used: {details}")).hint(hint)
+            }
+            CommandError::Execution { name, stderr, hint } => {
+                let failure = Self::new(Code::InvalidConfig, format!("`{name}` cannot be rendered: {stderr}"));
+                match hint {
+                    Some(hint) => failure.hint(hint),
+                    None => failure,
+                }
+            }
+            CommandError::Invalid(failure) => failure,
+        }
+    }
+}

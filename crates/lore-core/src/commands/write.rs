@@ -1,0 +1,89 @@
+//! Writing below the project: whole files or nothing, and nothing outside.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::Path,
+};
+
+use lore_model::{Code, Failure};
+
+use super::root::{Fault, Root};
+
+/// Replaces a file at once: a reader sees the old text or the new one, also after a crash.
+pub(super) fn replace(root: &Root, relative: &str, text: &str) -> Result<(), Failure> {
+    let place = root.place_for(relative).map_err(|fault| failure(relative, &fault))?;
+    let done = prepare(&place).and_then(|()| {
+        let temporary = place.with_extension(format!("lore-{}.tmp", std::process::id()));
+        // What a process of the same number left when it was killed.
+        drop(fs::remove_file(&temporary));
+        let written = write_synced(&temporary, text).and_then(|()| {
+            if let Ok(before) = fs::metadata(&place) {
+                fs::set_permissions(&temporary, before.permissions())?;
+            }
+            fs::rename(&temporary, &place)
+        });
+        if written.is_err() {
+            // What is left of it helps nobody; that it cannot be removed either changes nothing.
+            drop(fs::remove_file(&temporary));
+        }
+        written?;
+        sync_folder(&place)
+    });
+    done.map_err(|error| failure(relative, &Fault::Io(error)))
+}
+
+/// Writes a file that is not there yet.
+pub(super) fn create(root: &Root, relative: &str, text: &str) -> Result<(), Failure> {
+    let place = root.place_for(relative).map_err(|fault| failure(relative, &fault))?;
+    let done = prepare(&place).and_then(|()| {
+        let mut file = File::options().write(true).create_new(true).open(&place)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        sync_folder(&place)
+    });
+    done.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => exists(relative),
+        _ => failure(relative, &Fault::Io(error)),
+    })
+}
+
+/// Takes back a file that was just written, as far as that is possible.
+pub(super) fn remove(root: &Root, relative: &str) {
+    drop(root.place_for(relative).map(fs::remove_file));
+}
+
+/// What is there is never overwritten.
+pub(super) fn exists(relative: &str) -> Failure {
+    Failure::new(Code::CommandExists, format!("{relative} is there already"))
+        .hint("edit it, or choose another name; nothing was changed")
+}
+
+fn prepare(place: &Path) -> io::Result<()> {
+    place.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+fn write_synced(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// The name of a new file is safe only with its folder. Windows cannot open one.
+fn sync_folder(place: &Path) -> io::Result<()> {
+    match place.parent() {
+        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+fn failure(relative: &str, fault: &Fault) -> Failure {
+    let failure = |code| Failure::new(code, format!("{relative} cannot be written: {fault}"));
+    match fault {
+        Fault::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
+            failure(Code::DiskFull).hint("free some space and run it again: nothing is lost")
+        }
+        Fault::Io(_) => failure(Code::NoAccess).hint("check the permissions of that folder"),
+        _ => failure(Code::InvalidConfig).hint("nothing is written outside the project"),
+    }
+}

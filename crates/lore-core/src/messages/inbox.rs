@@ -1,0 +1,274 @@
+//! Takes over what lazygit-mcp-bridge leaves in its file: one message, written in place, overwritten by the next.
+//!
+//! The file is moved aside before it is read for good, so that what is written meanwhile makes a new one and is not removed
+//! unread. What was moved aside and not taken over, because the process died, is taken over by the next one.
+
+use std::{
+    fs::{self, OpenOptions},
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use lore_model::{Failure, MessageId, NewMessage, RepoPath};
+use lore_store::Added;
+use serde::Deserialize;
+
+use super::{
+    Messages, failure, project_root,
+    write::{Surroundings, key, timestamp},
+};
+use crate::blocking;
+
+/// The largest file that is taken for a message.
+const FILE_MAX: u64 = 1 << 20;
+
+/// What is put behind the file's name while it is being taken over.
+const ASIDE: &str = ".lore-";
+
+/// How long a writer may take to write all of its message.
+const WRITING: Duration = Duration::from_secs(2);
+
+/// A file that holds no message, and why.
+pub type Unreadable = (PathBuf, String);
+
+/// What was taken over.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// Messages that are new.
+    pub messages: Vec<MessageId>,
+    /// Files that hold no message, each with the reason. They stay where they are.
+    pub unreadable: Vec<Unreadable>,
+    /// Why messages that were understood could not be taken over. They stay where they are.
+    pub failed: Option<Failure>,
+}
+
+/// The message as the bridge writes it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct Left {
+    file: String,
+    #[serde(default)]
+    line: Option<Line>,
+    comment: String,
+    #[serde(default)]
+    project_root: Option<String>,
+    #[serde(default)]
+    time: Option<String>,
+}
+
+/// A line, however it was written down.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Number(f64),
+    Text(String),
+}
+
+impl Line {
+    fn range(&self) -> Option<(u32, u32)> {
+        let text = match self {
+            Self::Number(line) => line.to_string(),
+            Self::Text(text) => text.clone(),
+        };
+        let (first, last) = text.split_once('-').unwrap_or((&text, &text));
+        let lines = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        Some(lines).filter(|(first, last)| *first > 0 && first <= last)
+    }
+}
+
+/// A message in a file, and when the file was written (seconds since 1970).
+struct Found {
+    left: Left,
+    written: i64,
+}
+
+impl Messages {
+    /// Takes over what is in the inbox, and removes it there.
+    pub async fn import(&self) -> Imported {
+        let mut imported = Imported::default();
+        let Some(inbox) = self.inbox.clone() else { return imported };
+        // One at a time: the loop that looks for news and a call may both be at it.
+        let _turn = self.importing.lock().await;
+        // What is understood is kept before the file is touched: its writer may write the next one at any moment.
+        let place = inbox.clone();
+        match blocking(move || read(&place)).await {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                if self.keep(found, &mut imported).await.is_err() {
+                    return imported;
+                }
+                if let Err(error) = blocking(move || set_aside(&inbox)).await {
+                    let path = self.inbox.clone().unwrap_or_default();
+                    imported.unreadable.push((path, format!("it is taken over and cannot be removed: {error}")));
+                    return imported;
+                }
+            }
+            Err(why) => imported.unreadable.extend(self.if_settled(inbox, why).await),
+        }
+        for file in self.aside().await {
+            let place = file.clone();
+            match blocking(move || read(&place)).await {
+                Ok(None) => continue,
+                Ok(Some(found)) => {
+                    if self.keep(found, &mut imported).await.is_err() {
+                        return imported;
+                    }
+                }
+                Err(why) => {
+                    imported.unreadable.extend(self.if_settled(file, why).await);
+                    continue;
+                }
+            }
+            let removed = blocking(move || fs::remove_file(file)).await;
+            if let Err(error) = removed {
+                // It will be found again, and known.
+                tracing::debug!(%error, "a message that was taken over is left behind");
+            }
+        }
+        imported
+    }
+
+    /// What is in the inbox and cannot be read; nothing is changed.
+    pub async fn unreadable(&self) -> Vec<Unreadable> {
+        let mut files = self.aside().await;
+        files.extend(self.inbox.clone());
+        blocking(move || {
+            let problem = |file: PathBuf| read(&file).err().map(|why| (file, why));
+            files.into_iter().filter_map(problem).collect()
+        })
+        .await
+    }
+
+    /// The same as [`Self::import`], for those who want to know only that nothing was left behind.
+    pub(super) async fn take_inbox(&self) -> Result<(), Failure> {
+        let imported = self.import().await;
+        for (path, why) in imported.unreadable {
+            tracing::warn!(path = %path.display(), why, "a message of lazygit-mcp-bridge cannot be taken over");
+        }
+        imported.failed.map_or(Ok(()), Err)
+    }
+
+    async fn keep(&self, found: Found, imported: &mut Imported) -> Result<(), ()> {
+        let message = blocking(move || convert(found)).await;
+        match self.store.add(&message, self.clock.now()).await {
+            Ok(Added::New(id)) => imported.messages.push(id),
+            Ok(Added::Known(_)) => {}
+            Err(error) => {
+                let told = failure(error);
+                let why = format!("a message of lazygit-mcp-bridge could not be taken over: {told}");
+                let failed = Failure::new(told.code, why);
+                imported.failed = Some(match &told.hint {
+                    Some(hint) => failed.hint(hint.clone()),
+                    None => failed,
+                });
+                return Err(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file that holds no message will not hold one a moment later either.
+    async fn if_settled(&self, file: PathBuf, why: String) -> Option<Unreadable> {
+        let now = self.clock.now();
+        let path = file.clone();
+        let written = blocking(move || modified(&path)).await;
+        (now - written > i64::try_from(WRITING.as_secs()).unwrap_or(0)).then_some((file, why))
+    }
+
+    /// What is aside: of this process, and of those that died over it.
+    async fn aside(&self) -> Vec<PathBuf> {
+        let Some(inbox) = self.inbox.clone() else { return Vec::new() };
+        blocking(move || {
+            let (Some(folder), Some(name)) = (inbox.parent(), inbox.file_name()) else { return Vec::new() };
+            let prefix = format!("{}{ASIDE}", name.to_string_lossy());
+            let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+            let mut aside: Vec<PathBuf> = entries
+                .filter_map(Result::ok)
+                .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+                .map(|entry| entry.path())
+                .collect();
+            aside.sort();
+            aside
+        })
+        .await
+    }
+}
+
+/// Moves the file to a name that no other process has.
+fn set_aside(inbox: &Path) -> io::Result<()> {
+    let mut name = inbox.as_os_str().to_owned();
+    name.push(format!("{ASIDE}{}", std::process::id()));
+    for number in 0_u32.. {
+        let mut aside = name.clone();
+        aside.push(format!("-{number}"));
+        // Whoever makes the file has the name, also among processes that share a number.
+        match OpenOptions::new().create_new(true).write(true).open(&aside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            made => drop(made?),
+        }
+        return match fs::rename(inbox, &aside) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                fs::remove_file(&aside)?;
+                // Another process was first.
+                if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+            }
+        };
+    }
+    Ok(())
+}
+
+fn modified(file: &Path) -> i64 {
+    let time = fs::metadata(file).and_then(|meta| meta.modified()).ok();
+    let age = time.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    age.map_or(0, |age| i64::try_from(age.as_secs()).unwrap_or(0))
+}
+
+/// The message in a file; none where there is no file.
+fn read(file: &Path) -> Result<Option<Found>, String> {
+    match fs::metadata(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+        Ok(meta) if !meta.is_file() => return Err("it is no file".to_owned()),
+        Ok(meta) if meta.len() > FILE_MAX => return Err(format!("it has more than {FILE_MAX} bytes")),
+        Ok(_) => {}
+    }
+    let written = modified(file);
+    let bytes = match fs::read(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(|error| error.to_string())?,
+    };
+    let left = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+    Ok(Some(Found { left, written }))
+}
+
+fn convert(found: Found) -> NewMessage {
+    let Found { left, written } = found;
+    let project = left.project_root.as_deref().map(str::trim).filter(|root| !root.is_empty());
+    let project = project.map(|root| project_root(Path::new(root)));
+    // The bridge writes a path below the root or a whole one, as lazygit gave it.
+    let file = project
+        .as_ref()
+        .and_then(|root| Path::new(&left.file).strip_prefix(root).ok())
+        .and_then(Path::to_str)
+        .unwrap_or(&left.file);
+    let file = RepoPath::from(file);
+    let lines = left.line.as_ref().and_then(Line::range);
+    // Code that was written after the message is not the code it is about.
+    let seen = project.as_deref().filter(|root| modified(&root.join(&*file.to_text())) <= written);
+    let seen = seen.map(|root| Surroundings::of(root, &file, lines)).unwrap_or_default();
+    let mut message = NewMessage {
+        file,
+        project,
+        lines,
+        comment: left.comment,
+        time: left.time.filter(|time| !time.is_empty()).unwrap_or_else(|| timestamp(written)),
+        branch: seen.head.branch,
+        head: seen.head.commit,
+        hunk: seen.hunk,
+        anchor: seen.anchor,
+        key: [0; 32],
+    };
+    message.key = key(&message);
+    message
+}

@@ -1,0 +1,137 @@
+//! What reviewers say about code: kept, delivered to the agent that works on the project, and found again.
+
+mod deliver;
+mod inbox;
+mod place;
+mod relocate;
+mod write;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use lore_model::{Code, Failure, MessageId, RepoPath};
+use lore_store::{MessageQuery, MessageStore, StoreError, Withdrawal};
+use tokio::sync::watch;
+
+pub use self::{
+    deliver::{Claim, Delivery, PER_CALL, Waiting},
+    inbox::{Imported, Unreadable},
+    place::{Fate, Place, Placed, SymbolAt},
+    write::{COMMENT_MAX, CommentRequest, Commented, project_root},
+};
+use crate::{Clock, blocking, store_failure};
+
+/// The most messages that a list gives.
+pub const LIST_MAX: usize = 500;
+
+/// The messages of all projects.
+pub struct Messages {
+    store: Arc<dyn MessageStore>,
+    clock: Arc<dyn Clock>,
+    /// Where lazygit-mcp-bridge leaves its messages.
+    inbox: Option<PathBuf>,
+    /// Claims that came to an end and could not be noted yet: delivered, and not delivered.
+    unsettled: Mutex<(Vec<MessageId>, Vec<MessageId>)>,
+    importing: tokio::sync::Mutex<()>,
+}
+
+impl Messages {
+    /// Messages kept in this store. What appears in the file `inbox` is taken over.
+    pub fn new(store: Arc<dyn MessageStore>, clock: Arc<dyn Clock>, inbox: Option<PathBuf>) -> Self {
+        Self { store, clock, inbox, unsettled: Mutex::default(), importing: tokio::sync::Mutex::default() }
+    }
+
+    /// Messages that fit, newest first (a search: best first), each with where its code is now; the flag says whether more
+    /// would have fitted.
+    pub async fn list(&self, query: &MessageQuery) -> Result<(Vec<Placed>, bool), Failure> {
+        let (found, more) = self.store.list_messages(query).await.map_err(failure)?;
+        Ok((place::all(found).await, more))
+    }
+
+    /// One message, with where its code is now.
+    pub async fn get(&self, id: MessageId) -> Result<Placed, Failure> {
+        let found = self.store.find_message(id).await.map_err(failure)?;
+        let found = found.ok_or_else(|| absent(id))?;
+        Ok(place::one(found).await)
+    }
+
+    /// Takes a message back before an agent has it.
+    pub async fn withdraw(&self, id: MessageId) -> Result<(), Failure> {
+        match self.store.withdraw(id, self.clock.now()).await.map_err(failure)? {
+            Withdrawal::Done => Ok(()),
+            Withdrawal::Absent => Err(absent(id)),
+            Withdrawal::TooLate(message) => Err(Failure::new(
+                Code::InvalidArgument,
+                format!("comment {id} cannot be taken back: it is {} already", message.state.as_str()),
+            )
+            .hint("send another comment that corrects it")),
+            Withdrawal::Claimed => {
+                Err(Failure::new(Code::Busy, format!("comment {id} is being delivered at this moment"))
+                    .hint("look with `lore comments show` whether it was, and try again if not"))
+            }
+        }
+    }
+
+    /// The newest message that waits for this project: its number and its file.
+    pub async fn newest(&self, folder: &Path) -> Result<Option<(MessageId, RepoPath)>, Failure> {
+        let folder = folder.to_owned();
+        let root = blocking(move || project_root(&folder)).await;
+        self.store.newest(Some(&root)).await.map_err(failure)
+    }
+
+    /// The number of the message that was stored last, of any project.
+    pub async fn last(&self) -> Result<MessageId, Failure> {
+        let found = self.store.newest(None).await.map_err(failure)?;
+        Ok(found.map(|(id, _)| id).unwrap_or_default())
+    }
+
+    /// Changes some time after a message was stored, here or by another process.
+    pub async fn changes(&self) -> Result<watch::Receiver<u64>, Failure> {
+        self.store.watch().await.map_err(failure)
+    }
+
+    /// Looks for damage; each finding is one line.
+    pub async fn check_store(&self) -> Result<Vec<String>, Failure> {
+        self.store.check_messages().await.map_err(failure)
+    }
+}
+
+/// What a fault of storage means here: comments, unlike an index, exist nowhere else.
+fn failure(error: StoreError) -> Failure {
+    match &error {
+        StoreError::Damaged { path, what } => {
+            let message = format!("the comments in {} are damaged: {what}", path.display());
+            let hint = format!(
+                "nothing was changed; `sqlite3 {0} .recover` may save what it holds. Move it aside to go on with a new one",
+                path.display()
+            );
+            Failure::new(Code::IndexDamaged, message).hint(hint).caused_by(error)
+        }
+        StoreError::TooNew { path, found, known } => {
+            let message = format!(
+                "the comments in {} were written by a newer Lore (version {found}, this one knows {known})",
+                path.display()
+            );
+            Failure::new(Code::IndexTooNew, message).hint("upgrade Lore").caused_by(error)
+        }
+        StoreError::NoAccess { path, what } => {
+            let message = format!("the comments at {} cannot be accessed: {what}", path.display());
+            let hint = "check the permissions of that folder, or set LORE_HOME to another one";
+            Failure::new(Code::NoAccess, message).hint(hint).caused_by(error)
+        }
+        StoreError::Full(path) => {
+            let message = format!("no space is left at {}", path.display());
+            Failure::new(Code::DiskFull, message).hint("free some space and try again").caused_by(error)
+        }
+        StoreError::Locked => {
+            Failure::new(Code::Busy, "other processes keep the comments busy").hint("try again").caused_by(error)
+        }
+        _ => store_failure(error),
+    }
+}
+
+fn absent(id: MessageId) -> Failure {
+    Failure::new(Code::MessageNotFound, format!("there is no comment {id}")).hint("`lore comments list` shows them")
+}

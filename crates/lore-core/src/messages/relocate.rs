@@ -1,0 +1,426 @@
+//! Finds lines again in a text that has changed. Pure: texts in, lines out.
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    time::{Duration, Instant},
+};
+
+use similar::{Algorithm, DiffOp, TextDiff};
+
+/// Lines before and after that tell one place from another with the same text.
+const CONTEXT: usize = 3;
+
+/// How alike a line must be to count as the same line, edited.
+const ALIKE: f32 = 0.6;
+
+/// How long two texts that have nothing in common may be compared.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Lines around the former place in which a part of a large file is compared.
+const WINDOW: usize = 2000;
+
+/// Places of a line that are looked at more closely.
+const PLACES: usize = 50;
+
+/// Lines that say so little alone that an edit on the spot is more likely than a move.
+const FEW: usize = 3;
+
+/// The code as it was.
+#[derive(Clone, Copy)]
+pub(super) struct Before<'a> {
+    pub(super) text: &'a [u8],
+    /// The number of the first line in `text`.
+    pub(super) first_line: u32,
+    /// Whether `text` is all of the file.
+    pub(super) whole: bool,
+    /// The lines in question.
+    pub(super) lines: (u32, u32),
+}
+
+/// What became of the lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Now {
+    /// They are at these lines, unchanged.
+    At((u32, u32)),
+    /// They are at these lines, and their text has changed.
+    Edited((u32, u32)),
+    /// They are not there any more.
+    Gone,
+    /// The text before did not hold them: nothing can be said.
+    Unknown,
+}
+
+/// Where the lines are in the text as it is now.
+pub(super) fn relocate(before: Before<'_>, now: &[u8]) -> Now {
+    if before.whole && before.text == now && index(before.lines.1) < lines(now).len() {
+        return Now::At(before.lines);
+    }
+    let old = lines(before.text);
+    let new = lines(now);
+    let offset = |line: u32| line.checked_sub(before.first_line).and_then(|index| usize::try_from(index).ok());
+    let Some(wanted) = offset(before.lines.0).zip(offset(before.lines.1)).map(|(first, last)| first..last + 1) else {
+        return Now::Unknown;
+    };
+    if wanted.end > old.len() || wanted.is_empty() {
+        return Now::Unknown;
+    }
+    if before.whole {
+        return Comparison::new(&old, &new, wanted, 0).find();
+    }
+    // Where nothing changed, equal records elsewhere do not matter.
+    if new.get(index(before.first_line)..).is_some_and(|rest| rest.starts_with(&old)) {
+        return Now::At(before.lines);
+    }
+    // A part of a file does not say what came before it: it is compared with what is around its former place.
+    let start = index(before.first_line).saturating_sub(WINDOW).min(new.len());
+    let end = (index(before.first_line) + old.len() + WINDOW).min(new.len());
+    let near = Comparison::new(&old, &new[start..end], wanted.clone(), start);
+    match near.find() {
+        Now::Gone => near.block_in(&new, &|_| true).map_or(Now::Gone, |found| Now::At(numbers(&found.lines))),
+        found => found,
+    }
+}
+
+/// How much of the text before is in the text now, from 0 to 1.
+pub(super) fn likeness(before: &[u8], now: &[u8]) -> f32 {
+    let (old, new) = (lines(before), lines(now));
+    let mut counts: HashMap<&[u8], usize> = HashMap::new();
+    for line in new.iter().filter(|line| is_telling(line)) {
+        *counts.entry(line).or_default() += 1;
+    }
+    let telling: Vec<&&[u8]> = old.iter().filter(|line| is_telling(line)).collect();
+    let found = telling.iter().filter(|line| match counts.get_mut(**line) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            true
+        }
+        _ => false,
+    });
+    #[expect(clippy::cast_precision_loss, reason = "a share of lines need not be exact")]
+    let share = found.count() as f32 / telling.len().max(1) as f32;
+    share
+}
+
+fn index(line: u32) -> usize {
+    usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX)
+}
+
+fn numbers(lines: &Range<usize>) -> (u32, u32) {
+    let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX);
+    (number(lines.start), number(lines.end - 1))
+}
+
+/// Lines without their ends, whichever kind those are.
+pub(super) fn lines(text: &[u8]) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> =
+        text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
+    if lines.last().is_some_and(|last| last.is_empty()) {
+        lines.pop();
+    }
+    lines
+}
+
+/// Whether a line says enough to be known by it: `}` does not.
+fn is_telling(line: &[u8]) -> bool {
+    line.iter().filter(|byte| byte.is_ascii_alphanumeric() || **byte >= 0x80).count() >= 3
+}
+
+/// A place that has the very lines that are looked for.
+struct Block {
+    lines: Range<usize>,
+    /// Lines around it that are those of then.
+    around: usize,
+    /// Those of them that say something.
+    context: usize,
+}
+
+/// Two texts, line by line, and the lines of the older one that are looked for.
+struct Comparison<'a> {
+    old: &'a [&'a [u8]],
+    new: &'a [&'a [u8]],
+    wanted: Range<usize>,
+    /// How many lines of the whole text come before `new`.
+    before: usize,
+    changes: Vec<DiffOp>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(old: &'a [&'a [u8]], new: &'a [&'a [u8]], wanted: Range<usize>, before: usize) -> Self {
+        let changes =
+            similar::capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(Instant::now() + PATIENCE));
+        Self { old, new, wanted, before, changes }
+    }
+
+    fn find(&self) -> Now {
+        let kept = self.kept();
+        if kept.len() == self.wanted.len() && kept.windows(2).all(|pair| pair[1].1 == pair[0].1 + 1) {
+            return Now::At(self.at(&(kept[0].1..kept[kept.len() - 1].1 + 1)));
+        }
+        // What was cut out and put elsewhere looks like text that is gone and other text that is new. Lines that were
+        // always there are no such place, however equal they are.
+        let known: HashSet<usize> =
+            self.equal().filter(|(old, _)| !self.wanted.contains(old)).map(|(_, new)| new).collect();
+        let is_new = |range: &Range<usize>| range.clone().all(|line| !known.contains(&line));
+        let moved = self.block_in(self.new, &is_new);
+        // A line or two that occur elsewhere may be a coincidence: then an edit on the spot is as likely.
+        let is_sure = moved.as_ref().is_some_and(|block| block.context > 0) || self.telling() >= FEW;
+        let moved = moved.map(|block| Now::At(self.at(&block.lines)));
+        let edited = || self.edited(&kept).map(|found| Now::Edited(self.at(&found)));
+        let found = if is_sure { moved.or_else(edited) } else { edited().or(moved) };
+        found.unwrap_or(Now::Gone)
+    }
+
+    fn at(&self, lines: &Range<usize>) -> (u32, u32) {
+        numbers(&(lines.start + self.before..lines.end + self.before))
+    }
+
+    fn telling(&self) -> usize {
+        self.old[self.wanted.clone()].iter().filter(|line| is_telling(line)).count()
+    }
+
+    /// Lines that are the same, then and now.
+    fn equal(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.changes.iter().flat_map(|change| match *change {
+            DiffOp::Equal { old_index, new_index, len } => {
+                (0..len).map(|step| (old_index + step, new_index + step)).collect()
+            }
+            _ => Vec::new(),
+        })
+    }
+
+    /// Those of them that are looked for.
+    fn kept(&self) -> Vec<(usize, usize)> {
+        self.equal().filter(|(old, _)| self.wanted.contains(old)).collect()
+    }
+
+    /// The one place that has the very lines that are looked for, however they are indented.
+    fn block_in(&self, new: &[&[u8]], fits: &dyn Fn(&Range<usize>) -> bool) -> Option<Block> {
+        let block: Vec<&[u8]> = self.old[self.wanted.clone()].iter().map(|line| line.trim_ascii()).collect();
+        let mut places: HashMap<&[u8], Vec<usize>> = block.iter().map(|line| (*line, Vec::new())).collect();
+        for (number, line) in new.iter().enumerate() {
+            if let Some(places) = places.get_mut(line.trim_ascii()) {
+                places.push(number);
+            }
+        }
+        // The line that occurs least often says where to look.
+        let (rarest, starts) =
+            block.iter().enumerate().map(|(at, line)| (at, &places[line])).min_by_key(|(_, at)| at.len())?;
+        let is_block = |start: usize| {
+            new.get(start..start + block.len())
+                .is_some_and(|lines| lines.iter().zip(&block).all(|(line, wanted)| line.trim_ascii() == *wanted))
+        };
+        let context = around(self.old, &self.wanted);
+        let mut found: Vec<Block> = starts
+            .iter()
+            .take(PLACES)
+            .filter_map(|line| line.checked_sub(rarest).filter(|start| is_block(*start)))
+            .map(|start| start..start + block.len())
+            .filter(|range| fits(range))
+            .map(|lines| {
+                let now = around(new, &lines);
+                let same = now.iter().zip(&context).filter(|(now, then)| now.is_some() && now == then);
+                let (mut around, mut telling) = (0, 0);
+                for (line, _) in same {
+                    around += 1;
+                    telling += usize::from(line.as_ref().is_some_and(|line| is_telling(line)));
+                }
+                Block { lines, around, context: telling }
+            })
+            .collect();
+        found.sort_by_key(|block| std::cmp::Reverse(block.around));
+        let is_known = block.iter().any(|line| is_telling(line));
+        let is_best = match found.as_slice() {
+            [] => false,
+            [only] => is_known || only.around >= 2,
+            [best, next, ..] => best.around >= 2 && best.around > next.around,
+        };
+        is_best.then(|| found.swap_remove(0))
+    }
+
+    /// The lines that took the place of those that are looked for, if they are much like them.
+    fn edited(&self, kept: &[(usize, usize)]) -> Option<Range<usize>> {
+        let mut found: Vec<usize> = kept.iter().map(|(_, new)| *new).collect();
+        let mut known = kept.iter().filter(|(old, _)| is_telling(self.old[*old])).count();
+        for change in self.changes.iter().filter(|change| matches!(change, DiffOp::Replace { .. })) {
+            let lost: Vec<usize> = change.old_range().filter(|line| self.wanted.contains(line)).collect();
+            let like: Vec<usize> = lost.iter().filter_map(|line| self.most_alike(*line, change.new_range())).collect();
+            known += like.len();
+            found.extend(like);
+            // All of it was looked for, so all that came instead belongs to it.
+            let (then, now) = (change.old_range(), change.new_range());
+            if !found.is_empty() && lost.len() == then.len() && now.len() <= 2 * then.len() + 2 {
+                found.extend(now);
+            }
+        }
+        let (first, last) = (*found.iter().min()?, *found.iter().max()?);
+        let is_known = known > 0 && 2 * known >= self.telling();
+        // Nearly all of it stands, however little each line says.
+        let stands = 5 * kept.len() >= 4 * self.wanted.len();
+        (is_known || stands).then_some(first..last + 1)
+    }
+
+    /// The line among these that is much like one of then.
+    fn most_alike(&self, line: usize, among: Range<usize>) -> Option<usize> {
+        // Long lines and long passages take long to compare, and nobody looks for a comment there.
+        const LONGEST: usize = 1000;
+        let then = self.old[line].trim_ascii();
+        if !is_telling(then) || then.len() > LONGEST {
+            return None;
+        }
+        let then = String::from_utf8_lossy(then);
+        among
+            .filter(|candidate| self.new[*candidate].len() <= LONGEST && is_telling(self.new[*candidate]))
+            .take(100)
+            .map(|candidate| {
+                let now = String::from_utf8_lossy(self.new[candidate].trim_ascii());
+                (TextDiff::from_chars(&*then, &*now).ratio(), candidate)
+            })
+            .filter(|(ratio, _)| *ratio >= ALIKE)
+            .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
+            .map(|(_, candidate)| candidate)
+    }
+}
+
+/// The lines before and after a place.
+fn around(lines: &[&[u8]], range: &Range<usize>) -> Vec<Option<Vec<u8>>> {
+    let at = |index: Option<usize>| index.and_then(|index| lines.get(index)).map(|line| line.trim_ascii().to_vec());
+    let before = (1..=CONTEXT).map(|step| at(range.start.checked_sub(step)));
+    let after = (0..CONTEXT).map(|step| at(Some(range.end + step)));
+    before.chain(after).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str =
+        "use std::fs;\n\nfn open() {\n    read();\n    close();\n}\n\nfn shut() {\n    write();\n    close();\n}\n";
+
+    fn check(lines: (u32, u32), now: &str, expected: Now) {
+        let before = Before { text: BEFORE.as_bytes(), first_line: 1, whole: true, lines };
+        assert_eq!(relocate(before, now.as_bytes()), expected, "{now}");
+    }
+
+    #[test]
+    fn what_did_not_move_is_where_it_was() {
+        check((4, 4), BEFORE, Now::At((4, 4)));
+        check((8, 11), BEFORE, Now::At((8, 11)));
+        check((4, 4), &BEFORE.replace('\n', "\r\n"), Now::At((4, 4)));
+        check((4, 4), &format!("{BEFORE}more\n"), Now::At((4, 4)));
+    }
+
+    #[test]
+    fn lines_move_with_what_is_put_before_them() {
+        check((4, 4), &format!("one\ntwo\n{BEFORE}"), Now::At((6, 6)));
+        check((8, 11), &BEFORE.replace("    read();\n", ""), Now::At((7, 10)));
+    }
+
+    #[test]
+    fn a_line_that_occurs_twice_is_told_by_its_place() {
+        check((5, 5), &format!("// one\n{BEFORE}"), Now::At((6, 6)));
+        check((10, 10), &format!("// one\n{BEFORE}"), Now::At((11, 11)));
+    }
+
+    #[test]
+    fn a_function_that_was_put_elsewhere_is_found() {
+        let moved = "use std::fs;\n\nfn shut() {\n    write();\n    close();\n}\n\nmod inner {\n    fn open() {\n        read();\n        close();\n    }\n}\n";
+        check((3, 6), moved, Now::At((9, 12)));
+        check((4, 4), moved, Now::At((10, 10)));
+    }
+
+    #[test]
+    fn an_edited_line_is_told_to_be_edited() {
+        check((4, 4), &BEFORE.replace("read();", "read(\"a\");"), Now::Edited((4, 4)));
+        check((3, 5), &BEFORE.replace("    read();\n", "    let all = everything();\n"), Now::Edited((3, 5)));
+    }
+
+    #[test]
+    fn a_line_that_was_always_elsewhere_is_not_where_it_went() {
+        let before = "fn first() {\n    if a {\n        return None;\n    }\n}\n\nfn second() {\n    if b {\n        return None;\n    }\n}\n";
+        let now = before.replacen("return None;", "return Some(1);", 1);
+        let then = Before { text: before.as_bytes(), first_line: 1, whole: true, lines: (3, 3) };
+        assert_eq!(relocate(then, now.as_bytes()), Now::Edited((3, 3)));
+        let gone = before.replacen("        return None;\n", "", 1);
+        assert_eq!(relocate(then, gone.as_bytes()), Now::Gone);
+    }
+
+    #[test]
+    fn an_edited_passage_is_all_of_it() {
+        let before = "a {\n    one();\n    two();\n    three();\n}\n";
+        let at = |now: &str| {
+            relocate(Before { text: before.as_bytes(), first_line: 1, whole: true, lines: (2, 4) }, now.as_bytes())
+        };
+        assert_eq!(at(&before.replace("one()", "one(1)")), Now::Edited((2, 4)));
+        assert_eq!(at(&before.replace("()", "(1)")), Now::Edited((2, 4)));
+        assert_eq!(at("a {\n    zebra {\n        lion;\n    }\n}\n"), Now::Gone);
+    }
+
+    #[test]
+    fn another_function_with_one_line_in_common_is_another_function() {
+        let before = "fn first() {\n    let x = load();\n    if x.is_empty() {\n        return None;\n    }\n}\n";
+        let now = "fn zebra(stripes: u8) {\n    match stripes {\n        0 => paint(),\n        _ => {\n            return None;\n        }\n    }\n}\n";
+        let then = Before { text: before.as_bytes(), first_line: 1, whole: true, lines: (1, 6) };
+        assert_eq!(relocate(then, now.as_bytes()), Now::Gone);
+    }
+
+    #[test]
+    fn many_equal_lines_take_no_time_to_speak_of() {
+        let before = "0,\n".repeat(100_000);
+        let now = before.replacen("0,", "1,", 1);
+        let then = Before { text: before.as_bytes(), first_line: 1, whole: true, lines: (1, 50_000) };
+        assert_eq!(relocate(then, now.as_bytes()), Now::Edited((1, 50_000)));
+    }
+
+    #[test]
+    fn what_is_gone_is_gone() {
+        check((4, 4), "use std::fs;\n", Now::Gone);
+        check((4, 4), "", Now::Gone);
+        check((1, 1), "nothing\nof\nthis\nis here\n", Now::Gone);
+    }
+
+    #[test]
+    fn lines_that_were_never_there_say_nothing() {
+        check((12, 12), BEFORE, Now::Unknown);
+        check((11, 12), BEFORE, Now::Unknown);
+        let before = Before { text: b"a\n", first_line: 7, whole: false, lines: (3, 3) };
+        assert_eq!(relocate(before, b"a\n"), Now::Unknown);
+    }
+
+    #[test]
+    fn a_part_of_a_file_is_found_by_its_lines_and_those_around() {
+        let part = "fn shut() {\n    write();\n    close();\n}\n";
+        let at = |lines, now: &str| {
+            relocate(Before { text: part.as_bytes(), first_line: 8, whole: false, lines }, now.as_bytes())
+        };
+        assert_eq!(at((9, 9), BEFORE), Now::At((9, 9)));
+        assert_eq!(at((10, 10), &format!("x\n{BEFORE}")), Now::At((11, 11)));
+        assert_eq!(at((9, 9), "nothing\n"), Now::Gone);
+        let far = "x\n".repeat(5000) + BEFORE;
+        assert_eq!(at((9, 9), &far), Now::At((5009, 5009)));
+        assert_eq!(at((9, 9), &BEFORE.replace("write()", "write(1)")), Now::Edited((9, 9)));
+        let records: String = (0..1000).map(|_| part).collect();
+        let same = relocate(
+            Before { text: part.as_bytes(), first_line: 401, whole: false, lines: (402, 402) },
+            records.as_bytes(),
+        );
+        assert_eq!(same, Now::At((402, 402)), "equal records stay where they are");
+    }
+
+    #[test]
+    fn any_bytes_can_be_looked_through() {
+        let odd: Vec<u8> = (0..=255).chain(0..=255).collect();
+        for whole in [true, false] {
+            let before = Before { text: &odd, first_line: 1, whole, lines: (1, 1) };
+            assert_eq!(relocate(before, &odd), Now::At((1, 1)));
+            relocate(before, b"\n\n\r\n");
+        }
+    }
+
+    #[test]
+    fn texts_that_share_their_telling_lines_are_alike() {
+        assert!(likeness(BEFORE.as_bytes(), format!("// x\n{BEFORE}").as_bytes()) > 0.99);
+        assert!(likeness(BEFORE.as_bytes(), b"}\n\nother text\n") < 0.01);
+        assert!(likeness(b"", b"x") < 0.01);
+    }
+}

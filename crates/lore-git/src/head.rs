@@ -1,0 +1,76 @@
+//! What is checked out, and single files: of a commit, or below a folder.
+
+use std::{io, path::Path};
+
+use lore_model::{CommitId, RepoPath};
+
+use crate::{
+    Found, Repository, Result,
+    beneath::{Content, Folder},
+    repository::{commit_id, object_id},
+    tree::{blob_id, name_problem},
+    worktree::is_gone,
+};
+
+/// What is checked out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The commit, once there is one.
+    pub commit: Option<CommitId>,
+    /// The short name of the branch; none where HEAD is detached.
+    pub branch: Option<String>,
+}
+
+impl Repository {
+    /// What is checked out here.
+    pub fn head(&self) -> Result<Head> {
+        let repo = self.local();
+        let mut head = repo.head().map_err(|error| self.unreadable("HEAD", &error))?;
+        let branch = head.referent_name().map(|name| name.shorten().to_string());
+        let commit = head.try_peel_to_id().map_err(|error| self.unreadable("HEAD", &error))?;
+        Ok(Head { commit: commit.map(|id| commit_id(id.detach())), branch })
+    }
+
+    /// The content of a file in a commit; none where there is no such file, or one of more than `max` bytes.
+    pub fn file_of(&self, commit: CommitId, path: &RepoPath, max: u64) -> Result<Option<Vec<u8>>> {
+        let repo = self.local();
+        let unreadable = |error: &dyn std::fmt::Display| self.unreadable("the tree of a commit", &error);
+        let tree = repo
+            .find_commit(object_id(commit))
+            .map_err(|error| unreadable(&error))?
+            .tree()
+            .map_err(|error| unreadable(&error))?;
+        let names = path.as_bytes().split(|byte| *byte == b'/');
+        let Some(entry) = tree.lookup_entry(names).map_err(|error| unreadable(&error))? else { return Ok(None) };
+        if !entry.mode().is_blob() {
+            return Ok(None);
+        }
+        let mut content = Vec::new();
+        let found = self.blobs().read(blob_id(entry.object_id().as_ref()), max, &mut content)?;
+        Ok((found == Found::Read).then_some(content))
+    }
+}
+
+/// Reads a regular file below a folder; none where there is no such file, or one of more than `max` bytes.
+///
+/// No link is followed on the way, so nothing outside the folder is ever read.
+pub fn read_beneath(root: &Path, path: &RepoPath, max: u64) -> io::Result<Option<Vec<u8>>> {
+    if path.as_bytes().split(|byte| *byte == b'/').any(|name| name_problem(name).is_some()) {
+        return Ok(None);
+    }
+    let read = || {
+        let mut folder = Folder::open(root)?;
+        let mut rest = path.as_bytes();
+        while let Some(at) = memchr::memchr(b'/', rest) {
+            folder = folder.folder(&rest[..at])?;
+            rest = &rest[at + 1..];
+        }
+        let mut buffer = Vec::new();
+        let content = folder.read(rest, max, &mut buffer)?;
+        Ok(matches!(content, Content::Read { .. }).then_some(buffer))
+    };
+    match read() {
+        Err(error) if is_gone(&error) => Ok(None),
+        other => other,
+    }
+}

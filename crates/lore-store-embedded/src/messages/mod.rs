@@ -1,0 +1,371 @@
+//! Messages in a SQLite file of their own: they are truth, and no long sync makes them wait.
+//!
+//! Every process opens the file for itself. A write is one short immediate transaction, on disk before it returns.
+
+mod readers;
+mod rows;
+mod search;
+mod watch;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use lore_model::{Message, MessageId, MessageState, NewMessage, RepoPath};
+use lore_store::{Added, Claimed, MessageQuery, MessageStore, Others, Result, StoreError, Withdrawal};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use tokio::sync::watch as tokio_watch;
+
+use self::readers::Readers;
+use crate::{
+    db::{FileId, file_id, make_home, open_read_only, prepare, run},
+    error::{explain, explain_io},
+    migrate::MESSAGES,
+    rows::{count, path_value, repo_path},
+};
+
+/// How long a file that others are busy with is tried to be opened.
+const OPENING: Duration = Duration::from_secs(10);
+
+/// What is waiting for a project: its own messages, and those that are for everybody.
+const WAITING: &str = "state = 'waiting' AND (project = ?1 OR project IS NULL)";
+
+/// Messages in one folder.
+#[derive(Clone)]
+pub struct EmbeddedMessages {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    home: PathBuf,
+    file: PathBuf,
+    open: Mutex<Option<(Option<FileId>, Connection)>>,
+    readers: Mutex<Readers>,
+    watched: watch::Watched,
+}
+
+impl EmbeddedMessages {
+    /// The messages in this folder, which need not exist yet.
+    pub fn new(home: impl Into<PathBuf>) -> Self {
+        let home = home.into();
+        let file = home.join("messages.db");
+        let readers = Mutex::new(Readers::new(home.join("readers")));
+        let inner = Inner { home, file, open: Mutex::default(), readers, watched: watch::Watched::default() };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The folder.
+    pub fn home(&self) -> &Path {
+        &self.inner.home
+    }
+
+    /// Runs `query` in a read transaction; where nothing was ever written, the answer is the default.
+    async fn read<T: Default + Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let inner = Arc::clone(&self.inner);
+        run(move || {
+            if file_id(&inner.file).is_none() {
+                return Ok(T::default());
+            }
+            match inner.connection() {
+                Err(StoreError::NoAccess { .. }) => Ok(inner.read_only(query)?.unwrap_or_default()),
+                Err(error) => Err(error),
+                Ok(()) => inner.with(|connection| query(&*connection.transaction()?)),
+            }
+        })
+        .await
+    }
+
+    /// Runs `work` as one step that is on disk before this returns.
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inner, &Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let inner = Arc::clone(&self.inner);
+        run(move || inner.write(|transaction| work(&inner, transaction))).await
+    }
+}
+
+impl Inner {
+    fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
+        self.with(|connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let answer = work(&transaction)?;
+            transaction.commit()?;
+            Ok(answer)
+        })
+    }
+
+    /// Where nothing can be written, what is there can still be read.
+    fn read_only<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<Option<T>> {
+        let (mut connection, _) = open_read_only(&self.file)?;
+        if MESSAGES.version(&self.file, &connection)? != MESSAGES.newest() {
+            return Ok(None);
+        }
+        let answer = connection.transaction().and_then(|transaction| query(&transaction));
+        answer.map(Some).map_err(|error| explain(&self.file, error))
+    }
+
+    /// Sees to it that there is a connection.
+    fn connection(&self) -> Result<()> {
+        self.with(|_| Ok(()))
+    }
+
+    /// Runs `work` on the connection, opening it where needed.
+    fn with<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // The file may have been moved away, and another one made in its place.
+        let kept = open.take().filter(|(file, _)| file.is_some() && *file == file_id(&self.file));
+        let kept = match kept {
+            Some(kept) => kept,
+            None => (None, self.connect()?),
+        };
+        let (file, connection) = open.insert(kept);
+        *file = file_id(&self.file);
+        let answer = work(connection).map_err(|error| explain(&self.file, error));
+        if answer.is_err() {
+            // Whatever state it is in, the next call begins anew.
+            *open = None;
+        }
+        answer
+    }
+
+    fn connect(&self) -> Result<Connection> {
+        make_home(&self.home).map_err(|error| explain_io(&self.home, &error))?;
+        let deadline = Instant::now() + OPENING;
+        loop {
+            match self.try_connect() {
+                // Not every lock of a file that is just being made is waited for by SQLite itself.
+                Err(StoreError::Locked) if Instant::now() < deadline => {
+                    std::thread::park_timeout(Duration::from_millis(5));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn try_connect(&self) -> Result<Connection> {
+        let open = || {
+            let connection = Connection::open(&self.file)?;
+            prepare(&connection)?;
+            Ok(connection)
+        };
+        let mut connection = open().map_err(|error| explain(&self.file, error))?;
+        // First of all: what a newer Lore has written is left alone.
+        MESSAGES.version(&self.file, &connection)?;
+        let configure = |connection: &Connection| {
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            connection.pragma_update(None, "foreign_keys", true)
+        };
+        configure(&connection).map_err(|error| explain(&self.file, error))?;
+        MESSAGES.migrate(&self.file, &mut connection)?;
+        Ok(connection)
+    }
+
+    /// Makes the claims of dead readers void.
+    fn void_claims(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        let readers: Vec<String> = transaction
+            .prepare_cached("SELECT DISTINCT reader FROM claims")?
+            .query_map([], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        let known = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        for reader in readers.iter().filter(|reader| !known.is_alive(reader)) {
+            transaction.execute("DELETE FROM claims WHERE reader = ?1", [reader])?;
+        }
+        Ok(())
+    }
+}
+
+fn waiting_count(connection: &Connection, project: &Path) -> rusqlite::Result<usize> {
+    let sql = format!("SELECT count(*) FROM messages WHERE {WAITING}");
+    let counted: i64 = connection.prepare_cached(&sql)?.query_row(params![path_value(project)], |row| row.get(0))?;
+    Ok(usize::try_from(counted).unwrap_or(0))
+}
+
+#[async_trait]
+impl MessageStore for EmbeddedMessages {
+    async fn add(&self, message: &NewMessage, at: i64) -> Result<Added> {
+        let message = message.clone();
+        let inner = Arc::clone(&self.inner);
+        run(move || {
+            let added = inner.write(|transaction| {
+                let known = "SELECT id FROM messages WHERE key = ?1 AND state <> 'withdrawn'";
+                match transaction.query_row(known, [message.key], |row| row.get(0)).optional()? {
+                    Some(id) => Ok(Added::Known(MessageId(id))),
+                    None => rows::insert(transaction, &message, at).map(Added::New),
+                }
+            })?;
+            if let Err(error) = watch::ring(&inner.home) {
+                // Whoever watches looks by himself a little later.
+                tracing::debug!(%error, "nobody is told of a new message");
+            }
+            Ok(added)
+        })
+        .await
+    }
+
+    async fn claim(&self, project: &Path, limit: usize, others: Others) -> Result<Claimed> {
+        let project = project.to_owned();
+        // Agents ask often, and mostly for nothing: that takes no lock.
+        let asked = project.clone();
+        if self.read(move |connection| waiting_count(connection, &asked)).await? == 0 {
+            return Ok(Claimed::Messages(Vec::new(), 0));
+        }
+        let inner = Arc::clone(&self.inner);
+        let reader = run(move || inner.readers.lock().unwrap_or_else(PoisonError::into_inner).own()).await?;
+        self.write(move |inner, transaction| {
+            inner.void_claims(transaction)?;
+            let place = path_value(&project);
+            let claimed: bool = transaction.query_row(
+                &format!("SELECT EXISTS (SELECT 1 FROM claims JOIN messages ON id = message WHERE {WAITING})"),
+                params![place],
+                |row| row.get(0),
+            )?;
+            if claimed && others == Others::Wait {
+                return Ok(Claimed::Busy);
+            }
+            let condition = format!("{WAITING} AND id NOT IN (SELECT message FROM claims)");
+            let messages = rows::select(
+                transaction,
+                &format!("WHERE {condition} ORDER BY id LIMIT ?2"),
+                params![place, count(limit)],
+            )?;
+            for message in &messages {
+                transaction
+                    .execute("INSERT INTO claims (message, reader) VALUES (?1, ?2)", params![message.id.0, reader])?;
+            }
+            let left: i64 = transaction.query_row(
+                &format!("SELECT count(*) FROM messages WHERE {condition}"),
+                params![place],
+                |row| row.get(0),
+            )?;
+            Ok(Claimed::Messages(messages, usize::try_from(left).unwrap_or(0)))
+        })
+        .await
+    }
+
+    async fn acknowledge(&self, messages: &[MessageId], at: i64) -> Result<()> {
+        let messages = messages.to_vec();
+        self.write(move |_, transaction| {
+            for message in messages {
+                transaction.execute(
+                    "UPDATE messages SET state = 'delivered', state_since = ?2 WHERE id = ?1 AND state = 'waiting'",
+                    params![message.0, at],
+                )?;
+                transaction.execute("DELETE FROM claims WHERE message = ?1", [message.0])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn release(&self, messages: &[MessageId]) -> Result<()> {
+        let messages = messages.to_vec();
+        self.write(move |inner, transaction| {
+            let readers = inner.readers.lock().unwrap_or_else(PoisonError::into_inner);
+            let own = readers.name();
+            for message in messages {
+                transaction
+                    .execute("DELETE FROM claims WHERE message = ?1 AND reader = ?2", params![message.0, own])?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn list_waiting(&self, project: &Path, limit: usize) -> Result<(Vec<Message>, usize)> {
+        let project = project.to_owned();
+        self.read(move |connection| {
+            let rest = format!("WHERE {WAITING} ORDER BY id LIMIT ?2");
+            let messages = rows::select(connection, &rest, params![path_value(&project), count(limit)])?;
+            Ok((messages, waiting_count(connection, &project)?))
+        })
+        .await
+    }
+
+    async fn list_messages(&self, query: &MessageQuery) -> Result<(Vec<Message>, bool)> {
+        let query = query.clone();
+        self.read(move |connection| search::list(connection, &query)).await
+    }
+
+    async fn find_message(&self, message: MessageId) -> Result<Option<Message>> {
+        self.read(move |connection| rows::select(connection, "WHERE id = ?1", [message.0]).map(|mut found| found.pop()))
+            .await
+    }
+
+    async fn withdraw(&self, message: MessageId, at: i64) -> Result<Withdrawal> {
+        if file_id(&self.inner.file).is_none() {
+            return Ok(Withdrawal::Absent);
+        }
+        self.write(move |inner, transaction| {
+            inner.void_claims(transaction)?;
+            let Some(found) = rows::select(transaction, "WHERE id = ?1", [message.0])?.pop() else {
+                return Ok(Withdrawal::Absent);
+            };
+            if found.state != MessageState::Waiting {
+                return Ok(Withdrawal::TooLate(Box::new(found)));
+            }
+            let claimed: bool = transaction.query_row(
+                "SELECT EXISTS (SELECT 1 FROM claims WHERE message = ?1)",
+                [message.0],
+                |row| row.get(0),
+            )?;
+            if claimed {
+                return Ok(Withdrawal::Claimed);
+            }
+            transaction.execute(
+                "UPDATE messages SET state = 'withdrawn', state_since = ?2 WHERE id = ?1",
+                params![message.0, at],
+            )?;
+            Ok(Withdrawal::Done)
+        })
+        .await
+    }
+
+    async fn newest(&self, project: Option<&Path>) -> Result<Option<(MessageId, RepoPath)>> {
+        let project = project.map(path_value);
+        self.read(move |connection| {
+            let row = |row: &rusqlite::Row<'_>| Ok((MessageId(row.get(0)?), repo_path(row, 1)?));
+            let rest = "ORDER BY id DESC LIMIT 1";
+            let columns = "SELECT id, file, file_exact FROM messages";
+            match project {
+                Some(project) => connection
+                    .prepare_cached(&format!("{columns} WHERE {WAITING} {rest}"))?
+                    .query_row(params![project], row),
+                None => connection.prepare_cached(&format!("{columns} {rest}"))?.query_row([], row),
+            }
+            .optional()
+        })
+        .await
+    }
+
+    async fn watch(&self) -> Result<tokio_watch::Receiver<u64>> {
+        let inner = Arc::clone(&self.inner);
+        let runtime = tokio::runtime::Handle::current();
+        run(move || {
+            make_home(&inner.home).map_err(|error| explain_io(&inner.home, &error))?;
+            let _entered = runtime.enter();
+            Ok(inner.watched.start(&inner.home))
+        })
+        .await
+    }
+
+    async fn check_messages(&self) -> Result<Vec<String>> {
+        self.read(|connection| {
+            let mut check = connection.prepare("PRAGMA integrity_check")?;
+            let lines = check.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+            let mut damage: Vec<String> = lines.into_iter().filter(|line| line != "ok").collect();
+            if damage.is_empty() {
+                damage = rows::damaged_contents(connection)?;
+            }
+            Ok(damage)
+        })
+        .await
+    }
+}

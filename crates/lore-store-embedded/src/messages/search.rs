@@ -1,0 +1,82 @@
+//! Finds messages by words, place and state.
+
+use lore_model::Message;
+use lore_store::MessageQuery;
+use rusqlite::{Connection, Result, ToSql, params_from_iter, types::Value};
+
+use super::rows;
+use crate::{
+    history_read::{like, quote_words},
+    rows::{count, path_value},
+};
+
+/// Weights of what was said, the file, the definition and the hunk.
+const BM25: &str = "bm25(messages_fts, 10.0, 4.0, 4.0, 1.0)";
+
+/// Messages that fit; the flag says whether more would have.
+pub(super) fn list(connection: &Connection, query: &MessageQuery) -> Result<(Vec<Message>, bool)> {
+    // NUL ends the text of a query.
+    let words = query.words.as_deref().map(|words| words.replace('\0', " "));
+    let words = words.as_deref().map(str::trim).filter(|words| !words.is_empty());
+    let Some(words) = words else { return run(connection, query, &Words::Any) };
+    let found = run(connection, query, &Words::Stems(quote_words(words)))?;
+    if !found.0.is_empty() {
+        return Ok(found);
+    }
+    // Parts of names, and languages that are written without spaces.
+    run(connection, query, &Words::Parts(words.split_whitespace().map(like).collect()))
+}
+
+enum Words {
+    Any,
+    Stems(String),
+    Parts(Vec<String>),
+}
+
+fn run(connection: &Connection, query: &MessageQuery, words: &Words) -> Result<(Vec<Message>, bool)> {
+    let mut conditions = Vec::new();
+    let mut values: Vec<Value> = Vec::new();
+    let mut order = "id DESC".to_owned();
+    match words {
+        Words::Any => {}
+        Words::Stems(stems) => {
+            conditions.push("id IN (SELECT rowid FROM messages_fts WHERE messages_fts MATCH ?)".to_owned());
+            values.push(stems.clone().into());
+            order = format!("(SELECT {BM25} FROM messages_fts WHERE messages_fts MATCH ? AND rowid = id), id DESC");
+        }
+        Words::Parts(parts) => {
+            for part in parts {
+                let all = "(comment || char(10) || file || char(10) || coalesce(symbol, '') || char(10) || coalesce(hunk, ''))";
+                conditions.push(format!("{all} LIKE ? ESCAPE '\\'"));
+                values.push(part.clone().into());
+            }
+        }
+    }
+    if let Some(project) = &query.project {
+        conditions.push("(project = ? OR project IS NULL)".to_owned());
+        values.push(path_value(project));
+    }
+    if let Some(path) = &query.path {
+        conditions.push("file LIKE ? ESCAPE '\\'".to_owned());
+        values.push(like(path).into());
+    }
+    if let Some(state) = query.state {
+        conditions.push("state = ?".to_owned());
+        values.push(state.to_owned().into());
+    }
+    if let Some(since) = query.since {
+        conditions.push("stored_at >= ?".to_owned());
+        values.push(since.into());
+    }
+    if let Words::Stems(stems) = words {
+        values.push(stems.clone().into());
+    }
+    values.push(count(query.limit.saturating_add(1)).into());
+    let conditions = if conditions.is_empty() { "TRUE".to_owned() } else { conditions.join(" AND ") };
+    let rest = format!("WHERE {conditions} ORDER BY {order} LIMIT ?");
+    let values = params_from_iter(values.iter().map(|value| value as &dyn ToSql));
+    let mut found = rows::select(connection, &rest, values)?;
+    let more = found.len() > query.limit;
+    found.truncate(query.limit);
+    Ok((found, more))
+}

@@ -1,0 +1,106 @@
+//! Storage of what reviewers said: kept for good, and delivered once.
+
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+use lore_model::{Message, MessageId, NewMessage, RepoPath};
+use tokio::sync::watch;
+
+use crate::Result;
+
+/// Keeps messages. Many processes may write at once; each call is one step, whole or not at all.
+///
+/// A message is delivered in two steps, so that it is never lost: a reader claims it, and acknowledges it once its own
+/// reader has it. The claims of a reader that dies are void, whenever it dies.
+#[async_trait]
+pub trait MessageStore: Send + Sync {
+    /// Keeps a message, durably. What was sent before under the same key is not kept again.
+    async fn add(&self, message: &NewMessage, at: i64) -> Result<Added>;
+
+    /// Claims the oldest waiting messages of a project.
+    async fn claim(&self, project: &Path, limit: usize, others: Others) -> Result<Claimed>;
+
+    /// Notes that the reader of these claims has the messages.
+    async fn acknowledge(&self, messages: &[MessageId], at: i64) -> Result<()>;
+
+    /// Gives claims back: the messages were not delivered.
+    async fn release(&self, messages: &[MessageId]) -> Result<()>;
+
+    /// The oldest waiting messages of a project, and how many there are in all.
+    async fn list_waiting(&self, project: &Path, limit: usize) -> Result<(Vec<Message>, usize)>;
+
+    /// Messages that fit, newest first (a search: best first); the flag says whether more would have.
+    async fn list_messages(&self, query: &MessageQuery) -> Result<(Vec<Message>, bool)>;
+
+    /// One message.
+    async fn find_message(&self, message: MessageId) -> Result<Option<Message>>;
+
+    /// The newest message that waits for a project, or the newest of all: its number and its file.
+    async fn newest(&self, project: Option<&Path>) -> Result<Option<(MessageId, RepoPath)>>;
+
+    /// Takes a message back.
+    async fn withdraw(&self, message: MessageId, at: i64) -> Result<Withdrawal>;
+
+    /// Changes soon after anybody, in this process or another, has added a message. Now and then it may miss one.
+    async fn watch(&self) -> Result<watch::Receiver<u64>>;
+
+    /// Looks for damage; each finding is one line.
+    async fn check_messages(&self) -> Result<Vec<String>>;
+}
+
+/// What became of a message that was to be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Added {
+    /// It is kept.
+    New(MessageId),
+    /// It was kept already.
+    Known(MessageId),
+}
+
+/// What to do where another reader has claimed messages of the project and not acknowledged them yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Others {
+    /// Claim nothing: messages are delivered in their order.
+    Wait,
+    /// Claim what is left.
+    PassOver,
+}
+
+/// What a claim gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claimed {
+    /// These messages, oldest first, and how many more are waiting that nobody has claimed.
+    Messages(Vec<Message>, usize),
+    /// Another reader is about to deliver messages of the project.
+    Busy,
+}
+
+/// What became of the wish to take a message back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Withdrawal {
+    /// It is taken back.
+    Done,
+    /// There is no such message.
+    Absent,
+    /// It is too late: so it stands.
+    TooLate(Box<Message>),
+    /// It is being delivered at this moment.
+    Claimed,
+}
+
+/// Which messages are asked for.
+#[derive(Debug, Clone, Default)]
+pub struct MessageQuery {
+    /// Words that all occur in what was said, the file, the definition or the hunk.
+    pub words: Option<String>,
+    /// The project; all where none is named.
+    pub project: Option<PathBuf>,
+    /// Text that the file's path contains.
+    pub path: Option<String>,
+    /// Only messages in this state ([`lore_model::MessageState::as_str`]).
+    pub state: Option<&'static str>,
+    /// Stored at this time or later (seconds since 1970).
+    pub since: Option<i64>,
+    /// The most that are given.
+    pub limit: usize,
+}

@@ -1,0 +1,34 @@
+//! `check_lazygit_messages`: what reviewers said, delivered once.
+
+use lore_model::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::run;
+use crate::{Answer, Context, Errors, Receipt, Tool, Toolset, answer::AnswerBuilder, messages, schema};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "check_lazygit_messages",
+    title: "Review comments",
+    toolset: Toolset::Messages,
+    about: "Check for new messages from lazygit",
+    // Messages that were given are not given again.
+    read_only: false,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, check),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {}
+
+async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
+    let folder = context.folder().await;
+    let delivery = context.lore.messages.deliver(&folder).await?;
+    let text = messages::text(&delivery.messages, delivery.left, "call check_lazygit_messages again");
+    let mut answer = AnswerBuilder::text(text, messages::fields(&delivery.messages, delivery.left));
+    answer.content(messages::CONTENT);
+    let claim = delivery.claim;
+    answer.receipt(Receipt::new(move || Box::pin(claim.acknowledge())));
+    Ok(answer.done())
+}

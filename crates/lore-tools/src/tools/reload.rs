@@ -1,0 +1,62 @@
+//! `reload`: reads an agent's registry again. It is never needed: changes are noticed by themselves.
+
+use lore_core::commands::DEFAULT_AGENT;
+use lore_model::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::run;
+use crate::{
+    Answer, Context, Errors, Tool, Toolset,
+    answer::AnswerBuilder,
+    commands::{error_answer, note_origin},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "reload",
+    title: "Read the commands again",
+    toolset: Toolset::Commands,
+    about: "Reads the registry of team commands again. Changes on disk are noticed without it; use it to see how many commands there are and what is wrong with the file.",
+    read_only: true,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, reload),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Whose registry (default "climpt")
+    #[schemars(extend("default" = "climpt"))]
+    agent: Option<String>,
+}
+
+async fn reload(context: Context, input: Input) -> Result<Answer, Failure> {
+    let (folder, commands) = (context.folder().await, context.lore.commands.clone());
+    let agent = input.agent.unwrap_or_else(|| DEFAULT_AGENT.to_owned());
+    match lore_core::blocking(move || commands.reload(&folder, &agent)).await {
+        Ok((origin, count)) => {
+            let mut fields = Map::new();
+            for (key, value) in [
+                ("success", json!(true)),
+                ("agent", json!(origin.agent)),
+                ("commandCount", json!(count)),
+                ("message", json!(message(&origin.agent, count, &origin.notes))),
+            ] {
+                fields.insert(key.to_owned(), value);
+            }
+            let mut answer = AnswerBuilder::object(fields);
+            note_origin(&mut answer, &origin);
+            Ok(answer.done())
+        }
+        Err(error) => error_answer(error),
+    }
+}
+
+fn message(agent: &str, count: usize, notes: &[String]) -> Value {
+    let count = if count == 1 { "1 command".to_owned() } else { format!("{count} commands") };
+    let said = format!("Successfully reloaded {count} for agent '{agent}'");
+    let all: Vec<&str> = std::iter::once(said.as_str()).chain(notes.iter().map(String::as_str)).collect();
+    Value::from(all.join("; "))
+}

@@ -1,0 +1,92 @@
+//! `lore commands build`: makes `registry.json` from the prompt files.
+
+use lore_core::commands::{BuildOptions, Built, CommandName};
+use lore_model::{Code, Failure};
+use serde_json::{Value, json};
+
+use super::{super::Context, Place, count};
+use crate::ui::{BOLD, GREEN, RED, YELLOW, one_line};
+
+/// Make registry.json from the frontmatter of the prompt files
+///
+/// What a registry says besides its commands is kept, and so are commands whose prompts have no frontmatter. Nothing is
+/// written where a prompt cannot be understood.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  lore commands build --dry-run\n  lore commands build --agent reviewer")]
+pub(crate) struct Args {
+    /// Only the registry of this agent
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Say what would change, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Leave out prompts that cannot be understood, and replace a broken registry
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
+    let options = BuildOptions { dry_run: args.dry_run, force: args.force };
+    let build = move || {
+        let agents = match args.agent {
+            Some(agent) => vec![agent],
+            None => commands.agents(&folder),
+        };
+        let (mut all, mut nothing) = (Vec::new(), None);
+        for agent in agents {
+            match commands.build(&folder, &agent, options) {
+                Ok(built) => all.push(built),
+                // An agent without prompts needs no registry.
+                Err(failure) if failure.code == Code::CommandNotFound => nothing = nothing.or(Some(failure)),
+                Err(failure) => return Err(failure),
+            }
+        }
+        match nothing {
+            Some(failure) if all.is_empty() => Err(failure),
+            _ => Ok(all),
+        }
+    };
+    let built = lore_core::blocking(build).await?;
+    let ui = context.ui;
+    if ui.is_json() {
+        return ui.value(&json!({"dry_run": args.dry_run, "built": built.iter().map(built_json).collect::<Vec<_>>()}));
+    }
+    for one in &built {
+        for problem in &one.problems {
+            ui.warn(&format!("left out: {}: {}", problem.file, problem.message));
+        }
+        for (style, sign, names) in [(GREEN, '+', &one.added), (YELLOW, '~', &one.changed), (RED, '-', &one.removed)] {
+            for name in names {
+                ui.line(&ui.paint(style, &format!("{sign} {name}")))?;
+            }
+        }
+        let done = match (one.written, args.dry_run) {
+            (false, _) => "is as it should be",
+            (true, true) => "would be written",
+            (true, false) => "written",
+        };
+        ui.line(&format!("{} {done} ({})", ui.paint(BOLD, &one_line(&one.registry)), count(one.commands, "command")))?;
+    }
+    Ok(())
+}
+
+fn built_json(built: &Built) -> Value {
+    let names = |names: &[CommandName]| names.iter().map(CommandName::to_string).collect::<Vec<_>>();
+    let problems = built
+        .problems
+        .iter()
+        .map(|problem| json!({"file": problem.file, "line": problem.line, "message": problem.message}));
+    json!({
+        "agent": built.agent,
+        "registry": built.registry,
+        "commands": built.commands,
+        "added": names(&built.added),
+        "changed": names(&built.changed),
+        "removed": names(&built.removed),
+        "written": built.written,
+        "problems": problems.collect::<Vec<_>>(),
+    })
+}
