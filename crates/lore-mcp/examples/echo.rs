@@ -18,6 +18,7 @@ async fn main() -> io::Result<()> {
         read_only: true,
         errors: Errors::Result,
         about_project: false,
+        toolset: None,
         input: json!({ "type": "object", "properties": {} }).as_object().cloned().unwrap_or_default(),
         call: Box::new(|arguments| {
             let value = Value::Object(arguments.clone());

@@ -40,6 +40,8 @@ pub(crate) fn answered(mut answer: Answer) -> CallToolResult {
             result
         }
     };
+    let remarks = answer.remarks.iter().map(|remark| ContentBlock::text(format!("note: {}", escape_controls(remark))));
+    result.content.extend(remarks);
     let mut meta = answer.meta;
     // A tool whose text is meant to be followed says so itself.
     meta.entry(CONTENT).or_insert_with(|| json!(UNTRUSTED));

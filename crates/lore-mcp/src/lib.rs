@@ -21,5 +21,5 @@ mod writer;
 
 pub use roots::RootsListener;
 pub use serve::{serve, serve_stdio};
-pub use server::{Server, ServerText};
+pub use server::{Condition, Server, ServerText};
 pub use tool::{BoundTool, Call};

@@ -8,7 +8,7 @@
 
 use std::{error::Error as _, fmt, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
-use futures::FutureExt as _;
+use futures::{FutureExt as _, future::BoxFuture};
 use lore_model::{Code, Failure, closest};
 use lore_tools::{
     Answer, Context, Errors, Tool, Toolset,
@@ -28,6 +28,7 @@ use rmcp::{
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::{Map, Value, json};
+use tokio::sync::OnceCell;
 
 use crate::{
     answer,
@@ -52,7 +53,19 @@ pub struct ServerText {
 pub struct Server {
     inner: Arc<Inner>,
     roots: Option<Arc<Roots>>,
+    listing: Option<Arc<Listing>>,
 }
+
+/// A toolset whose tools are listed under a condition. They can be called in any case.
+struct Listing {
+    toolset: Toolset,
+    condition: Condition,
+    /// Decided once: the list never changes during a connection.
+    met: OnceCell<bool>,
+}
+
+/// Whether something holds, which may take a while to know.
+pub type Condition = Box<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
 
 struct Inner {
     tools: Vec<BoundTool>,
@@ -108,7 +121,11 @@ impl Server {
         config.instructions = Some(text.instructions).filter(|instructions| !instructions.is_empty());
         let listed = tools.iter().map(BoundTool::listed).collect();
         let (notices, receipts) = (Arc::default(), Receipts::default());
-        Self { inner: Arc::new(Inner { tools, listed, config, context, on, notices, receipts }), roots: None }
+        Self {
+            inner: Arc::new(Inner { tools, listed, config, context, on, notices, receipts }),
+            roots: None,
+            listing: None,
+        }
     }
 
     /// Whom to tell that answers are out, and whom that there will be no more requests.
@@ -161,6 +178,13 @@ impl Server {
     #[must_use]
     pub fn ask_roots(mut self, listener: RootsListener) -> Self {
         self.roots = Some(Arc::new(Roots::new(listener)));
+        self
+    }
+
+    /// The same server, which lists the tools of one toolset only where that holds when the list is first asked for.
+    #[must_use]
+    pub fn list_if(mut self, toolset: Toolset, condition: Condition) -> Self {
+        self.listing = Some(Arc::new(Listing { toolset, condition, met: OnceCell::new() }));
         self
     }
 
@@ -227,9 +251,20 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        asked: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.inner.listed.clone()))
+        let hidden = match &self.listing {
+            Some(listing) => {
+                self.hear_nobody(&asked);
+                let is_met = *listing.met.get_or_init(|| (listing.condition)()).await;
+                (!is_met).then_some(listing.toolset)
+            }
+            None => None,
+        };
+        let tools = self.inner.tools.iter().zip(&self.inner.listed);
+        let shown =
+            tools.filter(|(tool, _)| hidden.is_none() || tool.toolset != hidden).map(|(_, listed)| listed.clone());
+        Ok(ListToolsResult::with_all_items(shown.collect()))
     }
 
     async fn list_resources(
@@ -299,6 +334,7 @@ impl ServerHandler for Server {
         let given = request.context.and_then(|context| context.arguments).unwrap_or_default().into_iter().collect();
         let ArgumentInfo { name, value, .. } = &request.argument;
         let found = prompts::complete(context, &prompt.name, name, value, &given).await;
+        let found = found.map_err(|failure| answer::error(&failure))?;
         let total = u32::try_from(found.total).ok();
         let values = CompletionInfo::with_pagination(found.values, total, found.more);
         values.map(CompleteResult::new).map_err(|error| ErrorData::internal_error(error, None))

@@ -25,6 +25,8 @@ pub struct BoundTool {
     pub errors: Errors,
     /// Whether its answers depend on the folder that the client works in.
     pub about_project: bool,
+    /// The toolset it belongs to, if it is in the registry.
+    pub toolset: Option<Toolset>,
     /// The JSON schema of its arguments.
     pub input: Map<String, Value>,
     /// Runs it.
@@ -42,6 +44,7 @@ impl BoundTool {
             read_only: tool.read_only,
             errors: tool.errors,
             about_project: tool.toolset != Toolset::History,
+            toolset: Some(tool.toolset),
             input: (tool.input)(),
             call: Box::new(move |arguments| (tool.call)(context.clone(), arguments)),
         }

@@ -42,17 +42,26 @@ pub fn brief(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name that was probably meant: the nearest one, where it is near enough.
+/// The name that was probably meant: the nearest one, where it is near enough. A text is nobody's slip of the keyboard.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const NAME_MAX: usize = 300;
+    if name.len() > NAME_MAX {
+        return None;
+    }
     let name = name.to_lowercase();
-    let scored = known.into_iter().map(|candidate| {
+    let (length, enough) = (name.chars().count(), 1 + name.len() / 4);
+    let scored = known.into_iter().filter_map(|candidate| {
         let lower = candidate.to_lowercase();
-        let contained = name.len() >= 3 && (lower.contains(&name) || name.contains(&lower));
-        (if contained { 1 } else { distance(&name, &lower) }, candidate)
+        if name.len() >= 3 && (lower.contains(&name) || name.contains(&lower)) {
+            return Some((1, candidate));
+        }
+        // Each character more or less is a change.
+        let can_be_near = lower.chars().count().abs_diff(length) <= enough;
+        can_be_near.then(|| (distance(&name, &lower), candidate))
     });
     scored
         .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, _)| *distance <= 1 + name.len() / 4)
+        .filter(|(distance, _)| *distance <= enough)
         .map(|(_, candidate)| candidate)
 }
 
@@ -99,5 +108,6 @@ mod tests {
         ] {
             assert_eq!(closest(typed, known), meant, "{typed}");
         }
+        assert_eq!(closest(&format!("query{}", "y".repeat(300)), known), None, "a text is no name");
     }
 }

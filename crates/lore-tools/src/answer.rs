@@ -14,6 +14,7 @@ pub(crate) struct AnswerBuilder {
     body: Body,
     structured: Map<String, Value>,
     meta: Map<String, Value>,
+    remarks: Vec<String>,
     failure: Option<Failure>,
     receipt: Option<Receipt>,
 }
@@ -41,7 +42,12 @@ impl AnswerBuilder {
     }
 
     fn new(body: Body, structured: Map<String, Value>) -> Self {
-        Self { body, structured, meta: Map::new(), failure: None, receipt: None }
+        Self { body, structured, meta: Map::new(), remarks: Vec::new(), failure: None, receipt: None }
+    }
+
+    /// Says something that the reader must know besides.
+    pub(crate) fn remark(&mut self, text: impl Into<String>) {
+        self.remarks.push(text.into());
     }
 
     /// Says what the text is to its reader, where it is more than text of a repository.
@@ -76,8 +82,8 @@ impl AnswerBuilder {
 
     /// The answer, where the index has no part in it.
     pub(crate) fn done(self) -> Answer {
-        let Self { body, structured, meta, failure, receipt } = self;
-        Answer { body, structured, meta, failure, receipt }
+        let Self { body, structured, meta, remarks, failure, receipt } = self;
+        Answer { body, structured, meta, remarks, failure, receipt }
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
 };
 
-use lore_core::commands::{AgentCommands, Command, Commands, ExecuteOptions};
+use lore_core::commands::{AgentCommands, Command, Commands, DEFAULT_AGENT, ExecuteOptions, Variants};
 use lore_model::{Code, Failure, brief, closest};
 
 use crate::Context;
@@ -70,17 +70,29 @@ struct Named {
 
 /// Every prompt of the project.
 pub async fn list(context: &Context) -> Vec<PromptInfo> {
-    let named = ask(context, |commands, folder| named(commands.list(&folder))).await;
-    let info = |named: &Named| {
-        let command = &named.command;
-        PromptInfo {
-            name: named.name.clone(),
-            title: command.name.to_string(),
-            description: command.description.clone(),
-            arguments: arguments(command),
+    ask(context, |commands, folder| {
+        let named = named(commands.list(&folder));
+        let mut all = Vec::with_capacity(named.len());
+        // Those of one agent are in a row.
+        for of_agent in named.chunk_by(|a, b| a.agent == b.agent) {
+            let listed: Vec<&Command> = of_agent.iter().map(|named| &named.command).collect();
+            let variants = commands.variants(&folder, &of_agent[0].agent, &listed);
+            all.extend(of_agent.iter().zip(&variants).map(|(named, variants)| info(named, variants)));
         }
-    };
-    named.iter().map(info).collect()
+        all
+    })
+    .await
+}
+
+fn info(named: &Named, variants: &Variants) -> PromptInfo {
+    let Named { name, agent, command } = named;
+    let of = if agent == DEFAULT_AGENT { String::new() } else { format!("{agent}: ") };
+    PromptInfo {
+        name: name.clone(),
+        title: format!("{of}{}", command.name),
+        description: command.description.clone(),
+        arguments: arguments(command, variants),
+    }
 }
 
 /// A number that changes when the list may have changed.
@@ -102,29 +114,31 @@ pub async fn get(context: &Context, name: &str, arguments: BTreeMap<String, Stri
     .await
 }
 
-/// Values of an argument that begin with what was typed; none where nobody can know.
+/// Values of an argument that begin with what was typed; none where nobody can know. A prompt or an argument that is not
+/// there is a failure.
 pub async fn complete(
     context: &Context,
     name: &str,
     argument: &str,
     typed: &str,
     given: &BTreeMap<String, String>,
-) -> Completed {
+) -> Result<Completed, Failure> {
     let (name, argument, typed) = (name.to_owned(), argument.to_owned(), typed.to_owned());
     let edition = given.get("edition").cloned();
     ask(context, move |commands, folder| {
         let all = named(commands.list(&folder));
-        let Ok(found) = find(&all, &name) else { return Completed::default() };
+        let found = find(&all, &name)?;
         let completion = match argument.as_str() {
             "edition" | "adaptation" => {
                 let edition = edition.as_deref().filter(|_| argument == "adaptation");
                 commands.complete_variant(&folder, (&found.agent, &found.command), (&argument, edition), &typed)
             }
             "file" | "destination" => commands.complete_path(&folder, &typed),
-            _ => return Completed::default(),
+            _ if is_argument(&found.command, &argument) => return Ok(Completed::default()),
+            _ => return Err(unknown(&found.command, &argument)),
         };
         let more = completion.total > completion.values.len();
-        Completed { values: completion.values, total: completion.total, more }
+        Ok(Completed { values: completion.values, total: completion.total, more })
     })
     .await
 }
@@ -169,14 +183,14 @@ fn find<'a>(all: &'a [Named], name: &str) -> Result<&'a Named, Failure> {
 const OWN: [&str; 5] = ["edition", "adaptation", "file", "input", "destination"];
 
 /// What a command takes, as arguments. Where nothing is said of it, it may take anything.
-fn arguments(command: &Command) -> Vec<PromptArgument> {
+fn arguments(command: &Command, variants: &Variants) -> Vec<PromptArgument> {
     let argument =
         |name: &str, description: String| PromptArgument { name: name.to_owned(), description, required: false };
     let options = command.options.clone().unwrap_or_default();
     let said = command.options.is_some();
     let mut arguments = Vec::new();
-    for (name, choices) in [("edition", &options.edition), ("adaptation", &options.adaptation)] {
-        if let Some(choices) = choices.as_ref().filter(|choices| choices.len() > 1) {
+    for (name, choices) in [("edition", &variants.editions), ("adaptation", &variants.adaptations)] {
+        if choices.iter().any(|choice| choice != "default") {
             arguments.push(argument(name, format!("One of: {}", choices.join(", "))));
         }
     }
@@ -196,6 +210,18 @@ fn arguments(command: &Command) -> Vec<PromptArgument> {
     arguments
 }
 
+/// What is declared, without a look at the files.
+fn declared(command: &Command) -> Variants {
+    let options = command.options.clone().unwrap_or_default();
+    Variants { editions: options.edition.unwrap_or_default(), adaptations: options.adaptation.unwrap_or_default() }
+}
+
+/// Whether a prompt takes this argument.
+fn is_argument(command: &Command, name: &str) -> bool {
+    let variable = name.strip_prefix("uv-");
+    OWN.contains(&name) || name == "stdin" || variable.is_some() || command.uv.iter().any(|known| known.name == name)
+}
+
 /// A variable goes by its name, unless that means something else.
 fn variable_argument(name: &str) -> String {
     if OWN.contains(&name) { format!("uv-{name}") } else { name.to_owned() }
@@ -213,7 +239,7 @@ fn options(command: &Command, arguments: BTreeMap<String, String>) -> Result<Exe
             "file" => options.file = value,
             "input" | "stdin" => options.stdin = value,
             "destination" => options.destination = value,
-            _ if name.starts_with("uv-") || command.uv.iter().any(|known| known.name == variable) => {
+            _ if is_argument(command, &name) => {
                 options.uv.extend(value.map(|value| (variable.to_owned(), value)));
             }
             _ => return Err(unknown(command, &name)),
@@ -223,7 +249,7 @@ fn options(command: &Command, arguments: BTreeMap<String, String>) -> Result<Exe
 }
 
 fn unknown(command: &Command, name: &str) -> Failure {
-    let known: Vec<String> = arguments(command).into_iter().map(|argument| argument.name).collect();
+    let known: Vec<String> = arguments(command, &declared(command)).into_iter().map(|argument| argument.name).collect();
     let failure = Failure::new(Code::InvalidArgument, format!("`{}` has no argument `{}`", command.name, brief(name)));
     match (closest(name, known.iter().map(String::as_str)), known.is_empty()) {
         (Some(near), _) => failure.hint(format!("did you mean `{near}`? It takes {}", known.join(", "))),
@@ -266,6 +292,20 @@ mod tests {
     }
 
     #[test]
+    fn a_title_tells_whose_command_it_is_and_editions_on_disk_are_arguments() {
+        let of = |agent: &str| Named {
+            name: "x".to_owned(),
+            agent: agent.to_owned(),
+            command: command("dev", "start", "default"),
+        };
+        let on_disk = Variants { editions: vec!["default".to_owned(), "short".to_owned()], adaptations: Vec::new() };
+        assert_eq!(info(&of("climpt"), &Variants::default()).title, "dev start default");
+        let told = info(&of("reviewer"), &on_disk);
+        assert_eq!(told.title, "reviewer: dev start default");
+        assert_eq!(told.arguments[0].description, "One of: default, short");
+    }
+
+    #[test]
     fn a_broken_registry_has_no_prompts() {
         let broken = lore_core::commands::Commands::new(None).list(std::path::Path::new("/nonexistent"));
         assert!(named(broken).is_empty());
@@ -275,7 +315,7 @@ mod tests {
     fn arguments_are_those_of_the_command() {
         let mut taking = command("a", "b", "c");
         let names = |command: &Command| -> Vec<String> {
-            arguments(command).into_iter().map(|argument| argument.name).collect()
+            arguments(command, &declared(command)).into_iter().map(|argument| argument.name).collect()
         };
         assert_eq!(names(&taking), ["file", "input", "destination"], "nothing is said of what it takes");
         taking.options = Some(CommandOptions {

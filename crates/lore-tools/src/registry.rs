@@ -160,6 +160,8 @@ pub struct Answer {
     pub structured: Map<String, Value>,
     /// For `_meta`: notes, each under its own key.
     pub meta: Map<String, Value>,
+    /// What the reader must know besides; each is a text of its own, because an agent sees nothing but texts.
+    pub remarks: Vec<String>,
     /// Where the body tells of a failure: which one.
     pub failure: Option<Failure>,
     /// Whom to tell that the client has the answer.
@@ -169,7 +171,14 @@ pub struct Answer {
 impl Answer {
     /// A value, with these fields beside it.
     pub fn json(value: Value, structured: Map<String, Value>) -> Self {
-        Self { body: Body::Json(value), structured, meta: Map::new(), failure: None, receipt: None }
+        Self {
+            body: Body::Json(value),
+            structured,
+            meta: Map::new(),
+            remarks: Vec::new(),
+            failure: None,
+            receipt: None,
+        }
     }
 }
 

@@ -1,21 +1,27 @@
 //! Holds registries and prompt files against each other.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    path::Path,
+};
 
 use lore_model::Failure;
 
 use super::{
     Command, CommandName, Commands,
-    profile::{Allowed, Profile, config_file, profile_name},
+    profile::{Allowed, BadProfile, Profile},
     prompt::DEFAULT_VARIANT,
     registry::{REGISTRY_MAX, Registry},
-    render::{PLACEHOLDERS, placeholders},
+    render::is_placeholder,
     root::Root,
     survey::{Front, PromptFile, Survey},
 };
 
+/// So many problems of one kind are told of one file.
+const PROBLEMS_MAX: usize = 100;
+
 /// How bad a problem is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// A command does not work.
     Error,
@@ -24,7 +30,7 @@ pub enum Severity {
 }
 
 /// Something that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Problem {
     /// How bad it is.
     pub severity: Severity,
@@ -54,11 +60,28 @@ impl Checked {
     pub fn errors(&self) -> usize {
         self.problems.iter().filter(|problem| problem.severity == Severity::Error).count()
     }
+}
 
+/// What is found while files are looked at.
+#[derive(Default)]
+struct Findings {
+    checked: Checked,
+    seen: HashSet<Problem>,
+    /// How many there are of one kind in one file.
+    counts: BTreeMap<(String, Severity), usize>,
+}
+
+impl Findings {
     fn add(&mut self, severity: Severity, file: &str, line: Option<usize>, message: impl Into<String>) {
+        let count = self.counts.entry((file.to_owned(), severity)).or_default();
+        if *count >= PROBLEMS_MAX {
+            *count += 1;
+            return;
+        }
         let problem = Problem { severity, file: file.to_owned(), line, message: message.into() };
-        if !self.problems.contains(&problem) {
-            self.problems.push(problem);
+        if self.seen.insert(problem.clone()) {
+            *count += 1;
+            self.checked.problems.push(problem);
         }
     }
 
@@ -68,6 +91,20 @@ impl Checked {
 
     fn warn(&mut self, file: &str, line: Option<usize>, message: impl Into<String>) {
         self.add(Severity::Warning, file, line, message);
+    }
+
+    /// All of it in order, with what was too much only counted.
+    fn done(mut self) -> Checked {
+        for ((file, severity), count) in self.counts.into_iter().filter(|(_, count)| *count > PROBLEMS_MAX) {
+            let message = format!("{} more in this file", count - PROBLEMS_MAX);
+            self.checked.problems.push(Problem { severity, file, line: Some(usize::MAX), message });
+        }
+        let key = |problem: &Problem| (problem.severity, problem.file.clone(), problem.line, problem.message.clone());
+        self.checked.problems.sort_by_cached_key(key);
+        for problem in &mut self.checked.problems {
+            problem.line = problem.line.filter(|line| *line < usize::MAX);
+        }
+        self.checked
     }
 }
 
@@ -80,17 +117,15 @@ impl Commands {
             None => self.agents_in_use(folder, &roots),
         };
         let Some(root) = roots.first() else {
-            return Err(self.locate(folder, &agents[0]).err().map_or_else(nothing, Failure::from));
+            // Nothing can be found where no folder has commands.
+            return self.locate(folder, &agents[0]).map(|_| Checked::default()).map_err(Failure::from);
         };
-        let mut checked = Checked::default();
+        let mut findings = Findings::default();
         for agent in agents {
-            check_agent(self, &roots, root, &agent, &mut checked);
-            checked.agents.push(agent);
+            check_agent(self, &roots, root, &agent, &mut findings);
+            findings.checked.agents.push(agent);
         }
-        checked
-            .problems
-            .sort_by(|a, b| (a.severity, &a.file, a.line, &a.message).cmp(&(b.severity, &b.file, b.line, &b.message)));
-        Ok(checked)
+        Ok(findings.done())
     }
 }
 
@@ -106,63 +141,69 @@ impl Commands {
     }
 }
 
-fn nothing() -> Failure {
-    Failure::new(lore_model::Code::CommandNotFound, "this project has no commands")
-}
-
-fn check_agent(commands: &Commands, roots: &[Root], root: &Root, agent: &str, checked: &mut Checked) {
+fn check_agent(commands: &Commands, roots: &[Root], root: &Root, agent: &str, found: &mut Findings) {
     let mut notes = Vec::new();
     let path = commands.registry_path(roots, agent, &mut notes);
     for note in notes {
-        checked.error(&super::config_file(), line_in(&note), note.clone());
+        found.error(&super::config_file(), line_in(&note), note.clone());
     }
     // The file itself is looked at, not what it said before.
     let owner = roots.iter().find(|root| root.stamp(&path).is_some()).unwrap_or(root);
     let read = owner.read(&path, REGISTRY_MAX).map_err(|fault| fault.to_string());
-    let registry = match read.and_then(|content| Registry::parse(&content.text)) {
-        Ok(registry) => Some(registry),
+    let registry = match read.and_then(|content| Registry::parse(&content.text).map(|registry| (registry, content))) {
+        Ok((registry, content)) => {
+            for (line, why) in Registry::oddities(&content.text) {
+                found.warn(&path, Some(line), why);
+            }
+            Some(registry)
+        }
         Err(why) => {
             let hint = if owner.has(&path) { "" } else { " (`lore commands build` makes it from the prompt files)" };
-            checked.error(&path, line_in(&why), format!("the registry cannot be used: {why}{hint}"));
+            found.error(&path, line_in(&why), format!("the registry cannot be used: {why}{hint}"));
             None
         }
     };
     let empty = Registry::parse("[]").ok();
     let Some(registry) = registry.as_ref().or(empty.as_ref()) else { return };
     for (line, why) in &registry.problems {
-        checked.error(&path, Some(*line), format!("this command is passed over: {why}"));
+        found.error(&path, Some(*line), format!("this command is passed over: {why}"));
     }
     let survey = Survey::of(owner, agent, registry.commands().map(|command| command.name.c1.clone()));
-    for bad in &survey.bad_profiles {
-        checked.error(&bad.file, bad.line, bad.why.clone());
+    for (_, bad) in &survey.bad {
+        found.error(&bad.file, bad.line, bad.why.clone());
+    }
+    if let Some(limit) = &survey.limit {
+        found.error(&path, None, format!("{limit}: not all of them were checked"));
     }
     let prompts = survey.by_command();
-    checked.prompts += survey.prompts.len();
-    let mut first: BTreeMap<&CommandName, usize> = BTreeMap::new();
+    found.checked.prompts += survey.prompts.len();
+    let mut profiles: HashMap<&str, Result<Profile, BadProfile>> = HashMap::new();
+    let mut first: HashMap<&CommandName, (usize, &Command)> = HashMap::new();
     for entry in &registry.entries {
         let command = &entry.command;
-        if let Some(line) = first.insert(&command.name, entry.line) {
-            checked.warn(
-                &path,
-                Some(entry.line),
-                format!("`{}` is there twice: the one on line {line} counts", command.name),
-            );
-            first.insert(&command.name, line);
+        if let Some((line, _)) = first.get(&command.name) {
+            let message = format!("`{}` is there twice: the one on line {line} counts", command.name);
+            found.warn(&path, Some(entry.line), message);
             continue;
         }
-        checked.commands += 1;
-        let found = prompts.get(&command.name).map(Vec::as_slice).unwrap_or_default();
-        Entry { owner, agent, path: &path, line: entry.line, command, prompts: found }.check(checked);
+        first.insert(&command.name, (entry.line, command));
+        found.checked.commands += 1;
+        let of_it = prompts.get(&command.name).map(Vec::as_slice).unwrap_or_default();
+        let c1 = command.name.c1.as_str();
+        let profile =
+            profiles.entry(c1).or_insert_with(|| Profile::find(std::slice::from_ref(owner), owner, agent, c1));
+        let profile = profile.as_ref().ok();
+        Entry { profile, survey: &survey, path: &path, line: entry.line, command, prompts: of_it }.check(found);
     }
     for prompt in &survey.prompts {
-        check_prompt(prompt, registry.find(&prompt.name), &path, checked);
+        check_prompt(prompt, first.get(&prompt.name).map(|(_, command)| *command), &path, found);
     }
 }
 
 /// One entry of a registry with its prompts.
 struct Entry<'a> {
-    owner: &'a Root,
-    agent: &'a str,
+    profile: Option<&'a Profile>,
+    survey: &'a Survey,
     path: &'a str,
     line: usize,
     command: &'a Command,
@@ -170,27 +211,32 @@ struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    fn check(&self, checked: &mut Checked) {
-        let Self { owner, agent, path, line, command, prompts } = self;
+    fn check(&self, found: &mut Findings) {
+        let Self { profile, survey, path, line, command, prompts } = self;
         let name = &command.name;
         if command.description.trim().is_empty() {
-            checked.warn(path, Some(*line), format!("`{name}` has no description: nobody can search for it"));
+            found.warn(path, Some(*line), format!("`{name}` has no description: nobody can search for it"));
         }
-        let Ok(profile) = Profile::find(std::slice::from_ref(*owner), owner, agent, &name.c1) else { return };
-        if let Allowed::No(why) = profile.allows(name) {
-            let file = config_file(&profile_name(agent, &name.c1), "user");
-            checked.warn(&file, None, format!("the patterns leave out `{name}`, which the registry lists: {why}"));
+        let Some(profile) = profile else { return };
+        match profile.allows(name) {
+            Allowed::No(file, why) => {
+                found.warn(&file, None, format!("the patterns leave out `{name}`, which the registry lists: {why}"));
+            }
+            Allowed::Bad(file, why) => found.warn(&file, None, why),
+            Allowed::Yes | Allowed::NotSaid => {}
         }
         if prompts.is_empty() {
-            let expected = format!("{}/f_{DEFAULT_VARIANT}.md", profile.folder(name));
-            checked.error(path, Some(*line), format!("`{name}` has no prompt: {expected} is missing"));
+            if survey.limit.is_none() && !survey.having.contains(name) {
+                let expected = format!("{}/f_{DEFAULT_VARIANT}.md", profile.folder(name));
+                found.error(path, Some(*line), format!("`{name}` has no prompt: {expected} is missing"));
+            }
             return;
         }
-        self.check_variants(checked);
-        self.check_variables(checked);
+        self.check_variants(found);
+        self.check_variables(found);
     }
 
-    fn check_variants(&self, checked: &mut Checked) {
+    fn check_variants(&self, checked: &mut Findings) {
         let Self { path, line, command, prompts, .. } = self;
         let name = &command.name;
         let options = command.options.clone().unwrap_or_default();
@@ -233,14 +279,18 @@ impl Entry<'_> {
         }
     }
 
-    fn check_variables(&self, checked: &mut Checked) {
+    fn check_variables(&self, checked: &mut Findings) {
         let Self { path, line, command, prompts, .. } = self;
         let options = command.options.clone().unwrap_or_default();
-        let mut used = Vec::new();
+        let mut used = HashSet::new();
         for prompt in *prompts {
             let Ok(body) = &prompt.body else { continue };
-            for name in placeholders(body) {
-                let at = body_line(prompt, &format!("{{{name}}}"));
+            for (name, at) in &body.uses {
+                if !is_placeholder(name) {
+                    let message = format!("`{{{name}}}` is no placeholder, though it looks like one");
+                    checked.warn(&prompt.path, Some(*at), message);
+                    continue;
+                }
                 let refused = match name.as_str() {
                     "input_text" => options.stdin == Some(false),
                     "input_text_file" => options.file == Some(false),
@@ -248,25 +298,20 @@ impl Entry<'_> {
                     _ => false,
                 };
                 if refused {
-                    checked.warn(
-                        &prompt.path,
-                        at,
-                        format!("`{{{name}}}` is used, and the options say that there is none"),
-                    );
+                    let message = format!("`{{{name}}}` is used, and the options say that there is none");
+                    checked.warn(&prompt.path, Some(*at), message);
                 }
                 if let Some(variable) = name.strip_prefix("uv-") {
                     if !command.uv.iter().any(|known| known.name == variable) {
-                        checked.warn(&prompt.path, at, format!("`{{{name}}}` is used and not declared in `uv`"));
+                        let message = format!("`{{{name}}}` is used and not declared in `uv`");
+                        checked.warn(&prompt.path, Some(*at), message);
                     }
-                    used.push(variable.to_owned());
+                    used.insert(variable);
                 }
             }
-            for name in near_misses(body) {
-                let at = body_line(prompt, &format!("{{{name}}}"));
-                checked.warn(&prompt.path, at, format!("`{{{name}}}` is no placeholder, though it looks like one"));
-            }
         }
-        for variable in command.uv.iter().filter(|variable| !used.contains(&variable.name)) {
+        let all_are_known = prompts.iter().all(|prompt| prompt.body.as_ref().is_ok_and(|body| !body.more));
+        for variable in command.uv.iter().filter(|variable| all_are_known && !used.contains(variable.name.as_str())) {
             let message = format!("`{}` declares the variable `{}`, which no prompt uses", command.name, variable.name);
             checked.warn(path, Some(*line), message);
         }
@@ -274,35 +319,36 @@ impl Entry<'_> {
 }
 
 /// A prompt by itself, and against the entry of its command.
-fn check_prompt(prompt: &PromptFile, entry: Option<&Command>, registry: &str, checked: &mut Checked) {
+fn check_prompt(prompt: &PromptFile, entry: Option<&Command>, registry: &str, checked: &mut Findings) {
     let (path, name) = (prompt.path.as_str(), &prompt.name);
     match &prompt.body {
         Err(fault) => return checked.error(path, None, fault.to_string()),
-        Ok(body) if body.trim().is_empty() && entry.is_some() => checked.warn(path, None, "the prompt is empty"),
+        Ok(body) if body.is_empty && entry.is_some() => checked.warn(path, None, "the prompt is empty"),
         Ok(_) => {}
+    }
+    if let Front::Says(said) = &prompt.front {
+        for why in &said.odd {
+            checked.warn(path, Some(1), why.clone());
+        }
     }
     match (&prompt.front, entry) {
         (Front::Bad(line, why), _) => {
             checked.error(path, Some(*line), format!("the frontmatter cannot be understood: {why}"));
         }
-        (Front::Says(said), _) if said.name != *name => {
-            let message = format!("the frontmatter names `{}`, the file lies where `{name}` does", said.name);
+        (Front::Says(said), _) if said.command.name != *name => {
+            let other = &said.command.name;
+            let message = format!("the frontmatter names `{other}`, the file lies where `{name}` does");
             checked.error(path, Some(1), message);
         }
         (Front::Says(said), Some(entry)) if prompt.is_default() => {
-            let mut differ = Vec::new();
-            if said.description != entry.description {
-                differ.push("description");
-            }
-            if said.usage.is_some() && said.usage != entry.usage {
-                differ.push("usage");
-            }
-            if said.options.is_some() && said.options != entry.options {
-                differ.push("options");
-            }
-            if said.uv != entry.uv {
-                differ.push("uv");
-            }
+            let made = said.over(entry);
+            let differ = [
+                ("description", made.description != entry.description),
+                ("usage", made.usage != entry.usage),
+                ("options", made.options != entry.options),
+                ("uv", made.uv != entry.uv),
+            ];
+            let differ: Vec<&str> = differ.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect();
             if !differ.is_empty() {
                 let message = format!(
                     "{} of `{name}` differ from {registry}: `lore commands build` takes them over",
@@ -319,29 +365,6 @@ fn check_prompt(prompt: &PromptFile, entry: Option<&Command>, registry: &str, ch
         }
         _ => {}
     }
-}
-
-/// Names in braces that differ from a placeholder only in how they are written.
-fn near_misses(body: &str) -> Vec<String> {
-    let plain = |name: &str| name.replace(['-', '_', ' '], "").to_lowercase();
-    let known: Vec<String> = PLACEHOLDERS.iter().map(|name| plain(name)).collect();
-    let mut found = Vec::new();
-    for part in body.split('{').skip(1) {
-        let Some((name, _)) = part.split_once('}') else { continue };
-        let is_near = known.contains(&plain(name)) || name.starts_with("uv_");
-        let is_short = name.len() < 40 && !name.contains('\n');
-        if is_short && is_near && !PLACEHOLDERS.contains(&name) && !found.iter().any(|seen| seen == name) {
-            found.push(name.to_owned());
-        }
-    }
-    found
-}
-
-/// The line of the file on which the body has a text.
-fn body_line(prompt: &PromptFile, text: &str) -> Option<usize> {
-    let body = prompt.body.as_ref().ok()?;
-    let at = body.find(text)?;
-    Some(prompt.body_starts + body[..at].matches('\n').count())
 }
 
 /// The line that a message names.

@@ -1,11 +1,12 @@
 //! What a person who types an argument of a command may mean.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 use super::{
     Command, Commands, DEFAULT_AGENT, place,
+    profile::Profile,
     prompt::{self, DEFAULT_VARIANT},
-    root::{Root, join},
+    root::Root,
 };
 
 /// So many names of one folder are looked at.
@@ -30,6 +31,37 @@ impl Completion {
     }
 }
 
+/// What a command is there in: what is declared and what has a file, `default` first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Variants {
+    /// Its editions.
+    pub editions: Vec<String>,
+    /// Its adaptations.
+    pub adaptations: Vec<String>,
+}
+
+impl Variants {
+    /// The adaptations are those of one edition, where it is said.
+    fn of(command: &Command, profile: Option<&Profile>, edition: Option<&str>) -> Self {
+        let options = command.options.clone().unwrap_or_default();
+        let mut editions = options.edition.unwrap_or_default();
+        let mut adaptations = options.adaptation.unwrap_or_default();
+        let listed = profile
+            .and_then(|profile| profile.root.list_in(&profile.prompts, &profile.folder(&command.name), NAMES_MAX).ok());
+        for (file, is_folder) in listed.unwrap_or_default().names {
+            let Some((of, adaptation)) = prompt::variant(&file).filter(|_| !is_folder) else { continue };
+            let is_meant = edition.is_none_or(|edition| edition.is_empty() || edition == of);
+            editions.push(of.to_owned());
+            adaptations.extend(adaptation.filter(|_| is_meant).map(str::to_owned));
+        }
+        for values in [&mut editions, &mut adaptations] {
+            values.sort_by_cached_key(|value| (value != DEFAULT_VARIANT, value.clone()));
+            values.dedup();
+        }
+        Self { editions, adaptations }
+    }
+}
+
 impl Commands {
     /// Editions or adaptations of a command that begin with what was typed: those that are declared and those that exist.
     /// Adaptations are those of one edition, where it is said.
@@ -40,22 +72,23 @@ impl Commands {
         (argument, edition): (&str, Option<&str>),
         typed: &str,
     ) -> Completion {
-        let options = command.options.clone().unwrap_or_default();
-        let is_edition = argument == "edition";
-        let declared = if is_edition { options.edition } else { options.adaptation };
-        let mut values = declared.unwrap_or_default();
-        let profile = self.profile(folder, agent, &self.locate(folder, agent), &command.name);
-        if let Some(Ok(profile)) = profile {
-            for (file, _) in profile.root.list(&profile.folder(&command.name), NAMES_MAX) {
-                let Some((of, adaptation)) = prompt::variant(&file) else { continue };
-                let is_meant = edition.is_none_or(|edition| edition.is_empty() || edition == of);
-                let value = if is_edition { Some(of) } else { adaptation.filter(|_| is_meant) };
-                values.extend(value.map(str::to_owned));
-            }
-        }
-        values.sort_by_key(|value| (value != DEFAULT_VARIANT, value.clone()));
-        values.dedup();
-        Completion::of(values, typed)
+        let located = self.locate(folder, agent);
+        let profile = self.profile(folder, agent, &located, &command.name).and_then(Result::ok);
+        let Variants { editions, adaptations } = Variants::of(command, profile.as_ref(), edition);
+        Completion::of(if argument == "edition" { editions } else { adaptations }, typed)
+    }
+
+    /// The editions and adaptations of these commands of an agent, in their order.
+    pub fn variants(&self, folder: &Path, agent: &str, commands: &[&Command]) -> Vec<Variants> {
+        let located = self.locate(folder, agent);
+        // Commands of one domain have one profile.
+        let mut profiles: HashMap<&str, Option<Profile>> = HashMap::new();
+        let variants = commands.iter().map(|command| {
+            let find = || self.profile(folder, agent, &located, &command.name).and_then(Result::ok);
+            let profile = profiles.entry(&command.name.c1).or_insert_with(find);
+            Variants::of(command, profile.as_ref(), None)
+        });
+        variants.collect()
     }
 
     /// Paths of the project that begin with what was typed, folders with a `/` behind. Nothing hidden, nothing outside.
@@ -63,13 +96,15 @@ impl Commands {
         let project = place::project(folder);
         let Some(root) = Root::open(folder).ok().or(project.top) else { return Completion::default() };
         let (parent, _) = typed.rsplit_once('/').unwrap_or_default();
+        // What was typed is what values begin with, also where it says nothing: `./`.
+        let prefix = &typed[..typed.rfind('/').map_or(0, |at| at + 1)];
         let is_hidden = |path: &str| path.split('/').any(|part| part.starts_with('.') && part != ".");
         if typed.starts_with('/') || is_hidden(parent) {
             return Completion::default();
         }
         let names = root.list(if parent.is_empty() { "." } else { parent }, NAMES_MAX).into_iter();
         let shown = names.filter(|(name, _)| !name.starts_with('.') && !name.chars().any(char::is_control));
-        let path = |(name, is_folder): (String, bool)| join(parent, &name) + if is_folder { "/" } else { "" };
+        let path = |(name, is_folder): (String, bool)| format!("{prefix}{name}{}", if is_folder { "/" } else { "" });
         Completion::of(shown.map(path), typed)
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Command, CommandName, CommandOptions, Commands, DEFAULT_AGENT, Variable,
-    build::{entry_json, file_text, read_old},
+    build::{Old, pretty},
     place,
     profile::{Allowed, Profile, config_file, profile_name},
     prompt::DEFAULT_VARIANT,
@@ -59,21 +59,28 @@ impl Commands {
                 Failure::new(Code::InvalidArgument, message).hint("names have letters, digits, `-`, `_` and `.`")
             );
         }
-        if let Some(variable) = new.uv.iter().find(|variable| !super::name::is_name(&variable.name)) {
+        if new.description.trim().is_empty() {
+            return Err(Failure::new(Code::InvalidArgument, "the description is empty")
+                .hint("say what the command is for: agents and people find it by that"));
+        }
+        let cannot_be =
+            |variable: &&Variable| !super::name::is_name(&variable.name) || !super::render::is_variable(&variable.name);
+        if let Some(variable) = new.uv.iter().find(cannot_be) {
             let message = format!("a variable cannot be called `{}`", lore_model::brief(&variable.name));
             return Err(Failure::new(Code::InvalidArgument, message).hint("names have letters, digits, `-` and `_`"));
         }
         let project = place::project(folder);
         let no_folder = || Failure::new(Code::InvalidArgument, format!("{} is not a folder", folder.display()));
         let root = project.root.or(project.top).ok_or_else(no_folder)?;
-        let registry = self.registry_path(std::slice::from_ref(&root), agent, &mut Vec::new());
+        let _lock = write::lock(&root);
+        let registry = self.registry_to_write(&root, agent)?;
         let bad_profile = |bad: super::profile::BadProfile| {
             Failure::new(Code::InvalidConfig, bad.to_string()).hint("correct that file first")
         };
         let profile = Profile::find(std::slice::from_ref(&root), &root, agent, &new.name.c1).map_err(bad_profile)?;
         let prompt = join(&profile.folder(&new.name), &format!("f_{DEFAULT_VARIANT}.md"));
         let command = new.command(agent);
-        let old = read_old(&root, &registry, false)?;
+        let old = Old::read(&root, agent, &registry, false)?;
         let text = with_entry(&old, &command, &registry)?;
         if root.stamp(&prompt).is_some() {
             return Err(write::exists(&prompt));
@@ -95,8 +102,7 @@ impl Commands {
             return Err(failure);
         }
         created.files.push(registry);
-        if let Allowed::No(why) = profile.allows(&new.name) {
-            let file = config_file(&profile_name(agent, &new.name.c1), "user");
+        if let Allowed::No(file, why) | Allowed::Bad(file, why) = profile.allows(&new.name) {
             created.notes.push(format!("{file} has patterns that leave this command out: {why}"));
         }
         Ok(created)
@@ -168,25 +174,14 @@ impl NewCommand {
 }
 
 /// The registry with one more entry at its end; the others stay as they are.
-fn with_entry(old: &Value, command: &Command, registry: &str) -> Result<String, Failure> {
-    let entry = entry_json(command, None);
-    let mut file = old.clone();
-    if let Some(commands) = file.pointer_mut("/tools/commands").and_then(Value::as_array_mut) {
-        let is_there = |entry: &Value| Command::read(entry).is_ok_and(|read| read.name == command.name);
-        if commands.iter().any(is_there) {
-            return Err(Failure::new(Code::CommandExists, format!("`{}` is in {registry} already", command.name))
-                .hint("edit its prompt, or choose another name; nothing was changed"));
-        }
-        commands.push(entry);
-        let configs = file.pointer_mut("/tools/availableConfigs").and_then(Value::as_array_mut);
-        if let Some(configs) = configs.filter(|configs| !configs.iter().any(|config| *config == command.name.c1)) {
-            configs.push(command.name.c1.as_str().into());
-        }
-        let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
-        text.push('\n');
-        return Ok(text);
+fn with_entry(old: &Old, command: &Command, registry: &str) -> Result<String, Failure> {
+    let is_there = |entry: &Value| Command::read(entry).is_ok_and(|read| read.name == command.name);
+    if old.commands.iter().any(is_there) {
+        return Err(Failure::new(Code::CommandExists, format!("`{}` is in {registry} already", command.name))
+            .hint("edit its prompt, or choose another name; nothing was changed"));
     }
-    Ok(file_text(old, &std::collections::BTreeMap::from([(command.name.clone(), entry)])))
+    let entry = Value::Object(command.fields());
+    Ok(pretty(&old.with_commands(old.commands.iter().cloned().chain([entry]).collect())))
 }
 
 /// The files of the profile, where it has none.

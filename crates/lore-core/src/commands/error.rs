@@ -31,8 +31,10 @@ pub enum CommandError {
         name: CommandName,
         /// What is wrong.
         stderr: String,
+        /// Whether it is with what was asked for, and not with the project's files.
+        asked_wrong: bool,
         /// What to do now.
-        hint: Option<String>,
+        hint: Option<Box<str>>,
     },
     /// An argument that cannot be.
     Invalid(Failure),
@@ -56,10 +58,11 @@ impl From<CommandError> for Failure {
             CommandError::Registry { path, details, hint, .. } => {
                 Self::new(Code::InvalidConfig, format!("{path} cannot be used: {details}")).hint(hint)
             }
-            CommandError::Execution { name, stderr, hint } => {
-                let failure = Self::new(Code::InvalidConfig, format!("`{name}` cannot be rendered: {stderr}"));
+            CommandError::Execution { name, stderr, asked_wrong, hint } => {
+                let code = if asked_wrong { Code::InvalidArgument } else { Code::InvalidConfig };
+                let failure = Self::new(code, format!("`{name}` cannot be rendered: {stderr}"));
                 match hint {
-                    Some(hint) => failure.hint(hint),
+                    Some(hint) => failure.hint(hint.into_string()),
                     None => failure,
                 }
             }

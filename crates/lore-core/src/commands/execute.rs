@@ -6,10 +6,10 @@ use lore_model::brief;
 
 use super::{
     CommandError, CommandName, Commands, Located, Origin, find, name, not_found,
-    profile::{Allowed, BadProfile, Profile, config_file, profile_name},
+    profile::{Allowed, BadProfile, Profile},
     prompt::{self, DEFAULT_VARIANT, PROMPT_MAX},
     render,
-    root::{Fault, Root, join},
+    root::{Fault, join},
 };
 
 /// What a command is rendered with.
@@ -63,20 +63,27 @@ impl Commands {
         let listed = located.as_ref().ok().and_then(|located| find(&located.registry, agent, asked));
         let is_listed = listed.is_some();
         let name = listed.map_or_else(|| asked.clone(), |command| command.name.clone());
-        let failed = |(stderr, hint)| CommandError::Execution { name: asked.clone(), stderr, hint };
+        let failed = |Why { stderr, asked_wrong, hint }| CommandError::Execution {
+            name: asked.clone(),
+            stderr,
+            asked_wrong,
+            hint: hint.map(String::into_boxed_str),
+        };
         let profile = if name.bad_part().is_none() { self.profile(folder, agent, &located, &name) } else { None };
         let (profile, note) = match profile {
-            Some(Err(bad)) if is_listed => return Err(failed((bad.to_string(), Some("correct that file".to_owned())))),
-            Some(Ok(profile)) => match permission(&profile, agent, &name, is_listed) {
+            Some(Err(bad)) if is_listed => {
+                return Err(failed(Why::file(bad.to_string(), Some("correct that file".to_owned()))));
+            }
+            Some(Ok(profile)) => match permission(&profile, &name, is_listed) {
                 Permission::Granted(note) => (profile, note),
                 Permission::Denied => return Err(unknown(located, asked)),
             },
             Some(Err(_)) | None => return Err(unknown(located, asked)),
         };
         let (prompt, text) = choose(&profile, &name, options).map_err(failed)?;
-        let values = values(&profile, &name, options).map_err(|why| failed((why, None)))?;
+        let values = values(&profile, &name, options).map_err(|why| failed(Why::asked(why, None)))?;
         let Some(filled) = render::fill(prompt::split(&text).body, &values) else {
-            return Err(failed((format!("{prompt} would be over 8 MiB with these values"), None)));
+            return Err(failed(Why::asked(format!("{prompt} would be over 8 MiB with these values"), None)));
         };
         let mut origin = match located {
             Ok(located) => located.origin,
@@ -87,13 +94,14 @@ impl Commands {
                 notes: Vec::new(),
             },
         };
-        origin.notes.extend(profile.notes.iter().cloned().chain(note));
+        origin.notes.extend(note);
         origin.notes.extend(variant_note(&prompt, options));
         origin.notes.extend(unused_note(&filled.unused, options));
         Ok(Rendered { name, text: filled.text, prompt, open: filled.open, origin })
     }
 
-    /// The profile of a command; nothing where no folder has commands.
+    /// The profile of a command; nothing where no folder has commands. A command that a registry lists has its prompts where
+    /// that registry lies, whatever other folders say of its domain.
     pub(super) fn profile(
         &self,
         folder: &Path,
@@ -101,8 +109,12 @@ impl Commands {
         located: &Result<Located, CommandError>,
         name: &CommandName,
     ) -> Option<Result<Profile, BadProfile>> {
+        let located = located.as_ref().ok();
+        if let Some(located) = located.filter(|located| find(&located.registry, agent, name).is_some()) {
+            return Some(Profile::find(std::slice::from_ref(&located.root), &located.root, agent, &name.c1));
+        }
         let roots = self.roots(folder);
-        let default = located.as_ref().ok().map(|located| &located.root).or(roots.first())?;
+        let default = located.map(|located| &located.root).or(roots.first())?;
         Some(Profile::find(&roots, default, agent, &name.c1))
     }
 
@@ -111,7 +123,7 @@ impl Commands {
         let profile = self.profile(folder, agent, &self.locate(folder, agent), name).and_then(Result::ok);
         let Some(profile) = profile.filter(|_| name.bad_part().is_none()) else { return Vec::new() };
         let folder = profile.folder(name);
-        variants(&profile.root, &folder).iter().map(|file| join(&folder, file)).collect()
+        variants(&profile, &folder).iter().map(|file| join(&folder, file)).collect()
     }
 }
 
@@ -131,17 +143,38 @@ enum Permission {
 }
 
 /// The registry decides about what it lists, and the patterns of the profile about the rest.
-fn permission(profile: &Profile, agent: &str, name: &CommandName, is_listed: bool) -> Permission {
+fn permission(profile: &Profile, name: &CommandName, is_listed: bool) -> Permission {
     match (is_listed, profile.allows(name)) {
-        (true, Allowed::No(why)) => {
-            let file = config_file(&profile_name(agent, &name.c1), "user");
+        (true, Allowed::No(file, why)) => {
             Permission::Granted(Some(format!("{file} does not name this command, the registry does: {why}")))
         }
-        (true, _) => Permission::Granted(None),
-        (false, Allowed::Yes) if !variants(&profile.root, &profile.folder(name)).is_empty() => {
+        (true, Allowed::Bad(file, why)) => {
+            Permission::Granted(Some(format!("{file}: {why}; the registry lists this command all the same")))
+        }
+        (true, Allowed::Yes | Allowed::NotSaid) => Permission::Granted(None),
+        (false, Allowed::Yes) if !variants(profile, &profile.folder(name)).is_empty() => {
             Permission::Granted(Some("no registry lists this command: the profile's patterns name it".to_owned()))
         }
         (false, _) => Permission::Denied,
+    }
+}
+
+/// Why a prompt cannot be made, and what to do.
+struct Why {
+    stderr: String,
+    asked_wrong: bool,
+    hint: Option<String>,
+}
+
+impl Why {
+    /// It is with the project's files.
+    fn file(stderr: String, hint: Option<String>) -> Self {
+        Self { stderr, asked_wrong: false, hint }
+    }
+
+    /// It is with what was asked for.
+    fn asked(stderr: String, hint: Option<String>) -> Self {
+        Self { stderr, asked_wrong: true, hint }
     }
 }
 
@@ -157,16 +190,12 @@ fn unused_note(unused: &[String], options: &ExecuteOptions) -> Option<String> {
 }
 
 /// The prompt file that is meant, with its text; or why there is none, and what to do.
-fn choose(
-    profile: &Profile,
-    command: &CommandName,
-    options: &ExecuteOptions,
-) -> Result<(String, String), (String, Option<String>)> {
+fn choose(profile: &Profile, command: &CommandName, options: &ExecuteOptions) -> Result<(String, String), Why> {
     let word = |key: &str, value: &Option<String>| match value.as_deref().map(str::trim).filter(|word| !word.is_empty())
     {
         Some(word) if !name::is_name(word) => {
             let why = format!("`{key}` cannot be `{}`: it has letters, digits, `-`, `_` and `.`", brief(word));
-            Err((why, Some(format!("`describe` tells the {key}s"))))
+            Err(Why::asked(why, Some(format!("`describe` tells the {key}s"))))
         }
         word => Ok(word.map(str::to_owned)),
     };
@@ -174,25 +203,27 @@ fn choose(
     let folder = profile.folder(command);
     let tried = prompt::candidates(&folder, edition.as_deref(), adaptation.as_deref());
     for path in &tried {
-        match profile.root.read(path, PROMPT_MAX) {
+        match profile.root.read_in(&profile.prompts, path, PROMPT_MAX) {
             Ok(content) => return Ok((path.clone(), content.text)),
             Err(Fault::Missing) => {}
-            Err(fault) => return Err((format!("{path}: {fault}"), None)),
+            Err(fault) => return Err(Why::file(format!("{path}: {fault}"), None)),
         }
     }
-    let there = variants(&profile.root, &folder);
-    let hint = if there.is_empty() {
-        "write the prompt there; `lore commands check` finds what else is missing".to_owned()
-    } else {
-        format!("there are: {}", there.join(", "))
+    let there = variants(profile, &folder);
+    let hint = match (there.is_empty(), &profile.missing) {
+        (false, _) => format!("there are: {}", there.join(", ")),
+        (true, None) => "write the prompt there; `lore commands check` finds what else is missing".to_owned(),
+        (true, Some(app)) => format!("write the prompt there, or say in {app} where the prompts lie"),
     };
-    Err((format!("no prompt file; tried {}", tried.join(", ")), Some(hint)))
+    Err(Why::file(format!("no prompt file; tried {}", tried.join(", ")), Some(hint)))
 }
 
 /// The prompt files of a folder.
-fn variants(root: &Root, folder: &str) -> Vec<String> {
-    let files = root.list(folder, 1000).into_iter();
+fn variants(profile: &Profile, folder: &str) -> Vec<String> {
+    let files = profile.root.list_in(&profile.prompts, folder, 1000).unwrap_or_default();
     files
+        .names
+        .into_iter()
         .filter(|(file, is_folder)| !is_folder && prompt::variant(file).is_some())
         .map(|(file, _)| file)
         .take(20)
@@ -223,12 +254,14 @@ fn values(profile: &Profile, name: &CommandName, options: &ExecuteOptions) -> Re
             values.insert(name.to_owned(), value);
         }
     };
-    put("input_text", options.stdin.clone());
-    put("input_text_file", options.file.clone());
-    put("destination_path", destination(profile.prefix.as_deref(), options.destination.as_deref())?);
-    put("base_prompt_dir", Some(profile.prompts.clone()));
+    // An empty text is none: it would only hide that something is missing.
+    let given = |value: &Option<String>| value.clone().filter(|value| !value.is_empty());
+    put("input_text", given(&options.stdin));
+    put("input_text_file", given(&options.file));
+    put("destination_path", destination(profile.prefix.as_deref(), given(&options.destination).as_deref())?);
+    put("base_prompt_dir", Some(profile.folder(name)));
     let schema = join(&join(&join(&profile.schemas, &name.c2), &name.c3), "base.schema.md");
-    put("schema_file", profile.root.has_file(&schema).then_some(schema));
+    put("schema_file", profile.root.has_file_in(&profile.schemas, &schema).then_some(schema));
     Ok(values)
 }
 

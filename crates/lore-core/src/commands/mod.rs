@@ -35,7 +35,7 @@ use std::{
 
 pub use build::{BuildOptions, Built};
 pub use check::{Checked, Problem, Severity};
-pub use complete::Completion;
+pub use complete::{Completion, Variants};
 pub use create::{Created, NewCommand};
 pub use error::CommandError;
 pub use execute::{ExecuteOptions, Rendered};
@@ -140,13 +140,12 @@ impl Commands {
     pub fn reload(&self, folder: &Path, agent: &str) -> Result<(Origin, usize), CommandError> {
         let agent = name::agent(agent)?;
         let roots = self.roots(folder);
+        for root in &roots {
+            self.known().configs.forget(root, &config_file());
+        }
         let path = self.registry_path(&roots, agent, &mut Vec::new());
-        {
-            let mut known = self.known();
-            for root in &roots {
-                known.configs.forget(root, &config_file());
-                known.registries.forget(root, &path);
-            }
+        for root in &roots {
+            self.known().registries.forget(root, &path);
         }
         let Located { registry, origin, .. } = self.locate(folder, agent)?;
         Ok((origin, registry.commands().count()))
@@ -246,7 +245,10 @@ impl Commands {
             let Some(state) = state else { continue };
             let Some(registry) = state.good else {
                 let details = state.fault.unwrap_or_default();
-                let hint = "correct the file, or run `lore commands build` to make it from the prompt files".to_owned();
+                let of = if agent == DEFAULT_AGENT { String::new() } else { format!(" --agent {agent}") };
+                let hint = format!(
+                    "correct the file, or make it anew from the prompt files with `lore commands build{of} --force`"
+                );
                 return Err(CommandError::Registry { path, details, missing: false, hint });
             };
             notes.extend(state.fault.map(|fault| broken(&path, &fault, true)));
@@ -261,7 +263,11 @@ impl Commands {
         }
         let others = self.agents(folder).into_iter().filter(|other| other != agent && self.has_registry(&roots, other));
         let others: Vec<String> = others.take(20).collect();
-        let hint = if others.is_empty() {
+        let is_configured = path != default_registry(agent);
+        let hint = if is_configured {
+            let config = config_file();
+            format!("{config} names that file: correct it there, or run `lore commands build` to make the file")
+        } else if others.is_empty() {
             "this project has no commands yet: `lore commands new C1 C2 C3 --description TEXT` makes the first one"
                 .to_owned()
         } else {

@@ -1,9 +1,12 @@
 //! `<profile>-app.yml` and `<profile>-user.yml`: where a domain's prompts lie, and its rules for names and destinations.
 //!
 //! Neither file is needed, and neither is ever made here. Without the first one the prompts of domain `c1` lie in
-//! `.agent/<agent>/prompts/<c1>`.
+//! `.agent/<agent>/prompts/<c1>`. Rules may stand in either file: the second one counts where both say something.
 
-use regex::{Regex, RegexBuilder};
+use std::path::Path;
+
+use lore_model::brief;
+use regex::Regex;
 use serde::Deserialize;
 
 use super::{
@@ -17,8 +20,8 @@ pub(super) const CONFIG_DIR: &str = ".agent/climpt/config";
 /// A longer file is no configuration.
 const CONFIG_MAX: u64 = 1 << 20;
 
-/// A pattern that needs more than that is an attack or a mistake.
-const PATTERN_BYTES: usize = 1 << 20;
+/// A longer pattern is an attack or a mistake.
+const PATTERN_MAX: usize = 16 << 10;
 
 /// What the two files say.
 #[derive(Debug)]
@@ -33,14 +36,17 @@ pub(super) struct Profile {
     pub(super) prefix: Option<String>,
     directive: Option<Pattern>,
     layer: Option<Pattern>,
-    /// What a reader of the answer should know.
-    pub(super) notes: Vec<String>,
+    /// The file that would say where the prompts lie, where there is none.
+    pub(super) missing: Option<String>,
 }
 
+/// A rule for a word.
 #[derive(Debug)]
 struct Pattern {
+    file: String,
     text: String,
-    regex: Regex,
+    /// Or why it cannot be used.
+    regex: Result<Regex, String>,
 }
 
 /// Whether the patterns of a profile let a command through.
@@ -50,8 +56,10 @@ pub(super) enum Allowed {
     Yes,
     /// There is no pattern for one of them.
     NotSaid,
-    /// This word does not match.
-    No(String),
+    /// This word does not match, by this file.
+    No(String, String),
+    /// A pattern of this file cannot be used.
+    Bad(String, String),
 }
 
 /// A file that cannot be used, and why.
@@ -73,34 +81,29 @@ impl std::fmt::Display for BadProfile {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct AppFile {
+#[serde(default, expecting = "fields")]
+struct ConfigFile {
     working_dir: Option<String>,
     app_prompt: Option<Base>,
     app_schema: Option<Base>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Base {
-    base_dir: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct UserFile {
     params: Option<Params>,
     options: Option<Options>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "fields")]
+struct Base {
+    base_dir: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, expecting = "fields")]
 struct Params {
     two: Option<Two>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", expecting = "fields")]
 struct Two {
     #[serde(alias = "demonstrativeType")]
     directive_type: Option<OnePattern>,
@@ -108,19 +111,19 @@ struct Two {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "fields")]
 struct OnePattern {
     pattern: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "fields")]
 struct Options {
     destination: Option<Destination>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, expecting = "fields")]
 struct Destination {
     prefix: Option<String>,
 }
@@ -135,6 +138,17 @@ pub(super) fn config_file(profile: &str, kind: &str) -> String {
     format!("{CONFIG_DIR}/{profile}-{kind}.yml")
 }
 
+impl ConfigFile {
+    fn patterns(&mut self) -> Two {
+        self.params.take().and_then(|params| params.two).unwrap_or_default()
+    }
+
+    fn prefix(&mut self) -> Option<String> {
+        let prefix = self.options.take()?.destination?.prefix;
+        prefix.filter(|prefix| !prefix.trim().is_empty())
+    }
+}
+
 impl Profile {
     /// Reads the profile from the first of these folders that has it. Where none has, the prompts lie in `default`.
     pub(super) fn find(roots: &[Root], default: &Root, agent: &str, c1: &str) -> Result<Self, BadProfile> {
@@ -142,50 +156,41 @@ impl Profile {
         let (app_name, user_name) = (config_file(&profile, "app"), config_file(&profile, "user"));
         let named = |root: &&Root| root.has(&app_name) || root.has(&user_name);
         let root = roots.iter().find(named).unwrap_or(default);
-        let app: Option<AppFile> = read_yaml(root, &app_name)?;
-        let user: UserFile = read_yaml(root, &user_name)?.unwrap_or_default();
-        let mut notes = Vec::new();
-        if app.is_none() {
-            notes.push(format!("there is no {app_name}, so the prompts are looked for where they lie by default"));
-        }
-        let app = app.unwrap_or_default();
+        let app: Option<ConfigFile> = read_yaml(root, &app_name)?;
+        let missing = app.is_none().then(|| app_name.clone());
+        let mut app = app.unwrap_or_default();
+        let mut user: ConfigFile = read_yaml(root, &user_name)?.unwrap_or_default();
+        let working_dir = app.working_dir.as_deref().map(str::trim).filter(|dir| !dir.is_empty());
+        let working_dir = working_dir.map_or_else(|| format!(".agent/{agent}"), str::to_owned);
         let place = |base: Option<Base>, kind: &str| {
-            let working_dir = app.working_dir.as_deref().map(str::trim).filter(|dir| !dir.is_empty());
-            let working_dir = working_dir.map_or_else(|| format!(".agent/{agent}"), str::to_owned);
             let base = base.and_then(|base| base.base_dir).filter(|dir| !dir.trim().is_empty());
             let base = base.unwrap_or_else(|| format!("{kind}/{c1}"));
-            let below =
-                |dir: &str| clean(root.path(), dir.trim()).map(|path| path.to_string_lossy().replace('\\', "/"));
-            match (below(&working_dir), below(&base)) {
-                (Some(working_dir), Some(base)) => Ok(join(&working_dir, &base)),
-                _ => Err(BadProfile {
-                    file: app_name.clone(),
-                    line: None,
-                    why: format!("`{working_dir}` with `{base}` leads outside the project"),
-                }),
-            }
+            let both = join_dirs(&working_dir, base.trim());
+            let below = clean(root.path(), &both).map(|path| path.to_string_lossy().replace('\\', "/"));
+            below.ok_or_else(|| BadProfile {
+                file: app_name.clone(),
+                line: None,
+                why: format!("`{}` with `{}` leads outside the project", brief(&working_dir), brief(&base)),
+            })
         };
-        let two = user.params.and_then(|params| params.two).unwrap_or_default();
-        let pattern = |one: Option<OnePattern>| {
-            let text = one.and_then(|one| one.pattern).filter(|text| !text.is_empty());
-            let compiled = text.map(|text| {
-                let regex = RegexBuilder::new(&text).size_limit(PATTERN_BYTES).build();
-                regex.map(|regex| Pattern { text: text.clone(), regex }).map_err(|error| BadProfile {
-                    file: user_name.clone(),
-                    line: None,
-                    why: format!("the pattern `{text}` cannot be used: {error}"),
-                })
-            });
-            compiled.transpose()
+        let (prompts, schemas) = (place(app.app_prompt.take(), "prompts")?, place(app.app_schema.take(), "schema")?);
+        let (of_user, of_app) = (user.patterns(), app.patterns());
+        let pattern = |user: Option<OnePattern>, app: Option<OnePattern>| {
+            let said = |one: Option<OnePattern>| one.and_then(|one| one.pattern).filter(|text| !text.is_empty());
+            let (file, text) = match (said(user), said(app)) {
+                (Some(text), _) => (&user_name, text),
+                (None, Some(text)) => (&app_name, text),
+                (None, None) => return None,
+            };
+            Some(Pattern { file: file.clone(), regex: compile(&text), text })
         };
-        let prefix = user.options.and_then(|options| options.destination).and_then(|destination| destination.prefix);
         Ok(Self {
-            prompts: place(app.app_prompt, "prompts")?,
-            schemas: place(app.app_schema, "schema")?,
-            prefix: prefix.filter(|prefix| !prefix.trim().is_empty()),
-            directive: pattern(two.directive_type)?,
-            layer: pattern(two.layer_type)?,
-            notes,
+            prompts,
+            schemas,
+            prefix: user.prefix().or_else(|| app.prefix()),
+            directive: pattern(of_user.directive_type, of_app.directive_type),
+            layer: pattern(of_user.layer_type, of_app.layer_type),
+            missing,
             root: root.clone(),
         })
     }
@@ -194,10 +199,17 @@ impl Profile {
     pub(super) fn allows(&self, name: &CommandName) -> Allowed {
         let mut all = Allowed::Yes;
         for (key, part, pattern) in [("c2", &name.c2, &self.directive), ("c3", &name.c3, &self.layer)] {
-            match pattern {
-                None => all = Allowed::NotSaid,
-                Some(pattern) if pattern.regex.is_match(part) => {}
-                Some(pattern) => return Allowed::No(format!("{key} `{part}` does not match `{}`", pattern.text)),
+            let Some(Pattern { file, text, regex }) = pattern else {
+                all = Allowed::NotSaid;
+                continue;
+            };
+            match regex {
+                Ok(regex) if regex.is_match(part) => {}
+                Ok(_) => return Allowed::No(file.clone(), format!("{key} `{part}` does not match `{}`", brief(text))),
+                Err(why) => {
+                    let why = format!("the pattern `{}` cannot be used: {why}", brief(text));
+                    return Allowed::Bad(file.clone(), why);
+                }
             }
         }
         all
@@ -207,6 +219,61 @@ impl Profile {
     pub(super) fn folder(&self, name: &CommandName) -> String {
         join(&join(&self.prompts, &name.c2), &name.c3)
     }
+}
+
+/// The second folder from the first one, unless it says itself where it is.
+fn join_dirs(first: &str, second: &str) -> String {
+    if Path::new(second).is_absolute() { second.to_owned() } else { format!("{first}/{second}") }
+}
+
+/// Makes a pattern that was written for JavaScript.
+fn compile(text: &str) -> Result<Regex, String> {
+    if text.len() > PATTERN_MAX {
+        return Err(format!("it is over {} KiB", PATTERN_MAX >> 10));
+    }
+    // The error draws the pattern first and ends with what is wrong.
+    Regex::new(&from_javascript(text)).map_err(|error| {
+        let said = error.to_string();
+        let last = said.lines().last().unwrap_or_default();
+        last.strip_prefix("error: ").unwrap_or(last).to_owned()
+    })
+}
+
+/// There `\w`, `\d` and `\b` know ASCII only, and a bracket in a class is a character.
+fn from_javascript(text: &str) -> String {
+    let (mut made, mut in_class) = (String::with_capacity(text.len()), false);
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, in_class) {
+            ('\\', _) => {
+                let escaped = chars.next();
+                let class = match escaped {
+                    Some('w') => Some("[:word:]"),
+                    Some('W') => Some("[:^word:]"),
+                    Some('d') => Some("[:digit:]"),
+                    Some('D') => Some("[:^digit:]"),
+                    _ => None,
+                };
+                match (class, escaped) {
+                    (Some(class), _) if in_class => made.push_str(class),
+                    (Some(class), _) => made.extend(["[", class, "]"]),
+                    (None, Some('b')) if !in_class => made.push_str("(?-u:\\b)"),
+                    (None, escaped) => made.extend(std::iter::once('\\').chain(escaped)),
+                }
+            }
+            ('[', false) => {
+                in_class = true;
+                made.push('[');
+            }
+            ('[' | '&' | '~', true) => made.extend(['\\', c]),
+            (']', true) => {
+                in_class = false;
+                made.push(']');
+            }
+            (c, _) => made.push(c),
+        }
+    }
+    made
 }
 
 /// A YAML file; nothing where there is none. A file of comments alone says nothing.
@@ -230,7 +297,38 @@ pub(super) fn parse_yaml<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, 
         let line = error.location().and_then(|at| usize::try_from(at.line()).ok());
         let said = error.without_snippet().to_string();
         // The line is told beside it, and may be another in the file.
-        let what = said.lines().next().and_then(|first| first.split(" at line ").next());
-        (line, what.unwrap_or_default().to_owned())
+        let what = said.lines().next().and_then(|first| first.split(" at line ").next()).unwrap_or_default();
+        let what = if what.contains("budget") { "it is too large or nested too deeply" } else { what };
+        (line, brief(what).into_owned())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_javascript() {
+        for (pattern, word, expected) in [
+            (r"^[\w-]{1,40}$", "group-commit", Ok(true)),
+            (r"^[\w-]{1,40}$", "変更", Ok(false)),
+            (r"^\w+\d$", "a1", Ok(true)),
+            (r"^\W$", "é", Ok(true)),
+            (r"^[^\D]$", "٣", Ok(false)),
+            (r"\bcommit\b", "group-commit", Ok(true)),
+            (r"^[[&]$", "[", Ok(true)),
+            (r"^[あ-ん]+$", "きの", Ok(true)),
+            (r"^a\/b\.c$", "a/b.c", Ok(true)),
+            (r"^(?!test)[a-z]+$", "a", Err("look-around, including look-ahead and look-behind, is not supported")),
+            ("(((a{1000}){1000}){1000})", "a", Err("Compiled regex exceeds size limit of 10485760 bytes.")),
+        ] {
+            let said = compile(pattern).map(|regex| regex.is_match(word));
+            assert_eq!(
+                said.as_ref().map_err(String::as_str),
+                expected.as_ref().map_err(|why| *why),
+                "{pattern} {word}"
+            );
+        }
+        assert_eq!(compile(&"a".repeat(900_000)).unwrap_err(), "it is over 16 KiB");
+    }
 }

@@ -52,18 +52,25 @@ fn leading_block(text: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// Whether a text begins with a field, or has nothing but comments.
+/// A longer block is no frontmatter to be read for fields.
+pub(super) const FRONT_MAX: usize = 64 << 10;
+
+/// Whether a text begins with a field, has nothing but comments, or is a mapping all the same.
 fn has_fields(block: &str) -> bool {
     let first = block.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-    first.is_none_or(|line| {
+    let begins = first.is_none_or(|line| {
         let key = line.split_once(':').map(|(key, _)| key.trim_matches(['"', '\'']));
         line.starts_with('{')
             || key.is_some_and(|key| !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c)))
-    })
+    });
+    begins || (block.len() <= FRONT_MAX && fields(block).is_ok_and(|value| value.is_object()))
 }
 
 /// The fields of a frontmatter, or what is wrong with it and on which line of the file.
 pub(super) fn fields(frontmatter: &str) -> Result<Value, (usize, String)> {
+    if frontmatter.len() > FRONT_MAX {
+        return Err((1, format!("it is over {} KiB", FRONT_MAX >> 10)));
+    }
     let read: Result<Option<Value>, _> = parse_yaml(frontmatter);
     // The first line of the file is the rule.
     read.map(|value| value.unwrap_or(Value::Null)).map_err(|(line, why)| (line.map_or(1, |line| line + 1), why))
@@ -114,6 +121,7 @@ mod tests {
                 None,
                 "---\n\nA paragraph between rules.\n\n---\nMore\n",
             ),
+            ("---\nmain title: x\nc1: a\n---\nText", Some("main title: x\nc1: a\n"), "Text"),
             ("---\nc1: a\nno end\n", None, "---\nc1: a\nno end\n"),
             ("----\nc1: a\n---\n", None, "----\nc1: a\n---\n"),
             ("\n\n  indented\n", None, "  indented\n"),

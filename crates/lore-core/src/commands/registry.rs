@@ -2,8 +2,11 @@
 //!
 //! One entry that makes no sense is passed over with a note; the others stay usable.
 
+use std::collections::HashMap;
+
+use lore_model::brief;
 use serde::Deserialize;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{CommandName, rank::Index};
 
@@ -72,6 +75,7 @@ pub(super) struct Entry {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct File<'a> {
     #[serde(borrow)]
     tools: Option<Tools<'a>>,
@@ -80,6 +84,7 @@ struct File<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object")]
 struct Tools<'a> {
     #[serde(borrow)]
     commands: Option<Vec<&'a RawValue>>,
@@ -89,30 +94,21 @@ impl Registry {
     /// Reads the text of the file; what is wrong is told with line and column.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let raw = if text.trim_start().starts_with('[') {
-            serde_json::from_str::<Vec<&RawValue>>(text).map_err(|error| json_error(&error))?
-        } else {
-            let file: File<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
-            let listed = file.tools.and_then(|tools| tools.commands).or(file.commands);
-            listed.ok_or("it has no list `tools.commands`")?
-        };
+        let raw = listed(text)?;
         let (mut entries, mut problems) = (Vec::new(), Vec::new());
-        let (mut line, mut counted) = (1, 0);
         let (most, all) = (COMMANDS_MAX.min(raw.len()), raw.len());
-        for one in raw.into_iter().take(most) {
-            // Entries come in the order of the text, so each line is counted once.
-            let offset = (one.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());
-            line += text[counted..offset.max(counted)].matches('\n').count();
-            counted = offset.max(counted);
+        let mut line = 1;
+        for (at, one) in lines(text, raw.into_iter().take(most)) {
+            line = at;
             let read = match one.get() {
-                long if long.len() > ENTRY_MAX => Err(format!("it is over {} KiB", ENTRY_MAX >> 10)),
+                long if long.len() > ENTRY_MAX => Err((line, format!("it is over {} KiB", ENTRY_MAX >> 10))),
                 text => serde_json::from_str(text)
-                    .map_err(|error| error.to_string())
-                    .and_then(|value| Command::read(&value)),
+                    .map_err(|error| (line + error.line().saturating_sub(1), json_fault(&error)))
+                    .and_then(|value| Command::read(&value).map_err(|why| (line, why))),
             };
             match read {
                 Ok(command) => entries.push(Entry { command, line }),
-                Err(why) => problems.push((line, why)),
+                Err(problem) => problems.push(problem),
             }
         }
         if all > most {
@@ -120,6 +116,25 @@ impl Registry {
         }
         let index = Index::new(entries.iter().map(|entry| &entry.command));
         Ok(Self { entries, problems, index })
+    }
+
+    /// What a reader of the file may have meant otherwise than it is read, with the line.
+    pub(super) fn oddities(text: &str) -> Vec<(usize, String)> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let raw = listed(text).unwrap_or_default();
+        let mut odd = Vec::new();
+        for (line, one) in lines(text, raw.into_iter().take(COMMANDS_MAX)) {
+            if one.get().len() > ENTRY_MAX {
+                continue;
+            }
+            let said = serde_json::from_str::<Value>(one.get()).map(|value| oddities(&value)).unwrap_or_default();
+            let twice = serde_json::from_str::<Keys>(one.get()).map(|keys| keys.twice).unwrap_or_default();
+            odd.extend(
+                twice.into_iter().map(|key| (line, format!("`{}` is there twice: the last counts", brief(&key)))),
+            );
+            odd.extend(said.into_iter().map(|why| (line, why)));
+        }
+        odd
     }
 
     /// The command of that name; the first one where there are several.
@@ -134,12 +149,111 @@ impl Registry {
     }
 }
 
+/// The entries of a registry's text, in every form that a file has.
+fn listed(text: &str) -> Result<Vec<&RawValue>, String> {
+    if text.trim_start().starts_with('[') {
+        return serde_json::from_str(text).map_err(|error| json_error(&error));
+    }
+    let file: File<'_> = serde_json::from_str(text).map_err(|error| json_error(&error))?;
+    let listed = file.tools.and_then(|tools| tools.commands).or(file.commands);
+    listed.ok_or_else(|| "it has no list `tools.commands`".to_owned())
+}
+
+/// Entries with the lines on which they begin. They come in the order of the text, so each line is counted once.
+fn lines<'a>(
+    text: &'a str,
+    entries: impl Iterator<Item = &'a RawValue>,
+) -> impl Iterator<Item = (usize, &'a RawValue)> {
+    let (mut line, mut counted) = (1, 0);
+    entries.map(move |one| {
+        let offset = (one.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize).min(text.len());
+        line += text[counted..offset.max(counted)].matches('\n').count();
+        counted = offset.max(counted);
+        (line, one)
+    })
+}
+
+/// The names of an object's fields that are there twice.
+struct Keys {
+    twice: Vec<String>,
+}
+
+impl<'de> Deserialize<'de> for Keys {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Keys;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
+                let mut counts: HashMap<String, usize> = HashMap::new();
+                let mut twice = Vec::new();
+                while let Some((key, _)) = map.next_entry::<String, serde::de::IgnoredAny>()? {
+                    let count = counts.entry(key.clone()).or_default();
+                    *count += 1;
+                    if *count == 2 {
+                        twice.push(key);
+                    }
+                }
+                Ok(Keys { twice })
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
 /// What is wrong with JSON, with line and column first.
 pub(super) fn json_error(error: &serde_json::Error) -> String {
+    format!("line {}, column {}: {}", error.line(), error.column(), json_fault(error))
+}
+
+/// What is wrong with JSON, without the place.
+fn json_fault(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let at = format!(" at line {} column {}", error.line(), error.column());
-    let what = text.strip_suffix(&at).unwrap_or(&text);
-    format!("line {}, column {}: {what}", error.line(), error.column())
+    brief(text.strip_suffix(&at).unwrap_or(&text)).into_owned()
+}
+
+/// Fields of an entry or a frontmatter that are not what they should be, and are read as if they were not there.
+pub(super) fn oddities(value: &Value) -> Vec<String> {
+    let mut odd = Vec::new();
+    let mut expect = |name: &str, value: Option<&Value>, wanted: &str, fits: fn(&Value) -> bool| {
+        if let Some(value) = value.filter(|value| !value.is_null() && !fits(value)) {
+            odd.push(format!("`{name}` is {wanted}, and not {}", brief(&value.to_string())));
+        }
+    };
+    let is_list = |value: &Value| match value {
+        Value::String(_) => true,
+        Value::Array(items) => items.iter().all(Value::is_string),
+        _ => false,
+    };
+    let is_flag = |value: &Value| match value {
+        Value::Bool(_) => true,
+        Value::Array(items) => items.iter().all(Value::is_boolean),
+        Value::String(text) => text.trim().parse::<bool>().is_ok(),
+        _ => false,
+    };
+    let is_uv = |value: &Value| match value {
+        Value::Object(_) => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.iter().all(|item| item.is_object() || item.is_string()),
+        _ => false,
+    };
+    expect("description", value.get("description"), "a text", Value::is_string);
+    expect("usage", value.get("usage"), "a text", Value::is_string);
+    expect("options", value.get("options"), "an object", Value::is_object);
+    expect("uv", value.get("uv"), "a list of variables", is_uv);
+    let options = value.get("options");
+    for key in ["edition", "adaptation"] {
+        expect(key, options.and_then(|options| options.get(key)), "a list of texts", is_list);
+    }
+    for key in ["file", "stdin", "destination"] {
+        expect(key, options.and_then(|options| options.get(key)), "true or false", is_flag);
+    }
+    odd
 }
 
 impl Command {
@@ -150,12 +264,12 @@ impl Command {
             Some(Value::String(word)) => Ok(word.trim().to_owned()),
             // Frontmatter may leave out the quotes.
             Some(Value::Number(number)) => Ok(number.to_string()),
-            Some(other) => Err(format!("`{key}` is no text but {other}")),
+            Some(other) => Err(format!("`{key}` is no text but {}", brief(&other.to_string()))),
             None => Err(format!("`{key}` is missing")),
         };
         let name = CommandName { c1: word("c1")?, c2: word("c2")?, c3: word("c3")? };
         if let Some((key, part)) = name.bad_part() {
-            return Err(format!("`{key}` cannot be {part:?}: names have letters, digits, `-`, `_` and `.`"));
+            return Err(format!("`{key}` cannot be {:?}: names have letters, digits, `-`, `_` and `.`", brief(part)));
         }
         let text = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
         let options = fields.get("options").and_then(Value::as_object);
@@ -168,6 +282,27 @@ impl Command {
             options: options.map(CommandOptions::read),
             uv,
         })
+    }
+
+    /// The command as an entry of a registry, which is also how the tools tell it.
+    pub fn fields(&self) -> Map<String, Value> {
+        let CommandName { c1, c2, c3 } = &self.name;
+        let mut fields = Map::new();
+        for (key, value) in [("c1", c1), ("c2", c2), ("c3", c3), ("description", &self.description)] {
+            fields.insert(key.to_owned(), value.as_str().into());
+        }
+        fields.extend(self.usage.as_ref().map(|usage| ("usage".to_owned(), usage.as_str().into())));
+        fields.extend(self.options.as_ref().map(|options| ("options".to_owned(), options.fields().into())));
+        if !self.uv.is_empty() {
+            fields.insert("uv".to_owned(), self.uv.iter().map(Variable::field).collect());
+        }
+        fields
+    }
+}
+
+impl Variable {
+    fn field(&self) -> Value {
+        Value::Object(Map::from_iter([(self.name.clone(), self.about.as_str().into())]))
     }
 }
 
@@ -193,6 +328,21 @@ impl CommandOptions {
             stdin: flag(&["stdin"]),
             destination: flag(&["destination"]),
         }
+    }
+
+    /// What is said, by name.
+    pub(super) fn fields(&self) -> Map<String, Value> {
+        let mut fields = Map::new();
+        for (key, value) in [
+            ("edition", self.edition.as_ref().map(|list| json!(list))),
+            ("adaptation", self.adaptation.as_ref().map(|list| json!(list))),
+            ("file", self.file.map(Value::from)),
+            ("stdin", self.stdin.map(Value::from)),
+            ("destination", self.destination.map(Value::from)),
+        ] {
+            fields.extend(value.map(|value| (key.to_owned(), value)));
+        }
+        fields
     }
 }
 
@@ -276,6 +426,42 @@ mod tests {
                 5: problem: `c3` is missing
             "#]],
         );
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_entry_is_short_and_has_the_line_of_the_file() {
+        check(
+            "{\"commands\": [\n\n {\"c1\": \"git\",\n  \"c2\": \"\\ud800\"}]}",
+            expect![[r#"
+                4: problem: unexpected end of hex escape
+            "#]],
+        );
+        let long = format!(
+            r#"[{{"c1": "{}", "c2": "b", "c3": "c"}}, {{"c1": [{}]}}]"#,
+            "x/".repeat(9000),
+            "1, ".repeat(9000) + "1"
+        );
+        let problems = Registry::parse(&long).unwrap().problems;
+        assert!(problems.len() == 2 && problems.iter().all(|(_, why)| why.len() < 300), "{problems:?}");
+        for text in ["5", r#"{"tools": 5}"#] {
+            let why = Registry::parse(text).unwrap_err();
+            assert!(why.ends_with("expected an object"), "{why}");
+        }
+    }
+
+    #[test]
+    fn fields_of_a_wrong_kind_are_odd() {
+        let text = "[\n{\"c1\": \"a\", \"c1\": \"b\", \"c2\": \"b\", \"c3\": \"c\", \"description\": 5, \"uv\": 5, \"options\": {\"file\": \"yes\", \"edition\": [1]}},\n{\"c1\": \"a\", \"uv\": \"\", \"options\": {\"file\": [true], \"edition\": \"x\"}}]";
+        let odd: Vec<String> =
+            Registry::oddities(text).into_iter().map(|(line, why)| format!("{line}: {why}\n")).collect();
+        expect![[r#"
+            2: `c1` is there twice: the last counts
+            2: `description` is a text, and not 5
+            2: `uv` is a list of variables, and not 5
+            2: `edition` is a list of texts, and not [1]
+            2: `file` is true or false, and not "yes"
+        "#]]
+        .assert_eq(&odd.concat());
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Puts values into the placeholders of a prompt, in one pass: a value is never looked at again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// A longer text is not what anybody meant: a long value in many places.
 const RENDERED_MAX: usize = 8 << 20;
+
+/// A longer name in braces is no placeholder.
+const NAME_MAX: usize = 110;
 
 /// A prompt with its values.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,7 +26,7 @@ pub(super) const PLACEHOLDERS: [&str; 5] =
 pub(super) fn fill(template: &str, values: &BTreeMap<String, String>) -> Option<Filled> {
     let template = template.replace("\r\n", "\n");
     let mut text = String::with_capacity(template.len());
-    let (mut open, mut used) = (Vec::new(), Vec::new());
+    let (mut open, mut seen, mut used) = (Vec::new(), HashSet::new(), HashSet::new());
     let mut rest = template.as_str();
     while let Some(at) = rest.find('{') {
         text.push_str(&rest[..at]);
@@ -33,13 +36,14 @@ pub(super) fn fill(template: &str, values: &BTreeMap<String, String>) -> Option<
             rest = &rest[1..];
             continue;
         };
-        match values.get(name) {
-            Some(value) => text.push_str(value),
-            None => text.push_str(&rest[..name.len() + 2]),
-        }
-        let seen = if values.contains_key(name) { &mut used } else { &mut open };
-        if !seen.iter().any(|seen| seen == name) {
-            seen.push(name.to_owned());
+        if let Some(value) = values.get(name) {
+            text.push_str(value);
+            used.insert(name);
+        } else {
+            text.push_str(&rest[..name.len() + 2]);
+            if seen.insert(name) {
+                open.push(name.to_owned());
+            }
         }
         if text.len() > RENDERED_MAX {
             return None;
@@ -49,24 +53,30 @@ pub(super) fn fill(template: &str, values: &BTreeMap<String, String>) -> Option<
     text.push_str(rest);
     text.truncate(text.trim_end_matches(['\n', '\r']).len());
     text.push('\n');
-    let unused = values.keys().filter(|name| !used.contains(name)).cloned().collect();
+    let unused = values.keys().filter(|name| !used.contains(name.as_str())).cloned().collect();
     (text.len() <= RENDERED_MAX).then_some(Filled { text, open, unused })
 }
 
-/// The placeholders of a template, in the order of their first use.
-pub(super) fn placeholders(template: &str) -> Vec<String> {
-    fill(template, &BTreeMap::new()).map(|filled| filled.open).unwrap_or_default()
+/// The name with which a text goes on behind a brace, up to the brace that closes it on the same line.
+pub(super) fn braced(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('{')?;
+    let (end, last) = name.char_indices().take(NAME_MAX).find(|(_, c)| matches!(c, '{' | '}' | '\n'))?;
+    (last == '}').then(|| &name[..end])
+}
+
+/// Whether a name in braces stands for a value.
+pub(super) fn is_placeholder(name: &str) -> bool {
+    PLACEHOLDERS.contains(&name) || name.strip_prefix("uv-").is_some_and(is_variable)
+}
+
+/// Whether a variable can be called so: nothing else is found in a prompt.
+pub(super) fn is_variable(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_')
 }
 
 /// The name in the placeholder with which a text begins.
 fn placeholder(text: &str) -> Option<&str> {
-    let name = text.strip_prefix('{')?;
-    let name = &name[..name.find('}')?];
-    let is_variable = |name: &str| {
-        name.strip_prefix("uv-")
-            .is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_'))
-    };
-    (PLACEHOLDERS.contains(&name) || is_variable(name)).then_some(name)
+    braced(text).filter(|name| is_placeholder(name))
 }
 
 #[cfg(test)]
@@ -110,6 +120,15 @@ mod tests {
         let values = BTreeMap::from([("input_text".to_owned(), "x".repeat(1 << 20))]);
         assert_eq!(fill(&"{input_text}".repeat(1000), &values), None);
         assert!(fill("{input_text}", &values).is_some());
+    }
+
+    #[test]
+    fn many_braces_and_many_names_take_no_time() {
+        // A linear pass takes some milliseconds, a quadratic one minutes.
+        let braces = "{".repeat(1 << 20);
+        assert_eq!(fill(&braces, &BTreeMap::new()).unwrap().text.len(), braces.len() + 1);
+        let names = (0..80_000).map(|number| format!("{{uv-{number}}}")).collect::<Vec<_>>().concat();
+        assert_eq!(fill(&names, &BTreeMap::new()).unwrap().open.len(), 80_000);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The folder in which `.agent` lies, and files below it: nothing outside is ever opened, whatever links say.
 //!
-//! A path is made real first, which must leave it below the folder. Then its names are opened one by one from a handle of
-//! the folder, and no link is followed any more: a link that takes the place of a name in between is an error, not a way
-//! out. Only regular files are read, and only so many bytes of them.
+//! A path is made real first, which must leave it below the folder, and below `.agent` where it is said to lie there.
+//! Prompts are fenced in further: no link leads out of their base directory. Then the names of the path are opened one by
+//! one from a handle of the folder, and no link is followed any more: a link that takes the place of a name in between is
+//! an error, not a way out. Only regular files are read, and only so many bytes of them.
 
 use std::{
     fs,
@@ -13,6 +14,15 @@ use std::{
 /// A folder whose files may be read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Root(PathBuf);
+
+/// The names in a folder.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Each with whether it is a folder, in alphabetical order.
+    pub(super) names: Vec<(String, bool)>,
+    /// Whether there are more than were looked at.
+    pub(super) more: bool,
+}
 
 /// What the file system says of a file; a content that changes changes this as well, but for very quick changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,6 +40,8 @@ pub(super) enum Fault {
     Missing,
     #[error("it leads outside the project")]
     Outside,
+    #[error("it leads outside {0}")]
+    OutsideBase(String),
     #[error("it is not a regular file")]
     NotAFile,
     #[error("it is over {}", size(*.0))]
@@ -64,12 +76,17 @@ impl Root {
 
     /// Whether there is anything of that name. What leads outside is not there.
     pub(super) fn has(&self, relative: &str) -> bool {
-        self.real(relative).is_ok()
+        self.real(fence(relative), relative).is_ok()
     }
 
     /// Whether a regular file of that name can be read.
     pub(super) fn has_file(&self, relative: &str) -> bool {
-        self.real(relative).is_ok_and(|below| self.0.join(below).is_file())
+        self.has_file_in(fence(relative), relative)
+    }
+
+    /// The same, where it lies in this base directory.
+    pub(super) fn has_file_in(&self, base: &str, relative: &str) -> bool {
+        self.real(base, relative).is_ok_and(|below| self.0.join(below).is_file())
     }
 
     /// What the file system says of a file now; nothing where there is none.
@@ -80,7 +97,12 @@ impl Root {
 
     /// The text of a regular file, of at most so many bytes.
     pub(super) fn read(&self, relative: &str, max: u64) -> Result<Content, Fault> {
-        let below = self.real(relative)?;
+        self.read_in(fence(relative), relative, max)
+    }
+
+    /// The same, where it lies in this base directory.
+    pub(super) fn read_in(&self, base: &str, relative: &str, max: u64) -> Result<Content, Fault> {
+        let below = self.real(base, relative)?;
         let file = system::open_file(&self.0, &below)?;
         let before = file.metadata()?;
         if !before.is_file() {
@@ -99,37 +121,56 @@ impl Root {
         Ok(Content { text, stamp })
     }
 
-    /// The names in a folder and whether each is a folder, in alphabetical order; at most so many are looked at.
+    /// The names in a folder, of which at most so many are looked at; none where it cannot be read.
     pub(super) fn list(&self, relative: &str, max: usize) -> Vec<(String, bool)> {
-        let Ok(below) = self.real(relative) else { return Vec::new() };
-        let Ok(entries) = fs::read_dir(self.0.join(below)) else { return Vec::new() };
-        let named = entries.take(max).filter_map(|entry| {
-            let entry = entry.ok()?;
-            let name = entry.file_name().into_string().ok()?;
-            let kind = entry.file_type().ok()?;
+        self.list_in(fence(relative), relative, max).map(|listed| listed.names).unwrap_or_default()
+    }
+
+    /// The names in a folder of this base directory, of which at most so many are looked at.
+    pub(super) fn list_in(&self, base: &str, relative: &str, max: usize) -> Result<Names, Fault> {
+        let below = self.real(base, relative)?;
+        let mut listed = Names::default();
+        for (at, entry) in fs::read_dir(self.0.join(below))?.enumerate() {
+            if at >= max {
+                listed.more = true;
+                break;
+            }
+            let entry = entry?;
+            let (Ok(name), kind) = (entry.file_name().into_string(), entry.file_type()?) else { continue };
             // A link is what it leads to, as long as that lies here.
             let is_folder = if kind.is_symlink() {
-                self.real(&join(relative, &name)).is_ok_and(|below| self.0.join(below).is_dir())
+                self.real(base, &join(relative, &name)).is_ok_and(|below| self.0.join(below).is_dir())
             } else {
                 kind.is_dir()
             };
-            Some((name, is_folder))
-        });
-        let mut names: Vec<_> = named.collect();
-        names.sort();
-        names
+            listed.names.push((name, is_folder));
+        }
+        listed.names.sort();
+        Ok(listed)
     }
 
-    /// The place of a path below the folder, without any link in it.
-    fn real(&self, relative: &str) -> Result<PathBuf, Fault> {
+    /// The place of a path below the folder, without any link in it; it lies in this base directory, which lies behind its
+    /// own fence.
+    fn real(&self, base: &str, relative: &str) -> Result<PathBuf, Fault> {
+        let path = self.canonical(relative)?;
+        let base_path = self.canonical(base)?;
+        let fence_path = self.canonical(fence(base))?;
+        let below = path.strip_prefix(&self.0).map_err(|_| Fault::Outside)?;
+        if !base_path.starts_with(&fence_path) || has_git(below) {
+            return Err(Fault::Outside);
+        }
+        if !path.starts_with(&base_path) {
+            return Err(if base.is_empty() { Fault::Outside } else { Fault::OutsideBase(base.to_owned()) });
+        }
+        Ok(below.to_owned())
+    }
+
+    fn canonical(&self, relative: &str) -> Result<PathBuf, Fault> {
         let path = self.0.join(clean(&self.0, relative).ok_or(Fault::Outside)?);
-        let real = path.canonicalize().map_err(|error| match error.kind() {
+        path.canonicalize().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Fault::Missing,
             _ => Fault::Io(error),
-        })?;
-        let below = real.strip_prefix(&self.0).map_err(|_| Fault::Outside)?;
-        let is_git = |name: Component<'_>| name.as_os_str().eq_ignore_ascii_case(".git");
-        if below.components().any(is_git) { Err(Fault::Outside) } else { Ok(below.to_owned()) }
+        })
     }
 
     /// Where a file may be written: below the folder, also where parts of the path do not exist yet.
@@ -146,11 +187,26 @@ impl Root {
             existing = parent.to_owned();
         }
         let real = existing.canonicalize()?;
-        if !real.starts_with(&self.0) {
-            return Err(Fault::Outside);
+        let place = missing.into_iter().rev().fold(real, |path, name| path.join(name));
+        // Where the fence is not there yet, nothing can lead out of it.
+        let fence = self.canonical(fence(relative)).unwrap_or_else(|_| self.0.clone());
+        match place.strip_prefix(&self.0) {
+            Ok(inside) if !has_git(inside) && place.starts_with(&fence) => Ok(place),
+            _ => Err(Fault::Outside),
         }
-        Ok(missing.into_iter().rev().fold(real, |path, name| path.join(name)))
     }
+}
+
+/// The folder that a path must not leave by a link: `.agent` where it lies there, else the whole project.
+fn fence(relative: &str) -> &'static str {
+    let first = Path::new(relative).components().find(|part| *part != Component::CurDir);
+    let is_agent = first.is_some_and(|first| first.as_os_str().eq_ignore_ascii_case(".agent"));
+    if is_agent { ".agent" } else { "" }
+}
+
+/// What git keeps is nobody's prompt.
+fn has_git(below: &Path) -> bool {
+    below.components().any(|name| name.as_os_str().eq_ignore_ascii_case(".git"))
 }
 
 impl Stamp {
@@ -211,6 +267,7 @@ pub(super) fn clean(root: &Path, relative: &str) -> Option<PathBuf> {
         match part {
             Component::Normal(name) => below.push(name),
             Component::CurDir => {}
+            Component::ParentDir if below.pop() => {}
             Component::Prefix(_) | Component::RootDir | Component::ParentDir => return None,
         }
     }
@@ -312,5 +369,49 @@ mod tests {
         assert!(root.place_for("new/file").is_ok() && root.place_for("folder/file").is_err());
         symlink(outside.join("not-yet"), project.join("dangling")).unwrap();
         assert!(root.place_for("dangling").is_err() && root.place_for("../x").is_err());
+        assert!(root.place_for(".git/hooks/x").is_err() && root.place_for("new/.GIT/x").is_err());
+    }
+
+    #[test]
+    fn a_link_leads_neither_out_of_the_base_directory_nor_out_of_the_agents_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path();
+        for folder in [".agent/climpt/prompts", "elsewhere"] {
+            fs::create_dir_all(project.join(folder)).unwrap();
+        }
+        fs::write(project.join(".env"), "SECRET=1").unwrap();
+        fs::write(project.join("elsewhere/f.md"), "SECRET=2").unwrap();
+        fs::write(project.join(".agent/climpt/beside"), "beside").unwrap();
+        fs::write(project.join(".agent/climpt/prompts/plain"), "plain").unwrap();
+        for (target, link) in [
+            ("../../../.env", ".agent/climpt/prompts/env"),
+            ("../../../elsewhere", ".agent/climpt/prompts/folder"),
+            ("../beside", ".agent/climpt/prompts/beside"),
+            ("plain", ".agent/climpt/prompts/inside"),
+            ("../../.env", ".agent/climpt/registry.json"),
+            ("../../elsewhere", ".agent/climpt/base"),
+        ] {
+            symlink(target, project.join(link)).unwrap();
+        }
+        let root = Root::open(project).unwrap();
+        let base = ".agent/climpt/prompts";
+        let read = |base: &str, path: &str| {
+            root.read_in(base, path, 100).map_or_else(|fault| fault.to_string(), |content| content.text)
+        };
+        for (path, expected) in [
+            ("plain", "plain"),
+            ("inside", "plain"),
+            ("env", "it leads outside .agent/climpt/prompts"),
+            ("folder/f.md", "it leads outside .agent/climpt/prompts"),
+            ("beside", "it leads outside .agent/climpt/prompts"),
+        ] {
+            assert_eq!(read(base, &join(base, path)), expected, "{path}");
+        }
+        assert_eq!(read(".agent/climpt/base", ".agent/climpt/base/f.md"), "it leads outside the project");
+        assert_eq!(read("elsewhere", "elsewhere/f.md"), "SECRET=2", "a configuration may name any folder");
+        assert_eq!(root.read(".agent/climpt/registry.json", 100).unwrap_err().to_string(), "it leads outside .agent");
+        assert!(root.place_for(".agent/climpt/base/new").is_err());
+        let listed = root.list_in(base, base, 100).unwrap();
+        assert!(listed.names.iter().all(|(_, is_folder)| !is_folder), "{listed:?}");
     }
 }

@@ -4,17 +4,43 @@ use std::{
     fs::{self, File},
     io::{self, Write as _},
     path::Path,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use lore_model::{Code, Failure};
 
 use super::root::{Fault, Root};
 
+/// Keeps other writers of this project waiting until it is dropped. Nothing of it is left on disk.
+///
+/// Where a folder cannot be locked, there is none: two people who make a command in the same moment are rare there as well.
+pub(super) fn lock(root: &Root) -> Option<File> {
+    let folder = File::open(root.path()).ok()?;
+    folder.lock().ok().map(|()| folder)
+}
+
+/// Keeps what a file says beside it, under the name that is given back; nothing where there is no file.
+pub(super) fn backup(root: &Root, relative: &str) -> Result<Option<String>, Failure> {
+    let name = format!("{relative}.bak");
+    let failed = |fault: Fault| failure(&name, &fault);
+    let place = root.place_for(relative).map_err(failed)?;
+    if !place.is_file() {
+        return Ok(None);
+    }
+    // A link of that name is replaced and not followed.
+    let beside = place.with_file_name(Path::new(&name).file_name().unwrap_or_default());
+    drop(fs::remove_file(&beside));
+    fs::copy(&place, &beside).map_err(|error| failed(Fault::Io(error)))?;
+    Ok(Some(name))
+}
+
 /// Replaces a file at once: a reader sees the old text or the new one, also after a crash.
 pub(super) fn replace(root: &Root, relative: &str, text: &str) -> Result<(), Failure> {
     let place = root.place_for(relative).map_err(|fault| failure(relative, &fault))?;
     let done = prepare(&place).and_then(|()| {
-        let temporary = place.with_extension(format!("lore-{}.tmp", std::process::id()));
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let temporary = place.with_extension(format!("lore-{}-{number}.tmp", std::process::id()));
         // What a process of the same number left when it was killed.
         drop(fs::remove_file(&temporary));
         let written = write_synced(&temporary, text).and_then(|()| {

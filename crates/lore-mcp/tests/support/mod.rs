@@ -135,6 +135,7 @@ fn tool(name: &str, about: &str, call: impl Fn(Arguments) -> Ended + Send + Sync
         read_only: true,
         errors: Errors::Result,
         about_project: false,
+        toolset: None,
         input: object(json!({ "type": "object", "properties": {} })),
         call: Box::new(call),
     }

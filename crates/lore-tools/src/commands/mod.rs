@@ -30,33 +30,7 @@ pub(crate) fn error_answer(error: CommandError) -> Result<Answer, Failure> {
 
 /// A command with the fields of the document, and its variables where it has any.
 pub fn command_json(command: &Command) -> Map<String, Value> {
-    let mut fields = Map::new();
-    let mut put = |key: &str, value: Value| fields.insert(key.to_owned(), value);
-    put("c1", command.name.c1.as_str().into());
-    put("c2", command.name.c2.as_str().into());
-    put("c3", command.name.c3.as_str().into());
-    put("description", command.description.as_str().into());
-    if let Some(usage) = &command.usage {
-        put("usage", usage.as_str().into());
-    }
-    if let Some(options) = &command.options {
-        let mut object = Map::new();
-        for (key, value) in [
-            ("edition", options.edition.as_ref().map(|list| json!(list))),
-            ("adaptation", options.adaptation.as_ref().map(|list| json!(list))),
-            ("file", options.file.map(Value::from)),
-            ("stdin", options.stdin.map(Value::from)),
-            ("destination", options.destination.map(Value::from)),
-        ] {
-            object.extend(value.map(|value| (key.to_owned(), value)));
-        }
-        put("options", object.into());
-    }
-    if !command.uv.is_empty() {
-        let one = |name: &str, about: &str| Value::Object(Map::from_iter([(name.to_owned(), about.into())]));
-        put("uv", command.uv.iter().map(|variable| one(&variable.name, &variable.about)).collect());
-    }
-    fields
+    command.fields()
 }
 
 /// Says where an answer is from, and what is wrong with the files it is from.
@@ -67,6 +41,7 @@ pub(crate) fn note_origin(answer: &mut AnswerBuilder, origin: &Origin) {
     }
     answer.note("registry_folder", origin.folder.to_string_lossy());
     answer.note_if(!origin.notes.is_empty(), "notes", json!(origin.notes));
+    origin.notes.iter().for_each(|note| answer.remark(note));
 }
 
 /// What a rendered prompt's text does not tell.

@@ -36,22 +36,43 @@ fn read_text(text: &str) -> Result<ExecuteOptions, Failure> {
 fn read_object(fields: Map<String, Value>, options: &mut ExecuteOptions) -> Result<(), Failure> {
     for (key, value) in fields {
         let name = key.trim_start_matches('-');
-        if let ("uv" | "variables" | "userVariables", Value::Object(variables)) = (name, &value) {
-            for (name, value) in variables {
-                put_variable(options, name, text(name, value)?);
-            }
-            continue;
-        }
-        // The same list of objects that `describe` gives.
-        if let ("uv", Value::Array(variables)) = (name, &value) {
-            for (name, value) in variables.iter().filter_map(Value::as_object).flatten() {
-                put_variable(options, name, text(name, value)?);
-            }
+        if matches!(name, "uv" | "variables" | "userVariables") {
+            read_variables(options, name, &value)?;
             continue;
         }
         // In an object, the input is the text.
         let name = if name == "input" { "stdin" } else { name };
         put(options, name, text(name, &value)?)?;
+    }
+    Ok(())
+}
+
+/// Variables: an object, the list of objects that `describe` gives, or `NAME=VALUE` as on the command line.
+fn read_variables(options: &mut ExecuteOptions, key: &str, value: &Value) -> Result<(), Failure> {
+    match value {
+        Value::Null | Value::Bool(_) => {}
+        Value::Object(variables) => {
+            for (name, value) in variables {
+                // `true` is a word like any other here.
+                let flag = value.as_bool().map(|flag| flag.to_string());
+                let value = if flag.is_some() { flag } else { text(name, value)? };
+                put_variable(options, name, value);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                match item {
+                    Value::Object(_) | Value::String(_) => read_variables(options, key, item)?,
+                    other => return Err(unfit(key, other)),
+                }
+            }
+        }
+        Value::String(word) if word.trim().is_empty() => {}
+        Value::String(word) => {
+            let (name, value) = word.split_once('=').ok_or_else(|| unfit(key, value))?;
+            put_variable(options, name.trim(), Some(value.to_owned()));
+        }
+        Value::Number(_) => return Err(unfit(key, value)),
     }
     Ok(())
 }
@@ -102,6 +123,9 @@ fn put(options: &mut ExecuteOptions, name: &str, value: Option<String>) -> Resul
         put_variable(options, variable, value);
         return Ok(());
     }
+    if name == "uv" {
+        return value.map_or(Ok(()), |value| read_variables(options, name, &Value::from(value)));
+    }
     let slot = match name {
         // Earlier hosts call the edition the input.
         "edition" | "e" | "input" | "i" => &mut options.edition,
@@ -113,21 +137,24 @@ fn put(options: &mut ExecuteOptions, name: &str, value: Option<String>) -> Resul
         "stdin" | "text" | "input_text" => &mut options.stdin,
         _ => return Err(unknown(name)),
     };
-    if value.is_some() {
-        *slot = value;
+    // An empty text is what hosts send for nothing.
+    if let Some(value) = value.filter(|value| !value.is_empty()) {
+        *slot = Some(value);
     }
     Ok(())
 }
 
 fn put_variable(options: &mut ExecuteOptions, name: &str, value: Option<String>) {
-    let name = name.strip_prefix("uv-").unwrap_or(name);
+    let name = name.strip_prefix("uv-").or_else(|| name.strip_prefix("uv_")).unwrap_or(name);
     options.uv.extend(value.map(|value| (name.to_owned(), value)));
 }
 
 fn unknown(name: &str) -> Failure {
     let near = closest(name, NAMES).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+    let known = NAMES.join(", ");
+    let variable = brief(name);
     Failure::new(Code::InvalidArgument, format!("`options` has no `{}`", brief(name)))
-        .hint(format!("{near}It takes {}; variables are `{{\"uv\": {{\"name\": \"value\"}}}}`", NAMES.join(", ")))
+        .hint(format!("{near}It takes {known}; a variable goes into `uv`: {{\"uv\": {{\"{variable}\": \"value\"}}}}"))
 }
 
 fn unfit(name: &str, value: &Value) -> Failure {
@@ -191,6 +218,38 @@ mod tests {
         }
         assert_eq!(read(json!({"uv": {"n": 5}})).unwrap().uv["n"], "5");
         assert_eq!(read(json!("-e=x --uv-name=v=1")).unwrap().uv["name"], "v=1");
+    }
+
+    #[test]
+    fn variables_are_read_in_every_form_and_none_is_dropped() {
+        for form in [
+            json!(["--uv", "target=x"]),
+            json!(["--uv=target=x"]),
+            json!({"uv": "target=x"}),
+            json!({"uv": ["target=x"]}),
+            json!({"uv": {"uv_target": "x"}}),
+            json!({"uv": {"uv-target": "x"}}),
+            json!({"uv_target": "x"}),
+            json!({"variables": {"target": "x"}}),
+        ] {
+            assert_eq!(read(form.clone()).unwrap().uv, [("target".to_owned(), "x".to_owned())].into(), "{form}");
+        }
+        assert_eq!(read(json!({"uv": {"target": true}})).unwrap().uv["target"], "true");
+        for form in [json!({"uv": ""}), json!({"uv": null}), json!({"uv": []}), json!({"uv": {"target": null}})] {
+            assert_eq!(read(form.clone()).unwrap(), ExecuteOptions::default(), "{form}");
+        }
+        for form in [json!({"uv": "target"}), json!({"uv": 5}), json!({"uv": [5]}), json!(["--uv", "target"])] {
+            assert_eq!(read(form.clone()).unwrap_err().code, Code::InvalidArgument, "{form}");
+        }
+        let hint = read(json!({"target": "x"})).unwrap_err().hint.unwrap();
+        assert!(hint.contains(r#"{"uv": {"target": "value"}}"#), "{hint}");
+    }
+
+    #[test]
+    fn an_empty_text_is_nothing_given() {
+        let empty = json!({"file": "", "stdin": "", "destination": "", "edition": "", "adaptation": ""});
+        assert_eq!(read(empty).unwrap(), ExecuteOptions::default());
+        assert_eq!(read(json!(["--file=", "--stdin="])).unwrap(), ExecuteOptions::default());
     }
 
     #[test]

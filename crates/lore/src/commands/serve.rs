@@ -67,7 +67,7 @@ impl Args {
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let toolsets = toolsets(&context.lore, &context.loaded.config.toolsets, &args.folder())?;
+    let toolsets = toolsets(&context.loaded.config.toolsets)?;
     if let Some(db) = &args.db {
         let db = db.display();
         context.ui.warn(&format!("`--db` is of commitmux and does nothing here; `lore import commitmux --db {db}` takes its repositories over"));
@@ -85,6 +85,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let refresher = is_asked.then(|| refresher(context, &args, &project, &cancel)).flatten();
     let served = lore_mcp::serve_stdio(server, shutdown_signal()).await;
     cancel.cancel();
+    // What a passing fault kept from being noted would be delivered again.
+    context.lore.messages.settle(Vec::new(), Vec::new()).await;
     if let Some(refresher) = refresher {
         // Only a sync under way needs the time: it keeps what it has read.
         let stopped = tokio::time::timeout(STOPPING, refresher).await;
@@ -94,10 +96,29 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
 }
 
 /// The MCP server of these toolsets.
+///
+/// Where no toolset was chosen, commands are listed where the project has some. Which one that is, the client may say only
+/// after the handshake.
 fn server(context: &Context<'_>, toolsets: &[Toolset], project: &Arc<Project>) -> Server {
-    let text = ServerText { version: env!("CARGO_PKG_VERSION").to_owned(), instructions: instructions(toolsets) };
+    let is_chosen = !context.loaded.config.toolsets.is_empty();
+    let now = lore_tools::Project::folder_now(&**project);
+    let has_commands_now = is_chosen || has_commands(&context.lore, &now);
+    let told: Vec<Toolset> =
+        toolsets.iter().copied().filter(|set| *set != Toolset::Commands || has_commands_now).collect();
+    let text = ServerText { version: env!("CARGO_PKG_VERSION").to_owned(), instructions: instructions(&told) };
     let tools = ToolContext { lore: Arc::clone(&context.lore), project: Arc::clone(project) as _ };
-    let server = Server::new(lore_tools::tools(toolsets), &tools, text);
+    let mut server = Server::new(lore_tools::tools(toolsets), &tools, text);
+    if !is_chosen {
+        let (lore, asked) = (Arc::clone(&context.lore), Arc::clone(project));
+        let condition = move || {
+            let (lore, asked) = (Arc::clone(&lore), Arc::clone(&asked));
+            Box::pin(async move {
+                let folder = lore_tools::Project::folder(&*asked).await;
+                lore_core::blocking(move || has_commands(&lore, &folder)).await
+            }) as BoxFuture<'static, bool>
+        };
+        server = server.list_if(Toolset::Commands, Box::new(condition));
+    }
     let heard = Arc::clone(project);
     server.ask_roots(Arc::new(move |roots| heard.hear(roots)))
 }
@@ -247,13 +268,17 @@ async fn open_files(lore: &Lore, place: ChunksPlace) -> Result<OpenFiles, Failur
     Ok(OpenFiles { files, task })
 }
 
-/// The toolsets of these names. Where none is named: all, but commands only where there are any.
-pub(super) fn toolsets(lore: &Lore, names: &[String], folder: &Path) -> Result<Vec<Toolset>, Failure> {
+/// Whether there are commands for a folder, be they broken.
+pub(super) fn has_commands(lore: &Lore, folder: &Path) -> bool {
+    let is_there =
+        |agent: &AgentCommands| !matches!(&agent.commands, Err(CommandError::Registry { missing: true, .. }));
+    lore.commands.list(folder).iter().any(is_there)
+}
+
+/// The toolsets of these names; all where none is named.
+pub(super) fn toolsets(names: &[String]) -> Result<Vec<Toolset>, Failure> {
     if names.is_empty() {
-        let is_there =
-            |agent: &AgentCommands| !matches!(&agent.commands, Err(CommandError::Registry { missing: true, .. }));
-        let has_commands = lore.commands.list(folder).iter().any(is_there);
-        return Ok(Toolset::ALL.into_iter().filter(|set| *set != Toolset::Commands || has_commands).collect());
+        return Ok(Toolset::ALL.to_vec());
     }
     let known = Toolset::ALL.map(Toolset::name);
     names

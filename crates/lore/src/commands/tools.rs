@@ -20,7 +20,10 @@ pub(crate) struct Args {
 
 pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let names = if args.toolsets.is_empty() { &context.loaded.config.toolsets } else { &args.toolsets };
-    let toolsets = super::serve::toolsets(&context.lore, names, &crate::environment::working_directory())?;
+    let mut toolsets = super::serve::toolsets(names)?;
+    if names.is_empty() && !super::serve::has_commands(&context.lore, &crate::environment::working_directory()) {
+        toolsets.retain(|set| *set != Toolset::Commands);
+    }
     let tools = lore_tools::tools(&toolsets);
     let ui = context.ui;
     if ui.is_json() {

@@ -23,7 +23,7 @@ const DOCUMENT: [(&str, &str, &str, &str, &str); 7] = [
         "find-oldest",
         "descendant-branch",
         "最古の関連ブランチを検索・マージ",
-        "Find the oldest related branch and merge it",
+        "Find descendant and sibling branches from the current branch and merge the oldest related branch",
     ),
     (
         "climpt-git",
@@ -37,17 +37,29 @@ const DOCUMENT: [(&str, &str, &str, &str, &str); 7] = [
         "list-select",
         "pr-branch",
         "PR付きブランチ一覧から次のターゲット選択",
-        "Select the next target from the list of branches with a PR",
+        "List local and remote branches with PRs, then auto-select the next target to work on",
     ),
     (
         "climpt-git",
         "merge-up",
         "base-branch",
         "派生ブランチを親ブランチにマージ",
-        "Merge a derived branch into its parent branch",
+        "Merge a derived working branch back into its parent working branch",
     ),
-    ("climpt-meta", "build", "frontmatter", "C3L v0.5 準拠 frontmatter 生成", "Generate C3L v0.5 frontmatter"),
-    ("climpt-meta", "create", "instruction", "新規 instruction ファイル作成", "Create a new instruction file"),
+    (
+        "climpt-meta",
+        "build",
+        "frontmatter",
+        "C3L v0.5 準拠 frontmatter 生成",
+        "Generate C3L v0.5 compliant frontmatter for Climpt instruction files",
+    ),
+    (
+        "climpt-meta",
+        "create",
+        "instruction",
+        "新規 instruction ファイル作成",
+        "Create a new Climpt instruction file from stdin input, following C3L specification with all required configurations",
+    ),
 ];
 
 const REGISTRY: &str = ".agent/climpt/registry.json";
@@ -241,7 +253,7 @@ mod the_document {
         let command = value(&mut team.serve(), "describe", plain);
         assert_eq!(
             command,
-            json!({"c1": "climpt-meta", "c2": "build", "c3": "frontmatter", "description": "Generate C3L v0.5 frontmatter"})
+            json!({"c1": "climpt-meta", "c2": "build", "c3": "frontmatter", "description": "Generate C3L v0.5 compliant frontmatter for Climpt instruction files"})
         );
     }
 
@@ -404,7 +416,32 @@ fn the_commands_are_prompts_with_arguments_and_completion() {
     assert_eq!(complete(&mut server, "file", "sr"), json!(["src/"]));
     assert_eq!(complete(&mut server, "file", "src/"), json!(["src/main.rs"]));
     assert_eq!(complete(&mut server, "file", "../"), json!([]));
+    assert_eq!(complete(&mut server, "file", "./sr"), json!(["./src/"]));
     assert_eq!(complete(&mut server, "topic", "a"), json!([]));
+    assert_eq!(prompts[7]["title"], "reviewer: dev start default");
+    let argument = |prompt: &str, argument: &str| json!({"ref": {"type": "ref/prompt", "name": prompt}, "argument": {"name": argument, "value": ""}});
+    for (id, (method, params)) in [
+        ("completion/complete", argument("no_such_prompt", "edition")),
+        ("completion/complete", argument(names[2], "no-such-argument")),
+        ("prompts/get", json!({"name": names[2], "arguments": {"edition": "../x"}})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let line = json!({"jsonrpc": "2.0", "id": 900 + id, "method": method, "params": params}).to_string();
+        assert_eq!(server.raw(&line)["error"]["code"], -32602, "{line}");
+    }
+}
+
+#[test]
+fn editions_that_only_lie_there_are_offered() {
+    let team = Team::new();
+    team.repo.write(".agent/climpt/prompts/git/merge-up/base-branch/f_default.md", "Merge.\n");
+    team.repo.write(".agent/climpt/prompts/git/merge-up/base-branch/f_quick_silent.md", "Merge.\n");
+    let listed = team.serve().request("prompts/list", &json!({}));
+    let arguments = listed["prompts"][4]["arguments"].as_array().expect("it takes arguments").iter();
+    let told: Vec<&str> = arguments.filter_map(|argument| argument["description"].as_str()).collect();
+    assert_eq!(told[..2], ["One of: default, quick", "One of: silent"]);
 }
 
 mod upstream_gets_this_wrong {
@@ -412,13 +449,13 @@ mod upstream_gets_this_wrong {
 
     #[test]
     fn a_call_needs_no_network_and_no_new_process() {
+        if !crate::messages_faults::can_trace() {
+            return;
+        }
         let team = Team::new();
         let flags = ["serve", "--no-refresh", "--toolsets", "commands", "--project", team.folder()];
-        let mut command = team.place.lore.command(&flags);
-        // No program can be found, and no name of a host.
-        command.env("PATH", "").env("http_proxy", "http://127.0.0.1:9").env("https_proxy", "http://127.0.0.1:9");
-        let mut server = Server::start(command);
-        let before = children(server.process_id());
+        let trace = team.place.path("trace");
+        let mut server = Server::start(traced(&team.place.lore.command(&flags), &trace));
         for (tool, arguments) in [
             ("search", json!({"query": "commit"})),
             ("describe", json!({"c1": "climpt-git", "c2": "group-commit", "c3": "unstaged-changes"})),
@@ -428,16 +465,28 @@ mod upstream_gets_this_wrong {
             let said = call(&mut server, tool, arguments);
             assert!(!said.is_error, "{tool}: {}", said.text);
         }
-        assert_eq!(children(server.process_id()), before, "nothing was started");
+        server.end();
+        let trace = fs::read_to_string(trace).expect("strace wrote its trace");
+        let started = trace.lines().filter(|line| line.contains("execve(")).count();
+        assert_eq!(started, 1, "only the server itself was started: {trace}");
+        for line in trace.lines() {
+            assert!(!line.contains("AF_INET"), "the network was asked: {line}");
+            let makes_process = ["fork(", "clone(", "clone3("].iter().any(|call| line.contains(call));
+            assert!(!makes_process || line.contains("CLONE_THREAD") || line.contains("resumed"), "{line}");
+        }
     }
 
-    /// How many processes a process has started and waited for or not, as far as the system tells.
-    fn children(process: u32) -> Option<u64> {
-        // Page faults of children that have ended, and their times, stay 0 as long as there was none.
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
-        let number = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok());
-        Some(number(8)? + number(10)?)
+    /// The same under the eyes of strace, which writes down whatever starts a process or speaks to a network.
+    #[expect(clippy::disallowed_methods, reason = "strace starts lore here, in the environment that it was given")]
+    fn traced(lore: &std::process::Command, trace: &str) -> std::process::Command {
+        let mut command = std::process::Command::new("strace");
+        command.args(["-f", "-qq", "-o", trace, "-e", "trace=%network,%process"]);
+        command.arg(lore.get_program()).args(lore.get_args()).env_clear();
+        command.envs(lore.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if let Some(folder) = lore.get_current_dir() {
+            command.current_dir(folder);
+        }
+        command
     }
 
     #[test]
@@ -528,6 +577,10 @@ mod upstream_gets_this_wrong {
         symlink(&outside, prompts.join("merge-up/base-branch")).expect("links can be made");
         let evil = |base: &str| format!("working_dir: \"/\"\napp_prompt:\n  base_dir: \"{base}\"\n");
         team.repo.write(".agent/climpt/config/climpt-meta-app.yml", evil(&outside));
+        // Nor for another file of the same project.
+        let inside = ".agent/climpt/prompts/git/list-select/pr-branch";
+        team.repo.write(".env", SECRET).write(format!("{inside}/f_other.md"), "Other.\n");
+        symlink("../../../../../../.env", team.repo.path().join(inside).join("f_default.md")).expect("it can be made");
         let mut server = team.serve();
         let up = "../../../../../../outside";
         for arguments in [
@@ -537,6 +590,7 @@ mod upstream_gets_this_wrong {
             json!({"agent": up, "c1": "climpt-git", "c2": "x", "c3": "y"}),
             json!({"agent": "climpt", "c1": "climpt-git", "c2": "group-commit\u{0}", "c3": "y"}),
             json!({"agent": "climpt", "c1": "climpt-git", "c2": "merge-up", "c3": "base-branch"}),
+            json!({"agent": "climpt", "c1": "climpt-git", "c2": "list-select", "c3": "pr-branch"}),
             json!({"agent": "climpt", "c1": "climpt-meta", "c2": "build", "c3": "frontmatter"}),
             group_commit(&json!({"edition": format!("../{up}/f_default")})),
             group_commit(&json!({"adaptation": format!("/../../{up}/f_default")})),

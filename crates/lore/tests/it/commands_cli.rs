@@ -149,3 +149,46 @@ fn what_files_say_cannot_steer_a_terminal() {
         assert!(!said.contains('\u{1b}') && !said.contains("\nnew line"), "{args:?}: {said:?}");
     }
 }
+
+#[test]
+fn a_broken_registry_is_told_beside_another_agents_commands() {
+    let team = Team::new();
+    let entry = json!({"c1": "dev", "c2": "start", "c3": "default", "description": "Review"});
+    team.repo.write(".agent/reviewer/registry.json", json!({"tools": {"commands": [entry]}}).to_string());
+    team.repo.write(".agent/climpt/registry.json", "{\n,");
+    let output = team.place.lore.run(&["commands", "list", "--project", team.folder()]);
+    assert!(
+        output.status.success() && output.stderr.contains("registry.json cannot be used: line 2"),
+        "{}",
+        output.stderr
+    );
+    let listed: serde_json::Value = serde_json::from_str(&run(&team, &["list", "--json"])).expect("JSON");
+    assert_eq!(listed["agents"].as_array().map(Vec::len), Some(2));
+    assert!(listed["agents"][0]["notes"][0].as_str().is_some_and(|note| note.contains("line 2")), "{listed}");
+}
+
+#[test]
+fn the_guides_registry_and_prompt_fit_together() {
+    let guide = include_str!("../../../../docs/guides/commands.md");
+    let block = |fence: &str| {
+        let (_, rest) = guide.split_once(&format!("```{fence}\n")).expect("the guide has it");
+        rest.split_once("\n```").expect("it ends").0.to_owned() + "\n"
+    };
+    let place = Place::new();
+    let repo = place.repo("guide");
+    repo.write(".agent/climpt/registry.json", block("json"));
+    repo.write(".agent/climpt/prompts/code/review/diff/f_default.md", block("markdown"));
+    let team = Team { place, repo };
+    assert_eq!(run(&team, &["check"]), "1 command, 1 prompt file: 0 errors, 0 warnings\n");
+    assert!(run(&team, &["build"]).contains("is as it should be"), "what the guide shows is what is built");
+    let output = team.place.lore.run(&["commands", "run", "code", "review", "diff", "x", "--project", team.folder()]);
+    assert_eq!(output.stderr, "note: no value was given for uv-focus\n");
+}
+
+#[test]
+fn what_is_made_for_another_agent_is_run_for_it() {
+    let team = Team::new();
+    let args = ["commands", "new", "dev", "start", "x", "-d", "Start", "--agent", "bot", "--project", team.folder()];
+    let output = team.place.lore.run(&args);
+    assert!(output.stderr.contains("`lore commands run dev start x --agent bot` prints them"), "{}", output.stderr);
+}

@@ -30,4 +30,5 @@ mod repositories;
 mod search;
 mod stdio;
 mod switches;
+mod toolsets;
 mod upstream;

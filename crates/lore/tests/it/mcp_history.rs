@@ -96,7 +96,10 @@ fn the_tools_have_the_schemas_of_the_document() {
                 .expect("writing to a string cannot fail");
         }
         assert_eq!(schema["type"], "object");
-        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
+        // What it gave once it does not give again.
+        let delivers = tool["name"] == "check_lazygit_messages";
+        assert_eq!(tool["annotations"]["readOnlyHint"], !delivers, "{tool}");
+        assert_eq!(tool["annotations"]["destructiveHint"], false, "{tool}");
         assert_eq!(tool["annotations"]["openWorldHint"], false, "{tool}");
     }
     expect![[r#"

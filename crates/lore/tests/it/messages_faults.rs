@@ -33,7 +33,7 @@ fn traced(desk: &Desk, fault: &str, calls: &str, number: usize, args: &[&str]) -
 
 /// Whether there is a strace that works here.
 #[expect(clippy::disallowed_methods, reason = "whether there is such a program is what is asked")]
-fn can_trace() -> bool {
+pub(crate) fn can_trace() -> bool {
     let tried = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
     let can = tried.is_ok_and(|status| status.success());
     if !can {

@@ -37,7 +37,7 @@ fn what_does_not_fit_together_is_told_with_file_and_line() {
             Error registry.json:5 this command is passed over: `c2` cannot be "b/c": names have letters, digits, `-`, `_` and `.`
             Warning config/git-user.yml the patterns leave out `git bad x`, which the registry lists: c2 `bad` does not match `^a$`
             Warning config/git-user.yml the patterns leave out `git gone x`, which the registry lists: c2 `gone` does not match `^a$`
-            Warning prompts/git/a/x/f_default.md:1 description, uv of `git a x` differ from .agent/climpt/registry.json: `lore commands build` takes them over
+            Warning prompts/git/a/x/f_default.md:1 description of `git a x` differ from .agent/climpt/registry.json: `lore commands build` takes them over
             Warning prompts/git/a/x/f_default.md:8 `{input_text}` is used, and the options say that there is none
             Warning prompts/git/a/x/f_default.md:9 `{input-text}` is no placeholder, though it looks like one
             Warning prompts/git/a/x/f_default.md:9 `{uv-name}` is used and not declared in `uv`
@@ -68,6 +68,36 @@ fn a_registry_that_is_missing_or_broken_is_an_error() {
         expect![[r#"
             Error config/git-app.yml:1 unclosed bracket '['
             Error registry.json:2 the registry cannot be used: line 2, column 1: key must be a string
+        "#]],
+    );
+}
+
+#[test]
+fn a_prompt_full_of_placeholders_is_checked_in_no_time_and_told_in_few_lines() {
+    let many = (0..80_000).map(|number| format!("{{uv-{number}}}\n")).collect::<Vec<_>>().concat();
+    let place = Place::with_prompt(&many);
+    let checked = place.commands.check(&place.project(), None).unwrap();
+    assert_eq!(checked.problems.len(), 101, "100 names, and how many there are besides");
+    let place = Place::with_prompt(&"{".repeat(1 << 20));
+    assert_eq!(place.commands.check(&place.project(), None).unwrap().problems.len(), 1);
+}
+
+#[test]
+fn fields_of_a_wrong_kind_are_told() {
+    let place = Place::with_prompt(
+        "---\nc1: git\nc2: commit\nc3: changes\ndescription: 5\noptions: {file: sometimes}\n---\nText\n",
+    )
+    .write(
+        "project/.agent/climpt/registry.json",
+        r#"[{"c1": "git", "c2": "commit", "c3": "changes", "description": "d", "uv": 5}]"#,
+    );
+    check(
+        &place,
+        expect![[r#"
+            Warning prompts/git/commit/changes/f_default.md:1 `description` is a text, and not 5
+            Warning prompts/git/commit/changes/f_default.md:1 `file` is true or false, and not "sometimes"
+            Warning prompts/git/commit/changes/f_default.md:1 options of `git commit changes` differ from .agent/climpt/registry.json: `lore commands build` takes them over
+            Warning registry.json:1 `uv` is a list of variables, and not 5
         "#]],
     );
 }

@@ -77,3 +77,51 @@ fn the_program_of_a_usage_is_taken_for_its_domain() {
     let place = Place::with_prompt("Commit.\n");
     assert_eq!(place.run_named(&name("climpt-git", "commit", "changes"), &ExecuteOptions::default()), "Commit.\n");
 }
+
+#[test]
+fn a_profile_in_the_home_directory_does_not_take_over_a_project() {
+    let place = Place::with_prompt("Of the project.\n")
+        .write("project/.agent/climpt/prompts/git/commit/other/f_default.md", "Other.\n")
+        .write("home/.agent/climpt/config/git-app.yml", "working_dir: .agent/climpt\n")
+        .write("home/.agent/climpt/prompts/git/commit/changes/f_default.md", "From home.\n");
+    let place = place.entries(&[("git", "commit", "changes"), ("git", "commit", "other")]);
+    assert_eq!(place.run(&ExecuteOptions::default()), "Of the project.\n");
+    assert_eq!(place.run_named(&name("git", "commit", "other"), &ExecuteOptions::default()), "Other.\n");
+    let files = place.commands.prompt_files(&place.project(), AGENT, &name("git", "commit", "other"));
+    assert_eq!(files, [".agent/climpt/prompts/git/commit/other/f_default.md"]);
+}
+
+#[test]
+fn hints_name_what_works() {
+    let config = r#"{"registries": {"climpt": "team.json", "bot": "bot.json"}}"#;
+    let place = Place::new().write("project/.agent/climpt/config/registry_config.json", config);
+    let hint = |agent: &str| {
+        Failure::from(place.commands.search(&place.project(), agent, "x").unwrap_err()).hint.unwrap_or_default()
+    };
+    assert!(hint(AGENT).starts_with(".agent/climpt/config/registry_config.json names that file"), "{}", hint(AGENT));
+    fs::write(place.project().join("bot.json"), "{").unwrap();
+    assert!(hint("bot").ends_with("`lore commands build --agent bot --force`"), "{}", hint("bot"));
+}
+
+#[test]
+fn a_long_name_is_not_looked_for_among_all() {
+    let names: Vec<String> = (0..2000).map(|number| format!("target-number-{number}")).collect();
+    let entries: Vec<_> = names.iter().map(|c3| ("git", "a", c3.as_str())).collect();
+    let place = Place::new().entries(&entries);
+    let long = CommandName::new("git", "a", format!("target-number-1{}", "x".repeat(20_000)));
+    let hint = match place.commands.describe(&place.project(), AGENT, &long) {
+        Err(CommandError::NotFound { hint, .. }) => hint,
+        other => panic!("{other:?}"),
+    };
+    assert!(!hint.contains("did you mean"), "{hint}");
+}
+
+#[test]
+fn a_path_is_completed_as_it_was_typed() {
+    let place = Place::new().write("project/a.txt", "").write("project/b/c.txt", "");
+    let complete = |typed: &str| place.commands.complete_path(&place.project(), typed).values;
+    assert_eq!(complete("./"), ["./a.txt", "./b/"]);
+    assert_eq!(complete("./a"), ["./a.txt"]);
+    assert_eq!(complete("b/"), ["b/c.txt"]);
+    assert_eq!(complete("./b//"), ["./b//c.txt"]);
+}

@@ -16,14 +16,14 @@ fn placeholders_have_their_values() {
     };
     assert_eq!(
         place.run(&options),
-        "Text: some text\nFile: src/a.rs\nTo: out/\nDir: .agent/climpt/prompts/git\nSchema: {schema_file}\nName: x\n"
+        "Text: some text\nFile: src/a.rs\nTo: out/\nDir: .agent/climpt/prompts/git/commit/changes\nSchema: {schema_file}\nName: x\n"
     );
     let place = place
         .write("project/.agent/climpt/schema/git/commit/changes/base.schema.md", "# Schema\n")
         .write("project/.agent/climpt/config/git-user.yml", "options:\n  destination:\n    prefix: output/git\n");
     assert_eq!(
         place.run(&options),
-        "Text: some text\nFile: src/a.rs\nTo: output/git/out/\nDir: .agent/climpt/prompts/git\nSchema: .agent/climpt/schema/git/commit/changes/base.schema.md\nName: x\n"
+        "Text: some text\nFile: src/a.rs\nTo: output/git/out/\nDir: .agent/climpt/prompts/git/commit/changes\nSchema: .agent/climpt/schema/git/commit/changes/base.schema.md\nName: x\n"
     );
     let rendered = place
         .commands
@@ -110,20 +110,51 @@ fn a_profile_that_cannot_be_used_is_told_with_its_file_and_line() {
         .write("project/.agent/climpt/config/git-app.yml", "working_dir: x\napp_prompt: [\n");
     let answer = place.run(&ExecuteOptions::default());
     assert!(answer.starts_with("failed: .agent/climpt/config/git-app.yml:"), "{answer}");
-    let place = place
-        .write("project/.agent/climpt/config/git-app.yml", "")
-        .write("project/.agent/climpt/config/git-user.yml", "params: {two: {layerType: {pattern: '('}}}");
-    let answer = place.run(&ExecuteOptions::default());
-    assert!(
-        answer.starts_with("failed: .agent/climpt/config/git-user.yml: the pattern `(` cannot be used"),
-        "{answer}"
-    );
-    let vast = "(((a{1000}){1000}){1000})";
-    let place = place.write(
-        "project/.agent/climpt/config/git-user.yml",
-        &format!("params: {{two: {{layerType: {{pattern: '{vast}'}}}}}}"),
-    );
-    assert!(place.run(&ExecuteOptions::default()).contains("cannot be used"));
+}
+
+#[test]
+fn a_pattern_that_cannot_be_used_stops_no_command_that_the_registry_lists() {
+    let place = Place::with_prompt("Commit.\n");
+    let long = "a".repeat(900_000);
+    for pattern in ["(", "^(?!test)[a-z]+$", "(((a{1000}){1000}){1000})", &long] {
+        let text = format!("params: {{two: {{layerType: {{pattern: '{pattern}'}}}}}}");
+        write(&place.project().join(".agent/climpt/config/git-user.yml"), &text);
+        let name = name("git", "commit", "changes");
+        let rendered = place.commands.execute(&place.project(), AGENT, &name, &ExecuteOptions::default()).unwrap();
+        let note = &rendered.origin.notes[0];
+        assert!(note.contains("git-user.yml: the pattern `") && note.len() < 500, "{note}");
+        let checked = place.commands.check(&place.project(), None).unwrap();
+        assert!(checked.errors() == 0 && checked.problems.iter().all(|problem| problem.message.len() < 500));
+    }
+}
+
+#[test]
+fn rules_may_stand_in_either_file_and_a_base_may_lie_beside() {
+    let place = Place::with_prompt("To: {destination_path}\n")
+        .write("project/.agent/prompts/a/commit/changes/f_default.md", "Beside: {destination_path}\n")
+        .write(
+            "project/.agent/climpt/config/git-app.yml",
+            "working_dir: .agent/climpt\napp_prompt: {base_dir: ../prompts/a}\nparams: {two: {directiveType: {pattern: '^step$'}, layerType: {pattern: '^one$'}}}\noptions: {destination: {prefix: app}}\n",
+        )
+        .write("project/.agent/prompts/a/step/one/f_default.md", "Step.\n");
+    assert_eq!(place.run(&ExecuteOptions::default()), "Beside: app\n");
+    assert_eq!(place.run_named(&name("git", "step", "one"), &ExecuteOptions::default()), "Step.\n");
+    let place = place.write("project/.agent/climpt/config/git-user.yml", "options: {destination: {prefix: user}}\n");
+    assert_eq!(place.run(&ExecuteOptions::default()), "Beside: user\n");
+}
+
+#[test]
+fn an_empty_value_leaves_its_placeholder_and_a_missing_profile_is_no_matter() {
+    let place = Place::with_prompt("{input_text}{input_text_file}{destination_path}\n");
+    let empty = || Some(String::new());
+    let options = ExecuteOptions { stdin: empty(), file: empty(), destination: empty(), ..ExecuteOptions::default() };
+    let name = name("git", "commit", "changes");
+    let rendered = place.commands.execute(&place.project(), AGENT, &name, &options).unwrap();
+    assert_eq!(rendered.text, "{input_text}{input_text_file}{destination_path}\n");
+    assert_eq!(rendered.origin.notes, Vec::<String>::new());
+    let options = ExecuteOptions { edition: Some("../x".to_owned()), ..ExecuteOptions::default() };
+    let failed = place.commands.execute(&place.project(), AGENT, &name, &options).unwrap_err();
+    assert_eq!(Failure::from(failed).code, Code::InvalidArgument);
 }
 
 #[test]

@@ -126,3 +126,28 @@ fn completion_shows_nothing_hidden_or_outside() {
     let many = place.commands.complete_path(&place.project(), "many/");
     assert_eq!((many.values.len(), many.total), (100, 300));
 }
+
+#[test]
+fn a_prompt_does_not_leave_its_base_directory_for_another_file_of_the_project() {
+    let place = Place::with_prompt("Commit.\n")
+        .write("project/.env", "SECRET=1")
+        .write("project/.agent/climpt/private/f_default.md", SECRET)
+        .write("home/.ssh/id", SECRET)
+        .entries(&[("git", "commit", "env"), ("git", "commit", "folder")]);
+    let prompts = place.project().join(".agent/climpt/prompts/git/commit");
+    fs::create_dir_all(prompts.join("env")).unwrap();
+    symlink("../../../../../../.env", prompts.join("env/f_default.md")).unwrap();
+    symlink("../../../private", prompts.join("folder")).unwrap();
+    for c3 in ["env", "folder"] {
+        let answer = place.run_named(&name("git", "commit", c3), &ExecuteOptions::default());
+        assert!(answer.ends_with("it leads outside .agent/climpt/prompts/git"), "{answer}");
+    }
+    let place = Place::new()
+        .write("home/.ssh/id", SECRET)
+        .write("home/.agent/climpt/registry.json", &registry(&[("git", "commit", "changes")]))
+        .write("home/.agent/climpt/prompts/git/commit/changes/f_other.md", "Other.\n");
+    let link = place.dir.path().join("home/.agent/climpt/prompts/git/commit/changes/f_default.md");
+    symlink(place.dir.path().join("home/.ssh/id"), link).unwrap();
+    let answer = place.run(&ExecuteOptions::default());
+    assert!(answer.ends_with("it leads outside .agent/climpt/prompts/git"), "{answer}");
+}

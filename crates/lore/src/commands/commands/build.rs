@@ -1,7 +1,7 @@
 //! `lore commands build`: makes `registry.json` from the prompt files.
 
 use lore_core::commands::{BuildOptions, Built, CommandName};
-use lore_model::{Code, Failure};
+use lore_model::Failure;
 use serde_json::{Value, json};
 
 use super::{super::Context, Place, count};
@@ -9,8 +9,8 @@ use crate::ui::{BOLD, GREEN, RED, YELLOW, one_line};
 
 /// Make registry.json from the frontmatter of the prompt files
 ///
-/// What a registry says besides its commands is kept, and so are commands whose prompts have no frontmatter. Nothing is
-/// written where a prompt cannot be understood.
+/// What the frontmatter does not say is kept, and so are commands whose prompts have no frontmatter. A command without a
+/// prompt file is removed. Nothing is written where a prompt of any agent cannot be understood.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  lore commands build --dry-run\n  lore commands build --agent reviewer")]
 pub(crate) struct Args {
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// Say what would change, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Leave out prompts that cannot be understood, and replace a broken registry
+    /// Leave out prompts that cannot be understood, and replace a broken registry; the old one is kept as `.bak`
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -30,24 +30,9 @@ pub(crate) struct Args {
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
     let options = BuildOptions { dry_run: args.dry_run, force: args.force };
-    let build = move || {
-        let agents = match args.agent {
-            Some(agent) => vec![agent],
-            None => commands.agents(&folder),
-        };
-        let (mut all, mut nothing) = (Vec::new(), None);
-        for agent in agents {
-            match commands.build(&folder, &agent, options) {
-                Ok(built) => all.push(built),
-                // An agent without prompts needs no registry.
-                Err(failure) if failure.code == Code::CommandNotFound => nothing = nothing.or(Some(failure)),
-                Err(failure) => return Err(failure),
-            }
-        }
-        match nothing {
-            Some(failure) if all.is_empty() => Err(failure),
-            _ => Ok(all),
-        }
+    let build = move || match args.agent {
+        Some(agent) => commands.build(&folder, &agent, options).map(|built| vec![built]),
+        None => commands.build_all(&folder, options),
     };
     let built = lore_core::blocking(build).await?;
     let ui = context.ui;
@@ -68,6 +53,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             (true, true) => "would be written",
             (true, false) => "written",
         };
+        if let Some(backup) = &one.backup {
+            ui.note(&format!("what was there before is in {}", one_line(backup)));
+        }
         ui.line(&format!("{} {done} ({})", ui.paint(BOLD, &one_line(&one.registry)), count(one.commands, "command")))?;
     }
     Ok(())
@@ -87,6 +75,7 @@ fn built_json(built: &Built) -> Value {
         "changed": names(&built.changed),
         "removed": names(&built.removed),
         "written": built.written,
+        "backup": built.backup,
         "problems": problems.collect::<Vec<_>>(),
     })
 }

@@ -23,8 +23,11 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     if let Some(wanted) = &args.agent {
         agents.retain(|agent| agent.agent == *wanted);
     } else if agents.len() > 1 {
-        // A project may have commands of other agents only.
-        agents.retain(|agent| agent.agent != lore_core::commands::DEFAULT_AGENT || agent.commands.is_ok());
+        // A project may have commands of other agents only; what is broken is told.
+        let is_missing = |agent: &AgentCommands| {
+            matches!(agent.commands, Err(lore_core::commands::CommandError::Registry { missing: true, .. }))
+        };
+        agents.retain(|agent| agent.agent != lore_core::commands::DEFAULT_AGENT || !is_missing(agent));
     }
     if agents.iter().all(|agent| agent.commands.is_err()) {
         let first = agents.into_iter().next().and_then(|agent| agent.commands.err());
@@ -36,7 +39,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     }
     let ui = context.ui;
     if ui.is_json() {
-        return ui.value(&json!({"agents": agents.iter().map(agent_json).collect::<Vec<_>>()}));
+        return ui.value(&json!({"agents": agents.into_iter().map(agent_json).collect::<Vec<_>>()}));
     }
     for AgentCommands { agent, commands } in agents {
         match commands {
@@ -57,16 +60,19 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     Ok(())
 }
 
-fn agent_json(agent: &AgentCommands) -> Value {
+fn agent_json(agent: AgentCommands) -> Value {
     let mut fields = Map::new();
-    if let Ok((origin, commands)) = &agent.commands {
-        origin_json(&mut fields, origin);
-        let commands = commands.iter().map(|command| Value::Object(lore_tools::commands::command_json(command)));
-        fields.insert("commands".to_owned(), commands.collect());
-    } else {
-        fields.insert("agent".to_owned(), agent.agent.as_str().into());
-        fields.insert("commands".to_owned(), json!([]));
-        fields.insert("notes".to_owned(), json!(["its registry cannot be read: `lore commands check` says why"]));
+    match agent.commands {
+        Ok((origin, commands)) => {
+            origin_json(&mut fields, &origin);
+            let commands = commands.iter().map(|command| Value::Object(lore_tools::commands::command_json(command)));
+            fields.insert("commands".to_owned(), commands.collect());
+        }
+        Err(error) => {
+            fields.insert("agent".to_owned(), agent.agent.into());
+            fields.insert("commands".to_owned(), json!([]));
+            fields.insert("notes".to_owned(), json!([Failure::from(error).message]));
+        }
     }
     Value::Object(fields)
 }

@@ -1,6 +1,6 @@
 //! `lore commands new`: makes a command.
 
-use lore_core::commands::{CommandName, NewCommand, Variable};
+use lore_core::commands::{CommandName, DEFAULT_AGENT, NewCommand, Variable};
 use lore_model::Failure;
 use serde_json::json;
 
@@ -57,6 +57,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         destination: args.destination,
         uv: args.variables.iter().map(variable).collect(),
     };
+    let of = if new.agent == DEFAULT_AGENT { String::new() } else { format!(" --agent {}", new.agent) };
     let name = new.name.clone();
     let created = lore_core::blocking(move || commands.create(&folder, &new)).await?;
     let ui = context.ui;
@@ -72,6 +73,6 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         ui.line(&format!("{} {}", ui.paint(GREEN, "wrote"), one_line(file)))?;
     }
     created.notes.iter().for_each(|note| ui.warn(note));
-    ui.note(&format!("write the instructions in {}; `lore commands run {name}` prints them", created.prompt));
+    ui.note(&format!("write the instructions in {}; `lore commands run {name}{of}` prints them", created.prompt));
     Ok(())
 }

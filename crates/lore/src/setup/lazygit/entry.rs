@@ -166,12 +166,14 @@ impl Runs {
         self.name() == "lazygit-mcp-bridge" && self.first() == "send"
     }
 
-    /// Which of ours it is, be it from another build or in another place.
+    /// Which of ours it is, be it from another build or in another place. What somebody wrote himself to run `lore comment`
+    /// is his.
     pub(super) fn which(&self) -> Option<Which> {
-        if self.name() != "lore" || self.first() != "comment" {
+        let passes = |value: &str| self.rest.contains(&format!("{{{{ {value} |"));
+        if self.first() != "comment" || !passes(".Form.Comment") {
             return None;
         }
-        Some(if self.rest.contains(".SelectedCommitFile") { Which::Commit } else { Which::WorkTree })
+        [Which::WorkTree, Which::Commit].into_iter().find(|which| passes(which.selected()))
     }
 
     /// Whether the program is there; `None` when it is looked up in a `PATH`.

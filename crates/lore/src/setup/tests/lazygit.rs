@@ -380,7 +380,8 @@ fn doctor_learns_which_key_runs_lore() {
     assert_eq!((keys.keys, keys.program_exists), (vec!["<f5>".to_owned()], Some(false)));
     fs::write(&program, "").unwrap();
     assert_eq!(registered(&desk.place).unwrap().program_exists, Some(true));
-    desk.put(FILE, "customCommands:\n  - {key: y, context: files, command: lore comment --file=x}\n");
+    let pasted = "lore comment --file={{ .SelectedPath | quote }} -- {{ .Form.Comment | quote }}";
+    desk.put(FILE, &format!("customCommands:\n  - {{key: y, context: files, command: '{pasted}'}}\n"));
     assert_eq!(registered(&desk.place).unwrap().program_exists, None);
     desk.put(FILE, "customCommands: {");
     assert_eq!(registered(&desk.place), None);

@@ -33,7 +33,7 @@ fn another_path_of_the_program_is_brought_up_to_date_and_the_rest_stays() {
 
 #[test]
 fn an_entry_pasted_by_hand_is_given_back_as_it_was() {
-    let before = "customCommands:\n  - key: k\n    context: files\n    command: |-\n      lore comment --file={{ .SelectedPath | quote }} -- x\n";
+    let before = "customCommands:\n  - key: k\n    context: files\n    command: |-\n      lore comment --file={{ .SelectedPath | quote }} -- {{ .Form.Comment | quote }}\n";
     let desk = Desk::lazygit(before);
     desk.key(None);
     let entries = parsed(&desk.now())["customCommands"].clone();
@@ -45,6 +45,18 @@ fn an_entry_pasted_by_hand_is_given_back_as_it_was() {
     desk.put(FILE, &format!("# new\n{}", desk.now()));
     desk.unkey();
     assert_eq!(desk.now(), format!("# new\n{before}"));
+}
+
+#[test]
+fn what_somebody_wrote_himself_to_run_lore_is_his() {
+    let before = "customCommands:\n  - key: L\n    context: commits\n    command: lore comment --file README.md -- {{ .SelectedCommit.Hash | quote }}\n";
+    let desk = Desk::lazygit(before);
+    desk.key(None);
+    let entries = parsed(&desk.now())["customCommands"].clone();
+    assert_eq!((entries.as_array().unwrap().len(), &entries[1]["key"]), (3, &"<c-y>".into()));
+    assert!(desk.now().starts_with(before));
+    desk.unkey();
+    assert_eq!(desk.now(), before);
 }
 
 const OLD: &str = "customCommands:
