@@ -13,8 +13,14 @@ use serde_json::{Value, json};
 
 use crate::switches;
 
-const TOOLS: [&str; 5] =
-    ["commitmux_search", "commitmux_touches", "commitmux_get_commit", "commitmux_get_patch", "cortex_search"];
+const TOOLS: [&str; 6] = [
+    "commitmux_search",
+    "commitmux_touches",
+    "commitmux_get_commit",
+    "commitmux_get_patch",
+    "cortex_search",
+    "check_lazygit_messages",
+];
 
 /// The newest protocol versions of the two eras.
 const HANDSHAKE: &str = "2025-11-25";
@@ -97,6 +103,7 @@ impl Fixture {
                 Ok(json!({"repo": "shop", "sha": greeted, "patch_text": patch(&greeted)})),
             ),
             ("commitmux_get_commit", json!({"repo": "shopp", "sha": added}), Err("shopp")),
+            ("check_lazygit_messages", json!({}), Ok(json!("No new messages from lazygit"))),
         ];
         let (calls, expected) = calls_and_answers.into_iter().map(|(name, asked, told)| ((name, asked), told)).unzip();
         Some(Self { lore, clients, calls, expected, _dir: dir })
@@ -107,7 +114,8 @@ impl Fixture {
     fn check(&self, seen: &Seen) {
         let names: Vec<&Value> = seen.tools.iter().map(|tool| &tool["name"]).collect();
         assert_eq!(names, TOOLS);
-        assert!(seen.tools.iter().all(|tool| tool["read_only"] == true), "{:?}", seen.tools);
+        let delivers = |tool: &Value| tool["name"] == "check_lazygit_messages";
+        assert!(seen.tools.iter().all(|tool| tool["read_only"] == !delivers(tool)), "{:?}", seen.tools);
         assert_eq!(seen.answers.len(), self.expected.len());
         for ((answer, expected), (name, _)) in seen.answers.iter().zip(&self.expected).zip(&self.calls) {
             let text = answer["text"].as_str().expect("an answer has a text");
@@ -116,6 +124,7 @@ impl Fixture {
                     assert_eq!(answer["is_error"], true, "{name}: {text}");
                     assert!(text.contains(said), "{name}: {text}");
                 }
+                Ok(Value::String(expected)) => assert_eq!((text, &answer["is_error"]), (&**expected, &json!(false))),
                 Ok(expected) => {
                     assert_eq!(answer["is_error"], false, "{name}: {text}");
                     let told: Value = serde_json::from_str(text).expect("the text is JSON");

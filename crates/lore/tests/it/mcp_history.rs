@@ -129,6 +129,7 @@ fn the_tools_have_the_schemas_of_the_document() {
           max_tokens: "integer", "Cut texts so that the whole answer fits into so many tokens"
           repo: "string", "Search this registered repository instead of the project"
           path: "string", "Only files whose path matches: a glob (src/**/*.rs) or a part of the path"
+        "check_lazygit_messages" required null
     "#]]
     .assert_eq(&shown);
 }
