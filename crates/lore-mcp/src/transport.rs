@@ -4,7 +4,7 @@
 //! all slots are taken nothing is read, not even a cancellation, so a flood waits in the client and not in memory.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
     future, io,
     sync::Arc,
     time::Duration,
@@ -39,6 +39,9 @@ const SLOTS: u32 = 64;
 /// Requests that may stay open for notices at a time.
 const LISTENING: usize = 16;
 
+/// Cancelled requests whose ids are not taken again. A client has no reason to: no id is used twice in a session.
+const CANCELLED: usize = 256;
+
 /// How long answers may take after the input ended.
 const LAST_ANSWERS: Duration = Duration::from_mins(1);
 
@@ -51,6 +54,8 @@ pub(crate) struct LineTransport<R> {
     open: HashMap<RequestId, OwnedSemaphorePermit>,
     /// The requests that stay open for notices. They take no slot: nobody waits for their answer.
     listening: HashSet<RequestId>,
+    /// The requests that were cancelled last.
+    cancelled: VecDeque<RequestId>,
     receipts: Receipts,
     notices: Arc<Notices>,
     /// What waits for a slot. It lives here because rmcp drops the future of `receive` at any moment.
@@ -76,6 +81,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
             slots: Arc::new(Semaphore::new(SLOTS as usize)),
             open: HashMap::new(),
             listening: HashSet::new(),
+            cancelled: VecDeque::new(),
             receipts,
             notices,
             waiting: None,
@@ -158,9 +164,14 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    self.open.remove(id);
-                    self.listening.remove(id);
+                    let was_open = self.open.remove(id).is_some() | self.listening.remove(id);
                     drop(self.receipts.close(id));
+                    if was_open {
+                        self.cancelled.push_back(id.clone());
+                    }
+                    if self.cancelled.len() > CANCELLED {
+                        self.cancelled.pop_front();
+                    }
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -168,8 +179,10 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
         Some(*message)
     }
 
+    /// Whether an answer to a request of this id may still come. What was cancelled may still be worked on, and nobody tells
+    /// when that has ended.
     fn is_open(&self, id: &RequestId) -> bool {
-        self.open.contains_key(id) || self.listening.contains(id)
+        self.open.contains_key(id) || self.listening.contains(id) || self.cancelled.contains(id)
     }
 
     /// Waits until every answer is out: all slots are free.

@@ -171,9 +171,10 @@ fn write_all(mut plans: Vec<Plan>, options: BuildOptions) -> Result<Vec<Built>, 
         });
         if let Err(failure) = done {
             for plan in plans[..at].iter().filter(|plan| plan.built.written) {
-                match &plan.before {
-                    Some(text) => drop(write::replace(&plan.root, &plan.built.registry, text)),
-                    None => write::remove(&plan.root, &plan.built.registry),
+                match (&plan.before, &plan.built.backup) {
+                    (_, Some(backup)) => write::restore(&plan.root, &plan.built.registry, backup),
+                    (Some(text), None) => drop(write::replace(&plan.root, &plan.built.registry, text)),
+                    (None, None) => write::remove(&plan.root, &plan.built.registry),
                 }
             }
             return Err(failure);

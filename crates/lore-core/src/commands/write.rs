@@ -20,18 +20,43 @@ pub(super) fn lock(root: &Root) -> Option<File> {
 }
 
 /// Keeps what a file says beside it, under the name that is given back; nothing where there is no file.
+///
+/// What was kept before stays: the first of them may be the only one that somebody wrote by hand.
 pub(super) fn backup(root: &Root, relative: &str) -> Result<Option<String>, Failure> {
-    let name = format!("{relative}.bak");
-    let failed = |fault: Fault| failure(&name, &fault);
-    let place = root.place_for(relative).map_err(failed)?;
+    let place = root.place_for(relative).map_err(|fault| failure(relative, &fault))?;
     if !place.is_file() {
         return Ok(None);
     }
-    // A link of that name is replaced and not followed.
-    let beside = place.with_file_name(Path::new(&name).file_name().unwrap_or_default());
-    drop(fs::remove_file(&beside));
-    fs::copy(&place, &beside).map_err(|error| failed(Fault::Io(error)))?;
-    Ok(Some(name))
+    let names = (0_u32..100).map(|number| match number {
+        0 => format!("{relative}.bak"),
+        number => format!("{relative}.bak-{number}"),
+    });
+    for name in names {
+        let beside = place.with_file_name(Path::new(&name).file_name().unwrap_or_default());
+        // A link of that name is not followed.
+        let mut kept = match fs::OpenOptions::new().create_new(true).write(true).open(&beside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            other => other.map_err(|error| failure(&name, &Fault::Io(error)))?,
+        };
+        let copied =
+            fs::File::open(&place).and_then(|mut file| io::copy(&mut file, &mut kept)).and_then(|_| kept.sync_all());
+        if let Err(error) = copied {
+            drop(fs::remove_file(&beside));
+            return Err(failure(&name, &Fault::Io(error)));
+        }
+        return Ok(Some(name));
+    }
+    Err(Failure::new(Code::CommandExists, format!("{relative} has a hundred backups")).hint("remove some of them"))
+}
+
+/// Puts back what was kept.
+pub(super) fn restore(root: &Root, relative: &str, backup: &str) {
+    let places = (root.place_for(backup), root.place_for(relative));
+    if let (Ok(kept), Ok(place)) = places
+        && let Err(error) = fs::rename(&kept, &place)
+    {
+        tracing::warn!(%error, "{relative} could not be put back; it is in {backup}");
+    }
 }
 
 /// Replaces a file at once: a reader sees the old text or the new one, also after a crash.

@@ -115,7 +115,15 @@ impl Messages {
                     }
                 }
                 Err(why) => {
-                    imported.unreadable.extend(self.if_settled(file, why).await);
+                    if let Some(settled) = self.if_settled(file, why).await {
+                        // A name that was taken by a process which died before it used it.
+                        let path = settled.0.clone();
+                        let is_empty = blocking(move || fs::metadata(&path).is_ok_and(|meta| meta.len() == 0)).await;
+                        let path = settled.0.clone();
+                        if !is_empty || blocking(move || fs::remove_file(path)).await.is_err() {
+                            imported.unreadable.push(settled);
+                        }
+                    }
                     continue;
                 }
             }

@@ -11,7 +11,7 @@ use lore_chunk::{Chunker, Language};
 use lore_git::{Ignores, Repository, StatCache, TreeLimits, WorktreeOptions, read_beneath};
 use lore_model::{Anchor, CommitId, Message, RepoPath, SymbolKind};
 
-use super::relocate::{Before, Now, likeness, lines, relocate};
+use super::relocate::{Before, Now, likeness, lines, relocate, relocate_within};
 use crate::blocking;
 
 /// The largest file in which lines are looked for.
@@ -184,7 +184,16 @@ impl Finder {
             Now::Gone => return Some(Place { file, ..as_it_was(message, Fate::Gone) }),
             Now::Unknown => return None,
         };
-        let symbol = innermost(&self.symbols_of(root, &file, &text), lines).cloned();
+        let symbols = self.symbols_of(root, &file, &text);
+        let mut symbol = innermost(&symbols, lines).cloned();
+        let (mut lines, mut fate) = (lines, fate);
+        // Equal lines of two definitions that changed places: the one that was meant is the one in its own definition.
+        if let Some(own) = anchor.symbol.as_ref().filter(|own| symbol.as_ref().is_none_or(|found| found.name != **own))
+            && let Some(own) = symbols.iter().find(|symbol| symbol.name == *own)
+            && let Some(found) = relocate_within(then, &text, own.lines)
+        {
+            (lines, fate, symbol) = (found, Fate::Moved, Some(own.clone()));
+        }
         let code = Some(excerpt(&text, lines));
         Some(Place { file, lines: Some(lines), fate, symbol, code })
     }

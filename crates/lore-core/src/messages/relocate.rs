@@ -1,6 +1,7 @@
 //! Finds lines again in a text that has changed. Pure: texts in, lines out.
 
 use std::{
+    cell::Cell,
     collections::{HashMap, HashSet},
     ops::Range,
     time::{Duration, Instant},
@@ -22,6 +23,9 @@ const WINDOW: usize = 2000;
 
 /// Places of a line that are looked at more closely.
 const PLACES: usize = 50;
+
+/// Pairs of lines that are compared character by character.
+const PAIRS: usize = 400;
 
 /// Lines that say so little alone that an edit on the spot is more likely than a move.
 const FEW: usize = 3;
@@ -80,6 +84,28 @@ pub(super) fn relocate(before: Before<'_>, now: &[u8]) -> Now {
         Now::Gone => near.block_in(&new, &|_| true).map_or(Now::Gone, |found| Now::At(numbers(&found.lines))),
         found => found,
     }
+}
+
+/// The same lines within a part of the text as it is now, if they are there once.
+pub(super) fn relocate_within(before: Before<'_>, now: &[u8], part: (u32, u32)) -> Option<(u32, u32)> {
+    let (old, new) = (lines(before.text), lines(now));
+    let offset = |line: u32| line.checked_sub(before.first_line).and_then(|index| usize::try_from(index).ok());
+    let wanted = offset(before.lines.0)?..offset(before.lines.1)? + 1;
+    if wanted.end > old.len() {
+        return None;
+    }
+    let start = index(part.0).min(new.len());
+    let end = index(part.1).saturating_add(1).clamp(start, new.len());
+    let comparison = Comparison {
+        old: &old,
+        new: &new[start..end],
+        wanted,
+        before: start,
+        changes: Vec::new(),
+        pairs: Cell::new(0),
+    };
+    let found = comparison.block_in(comparison.new, &|_| true)?;
+    Some(comparison.at(&found.lines))
 }
 
 /// How much of the text before is in the text now, from 0 to 1.
@@ -143,13 +169,15 @@ struct Comparison<'a> {
     /// How many lines of the whole text come before `new`.
     before: usize,
     changes: Vec<DiffOp>,
+    /// Pairs of lines that may still be compared character by character.
+    pairs: Cell<usize>,
 }
 
 impl<'a> Comparison<'a> {
     fn new(old: &'a [&'a [u8]], new: &'a [&'a [u8]], wanted: Range<usize>, before: usize) -> Self {
         let changes =
             similar::capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(Instant::now() + PATIENCE));
-        Self { old, new, wanted, before, changes }
+        Self { old, new, wanted, before, changes, pairs: Cell::new(PAIRS) }
     }
 
     fn find(&self) -> Now {
@@ -247,8 +275,13 @@ impl<'a> Comparison<'a> {
             let like: Vec<usize> = lost.iter().filter_map(|line| self.most_alike(*line, change.new_range())).collect();
             known += like.len();
             found.extend(like);
-            // All of it was looked for, so all that came instead belongs to it.
+            // Lines too short to be known again are what stands in their place now.
             let (then, now) = (change.old_range(), change.new_range());
+            if self.telling() == 0 && then.len() == now.len() {
+                found.extend(lost.iter().map(|line| line - then.start + now.start));
+                known += lost.len();
+            }
+            // All of it was looked for, so all that came instead belongs to it.
             if !found.is_empty() && lost.len() == then.len() && now.len() <= 2 * then.len() + 2 {
                 found.extend(now);
             }
@@ -271,7 +304,16 @@ impl<'a> Comparison<'a> {
         let then = String::from_utf8_lossy(then);
         among
             .filter(|candidate| self.new[*candidate].len() <= LONGEST && is_telling(self.new[*candidate]))
-            .take(100)
+            // The shorter one can have no more in common than its length.
+            .filter(|candidate| {
+                let (a, b) = (then.len(), self.new[*candidate].trim_ascii().len());
+                10 * 2 * a.min(b) >= 6 * (a + b)
+            })
+            .take_while(|_| {
+                let left = self.pairs.get();
+                self.pairs.set(left.saturating_sub(1));
+                left > 0
+            })
             .map(|candidate| {
                 let now = String::from_utf8_lossy(self.new[candidate].trim_ascii());
                 (TextDiff::from_chars(&*then, &*now).ratio(), candidate)
@@ -362,6 +404,32 @@ mod tests {
         let now = "fn zebra(stripes: u8) {\n    match stripes {\n        0 => paint(),\n        _ => {\n            return None;\n        }\n    }\n}\n";
         let then = Before { text: before.as_bytes(), first_line: 1, whole: true, lines: (1, 6) };
         assert_eq!(relocate(then, now.as_bytes()), Now::Gone);
+    }
+
+    #[test]
+    fn a_passage_that_was_rewritten_takes_no_time_to_speak_of() {
+        let line = |number: usize, word: &str| {
+            format!("    let {word}_{number} = compute({number}, \"a longer text of some kind\");\n")
+        };
+        let before: String = (0..5000).map(|number| line(number, "alpha")).collect();
+        let now: String = (0..5000).map(|number| line(number * 7, "omega")).collect();
+        let then = Before { text: before.as_bytes(), first_line: 1, whole: true, lines: (1, 5000) };
+        assert!(matches!(relocate(then, now.as_bytes()), Now::Gone | Now::Edited(_)));
+    }
+
+    #[test]
+    fn a_short_line_that_changed_on_the_spot_is_edited() {
+        let before = "fn a() {\n    x = 1;\n}\n";
+        let then = Before { text: before.as_bytes(), first_line: 1, whole: true, lines: (2, 2) };
+        assert_eq!(relocate(then, before.replace('1', "2").as_bytes()), Now::Edited((2, 2)));
+    }
+
+    #[test]
+    fn lines_are_looked_for_within_a_part() {
+        let then = Before { text: BEFORE.as_bytes(), first_line: 1, whole: true, lines: (5, 5) };
+        assert_eq!(relocate_within(then, BEFORE.as_bytes(), (8, 11)), Some((10, 10)));
+        assert_eq!(relocate_within(then, BEFORE.as_bytes(), (1, 2)), None);
+        assert_eq!(relocate_within(then, b"", (5, 900)), None);
     }
 
     #[test]

@@ -164,15 +164,17 @@ fn force_keeps_the_commands_of_a_broken_profile_and_what_was_there() {
     let place = Place::with_prompt("Text\n").write("project/.agent/climpt/config/git-app.yml", "working_dir: [\n");
     let (done, _) = built(&place, true);
     assert_eq!((done.commands, done.removed.len(), done.problems.len()), (1, 0, 1));
-    let bak = place.project().join(".agent/climpt/registry.json.bak");
+    let mut backups = Vec::new();
     for broken in [&b"{\"tools\": "[..], b"\xff", &vec![b' '; (16 << 20) + 1]] {
         fs::write(place.project().join(".agent/climpt/registry.json"), broken).unwrap();
         let refused = place.commands.build(&place.project(), AGENT, BuildOptions::default()).unwrap_err();
         assert!(refused.hint.unwrap().contains("--force"));
         let (done, _) = built(&place, true);
-        assert_eq!(done.backup.as_deref(), Some(".agent/climpt/registry.json.bak"));
-        assert!(fs::read(&bak).unwrap() == broken, "what was there is kept");
+        let backup = done.backup.unwrap();
+        assert!(fs::read(place.project().join(&backup)).unwrap() == broken, "what was there is kept");
+        backups.push(backup);
     }
+    assert_eq!(backups, ["", "-1", "-2"].map(|end| format!(".agent/climpt/registry.json.bak{end}")), "each of them");
 }
 
 #[test]
