@@ -141,7 +141,9 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
             Incoming::Ignored => return None,
         };
         match &*message {
-            JsonRpcMessage::Request(request) if self.is_open(&request.id) => {
+            JsonRpcMessage::Request(request)
+                if self.is_open(&request.id) || self.is_ambiguous(&request.id, &request.request) =>
+            {
                 return self.admit(message::id_in_use(&request.id));
             }
             JsonRpcMessage::Request(request)
@@ -179,10 +181,14 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
         Some(*message)
     }
 
-    /// Whether an answer to a request of this id may still come. What was cancelled may still be worked on, and nobody tells
-    /// when that has ended.
     fn is_open(&self, id: &RequestId) -> bool {
-        self.open.contains_key(id) || self.listening.contains(id) || self.cancelled.contains(id)
+        self.open.contains_key(id) || self.listening.contains(id)
+    }
+
+    /// Whether the old answer to a call of this id might be taken for the answer to this one: what was cancelled may still be
+    /// worked on, and nobody tells when that has ended.
+    fn is_ambiguous(&self, id: &RequestId, request: &ClientRequest) -> bool {
+        matches!(request, ClientRequest::CallToolRequest(_)) && self.cancelled.contains(id)
     }
 
     /// Waits until every answer is out: all slots are free.
