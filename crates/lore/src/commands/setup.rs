@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Take the entry out again and restore what was there
     #[arg(long)]
     undo: bool,
-    /// The key in lazygit [default: <c-y>, or the one it has]
+    /// The key in lazygit; by default Ctrl-Y, or the one it has
     #[arg(long, value_name = "KEY", conflicts_with = "undo")]
     key: Option<String>,
 }
