@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod climpt;
 pub mod crash;
 mod driver;
 pub mod dump;
@@ -15,6 +16,7 @@ mod random;
 mod repo;
 mod session;
 
+pub use climpt::DOCUMENT;
 pub use driver::{Lore, Output};
 pub use process::Git;
 pub use random::Random;

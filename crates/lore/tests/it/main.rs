@@ -30,5 +30,6 @@ mod repositories;
 mod search;
 mod stdio;
 mod switches;
+mod tiny_disk;
 mod toolsets;
 mod upstream;

@@ -13,43 +13,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::messages_agent::{Agent, Desk, NOTHING, TOOL, checked, comments_of, fed, finished, json_of};
-
-/// A file system of one megabyte that goes with this value.
-struct TinyDisk(String);
-
-impl TinyDisk {
-    /// Nothing, and a word about it, where this process may not mount.
-    fn mount(folder: &str) -> Option<Self> {
-        fs::create_dir(folder).expect("a folder can be made");
-        if run("mount", &["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]) {
-            return Some(Self(folder.to_owned()));
-        }
-        let said = writeln!(std::io::stderr(), "skipped: this process may not mount a small disk");
-        said.expect("standard error is open");
-        None
-    }
-
-    fn home(&self) -> String {
-        format!("{}/home", self.0)
-    }
-
-    fn remount(&self, option: &str) {
-        assert!(run("mount", &["-o", &format!("remount,{option}"), &self.0]), "a disk can be mounted anew");
-    }
-}
-
-impl Drop for TinyDisk {
-    fn drop(&mut self) {
-        let gone = run("umount", &[&self.0]);
-        assert!(gone || std::thread::panicking(), "{} stays mounted", self.0);
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "not git, but the programs that mount disks")]
-fn run(program: &str, args: &[&str]) -> bool {
-    let status = std::process::Command::new(program).args(args).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
-}
+use crate::tiny_disk::TinyDisk;
 
 /// The waiting comments in another home, oldest first.
 #[track_caller]

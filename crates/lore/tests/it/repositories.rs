@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     fs,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read as _},
     os::unix::ffi::OsStringExt as _,
     path::Path,
     process::Stdio,
@@ -13,7 +13,7 @@ use lore_testkit::{Git, Repo, dump, odd};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::{place::Place, tiny_disk::TinyDisk};
 
 impl Place {
     /// Everything in the index, as text.
@@ -396,50 +396,13 @@ fn a_read_only_home_still_answers() {
     three(&place, "r");
     let home = disk.home();
     place.lore.ok(&["--home", &home, "add", &place.path("r")]);
-    disk.make_read_only();
+    disk.remount("ro");
     let found = place.lore.json(&["--home", &home, "log", "three", "--json"]);
     assert_eq!(found["results"][0]["subject"], "Three");
     let said = place.refused(7, &["--home", &home, "sync"]);
     assert!(said.contains("cannot access") && said.contains("LORE_HOME"), "{said}");
     let doctor = place.lore.ok(&["--home", &home, "doctor"]);
     assert!(String::from_utf8_lossy(&doctor).contains("cannot be written"));
-}
-
-/// A file system of one megabyte that goes with this value.
-struct TinyDisk(String);
-
-impl TinyDisk {
-    /// Nothing, and a word about it, where this process may not mount.
-    fn mount(folder: &str) -> Option<Self> {
-        fs::create_dir(folder).expect("a folder can be made");
-        if run("mount", &["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]) {
-            return Some(Self(folder.to_owned()));
-        }
-        let said = writeln!(std::io::stderr(), "skipped: this process may not mount a small disk");
-        said.expect("standard error is open");
-        None
-    }
-
-    fn home(&self) -> String {
-        format!("{}/home", self.0)
-    }
-
-    fn make_read_only(&self) {
-        assert!(run("mount", &["-o", "remount,ro", &self.0]), "a disk can be made read-only");
-    }
-}
-
-impl Drop for TinyDisk {
-    fn drop(&mut self) {
-        let gone = run("umount", &[&self.0]);
-        assert!(gone || std::thread::panicking(), "{} stays mounted", self.0);
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "not git, but the programs that mount disks")]
-fn run(program: &str, args: &[&str]) -> bool {
-    let status = std::process::Command::new(program).args(args).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
 }
 
 #[test]
