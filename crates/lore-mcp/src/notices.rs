@@ -100,7 +100,9 @@ impl Notices {
     }
 
     /// Waits for what there is to tell and tells it, until it is dropped.
-    pub(crate) async fn run(&self, context: &Context, is_on: On, news: Option<Follower>) {
+    ///
+    /// `news` are the messages that come, `known` is the stamp of the prompts that the client can know.
+    pub(crate) async fn run(&self, context: &Context, news: Option<Follower>, known: Option<u64>) {
         let heard = |file: &RepoPath| {
             // Nobody may be listening.
             drop(self.sent.send(Notice::Message(file.to_text().into_owned())));
@@ -121,16 +123,15 @@ impl Notices {
             }
         };
         let follow_prompts = async {
-            if is_on.prompts {
-                self.follow_prompts(context).await;
+            if let Some(known) = known {
+                self.follow_prompts(context, known).await;
             }
         };
         tokio::join!(tell, follow_messages, follow_prompts);
     }
 
     /// Tells when there are other prompts.
-    async fn follow_prompts(&self, context: &Context) {
-        let mut known = prompts::stamp(context).await;
+    async fn follow_prompts(&self, context: &Context, mut known: u64) {
         loop {
             tokio::time::sleep(PROMPTS).await;
             let now = prompts::stamp(context).await;

@@ -140,9 +140,13 @@ impl Server {
             Some(context) => Some(Follower::new(context.clone()).await),
             None => None,
         };
+        let known = match inner.context.as_ref().filter(|_| inner.on.prompts) {
+            Some(context) => Some(prompts::stamp(context).await),
+            None => None,
+        };
         async move {
-            if let Some(context) = inner.context.as_ref().filter(|_| inner.on.messages || inner.on.prompts) {
-                inner.notices.run(context, inner.on, news).await;
+            if let Some(context) = &inner.context {
+                inner.notices.run(context, news, known).await;
             }
             std::future::pending::<()>().await;
         }

@@ -84,3 +84,14 @@ fn chosen_toolsets_are_listed_whatever_the_project_has() {
     hello(&mut agent, &json!({}));
     assert_eq!(names(&ask(&mut agent, "tools/list", &json!({}))), ["search", "describe", "execute", "reload"]);
 }
+
+#[test]
+fn a_client_is_told_that_there_are_other_commands() {
+    let desk = Desk::new();
+    let mut agent = Agent::start(desk.lore(&["serve"]));
+    hello(&mut agent, &json!({}));
+    assert_eq!(ask(&mut agent, "prompts/list", &json!({}))["prompts"], json!([]));
+    with_commands(&desk.repo);
+    assert_eq!(agent.notification()["method"], "notifications/prompts/list_changed");
+    assert_eq!(ask(&mut agent, "prompts/list", &json!({}))["prompts"][0]["name"], "git_tag_release");
+}
