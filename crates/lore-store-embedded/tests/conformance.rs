@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use lore_model::NewMessage;
+use lore_store::{Added, MessageStore as _};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -28,4 +30,28 @@ async fn embedded_messages_conform() {
     };
     let again = |store: &EmbeddedMessages| Arc::new(EmbeddedMessages::new(store.home()));
     lore_store::conformance::check_messages(make, again).await;
+}
+
+/// An inbox that cannot be removed gives the same message twice a second, and whoever is woken by it looks again.
+#[tokio::test]
+async fn a_message_that_is_known_wakes_nobody() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = EmbeddedMessages::new(folder.path());
+    let message = NewMessage {
+        project: None,
+        file: "a.rs".into(),
+        lines: None,
+        comment: "x".to_owned(),
+        time: String::new(),
+        branch: None,
+        head: None,
+        hunk: None,
+        anchor: None,
+        key: [1; 32],
+    };
+    assert!(matches!(store.add(&message, 1).await, Ok(Added::New(_))));
+    let bell = folder.path().join("messages.bell");
+    std::fs::remove_file(&bell).expect("a new message was told");
+    assert!(matches!(store.add(&message, 1).await, Ok(Added::Known(_))));
+    assert!(!bell.exists());
 }

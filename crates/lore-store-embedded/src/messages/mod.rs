@@ -201,7 +201,10 @@ impl MessageStore for EmbeddedMessages {
                     None => rows::insert(transaction, &message, at).map(Added::New),
                 }
             })?;
-            if let Err(error) = watch::ring(&inner.home) {
+            // What was known is no news: whoever finds the same message again and again must not wake everybody.
+            if matches!(added, Added::New(_))
+                && let Err(error) = watch::ring(&inner.home)
+            {
                 // Whoever watches looks by himself a little later.
                 tracing::debug!(%error, "nobody is told of a new message");
             }
