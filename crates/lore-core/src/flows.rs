@@ -90,11 +90,19 @@ impl Lore {
                 other => Ok(other?),
             };
             let history = self.history.sync(repo, &history_task).await?;
+            self.sync_evidence(repo, writer).await?;
             return Ok(FlowReport { history, code: code? });
         }
         let history = self.history.sync(repo, &history_task).await?;
+        self.sync_evidence(repo, writer).await?;
         let code = self.sync_code(repo, task).await?;
         Ok(FlowReport { history, code })
+    }
+
+    /// Keeps what the commits say about the files, as the history is now.
+    async fn sync_evidence(&self, repo: &Repo, writer: &dyn IndexWriter) -> Result<(), Failure> {
+        let repo = self.history.repo(repo.name()).await?;
+        self.search.sync_evidence(&repo, writer).await
     }
 
     /// Brings the code of one repository up to date.
@@ -203,6 +211,7 @@ impl Lore {
         let fresh = self.history.freshness(std::slice::from_ref(repo), None).await;
         fresh.repos.iter().all(|repo| repo.state == FreshState::Current)
             && self.search.is_indexed(repo).await.ok().flatten().unwrap_or(true)
+            && self.search.has_evidence(repo).await
     }
 
     /// Begins to watch the work tree, unless it is watched or there is none. A look at everything is due then.

@@ -41,7 +41,9 @@ async fn sync(lore: &Lore, repo: &Registered) {
     let writer = lore.history.writer(|| {}).await.unwrap();
     let task =
         FlowTask { writer: &*writer, options: &SyncOptions::default(), cancel: &Cancel::default(), progress: &|_| {} };
-    lore.sync_code(repo, &task).await.unwrap();
+    // How far the history was read stands in the index.
+    let repo = lore.history.repo(repo.name()).await.unwrap();
+    lore.sync(&repo, &task).await.unwrap();
 }
 
 /// Everything that an answer says, in one text for each hit. Equal texts are equal answers, bit for bit.
@@ -146,7 +148,8 @@ fn change(repo: &Repo, random: &mut Random, branches: &mut usize) -> String {
         }
         7 | 8 => {
             repo.git(&["add", "-A"]);
-            repo.git(&["commit", "-q", "--allow-empty", "-m", "a change"]);
+            let subject = words(random, 4);
+            repo.git(&["commit", "-q", "--allow-empty", "-m", &subject]);
             "commit".to_owned()
         }
         9 => {
@@ -211,6 +214,37 @@ async fn incremental_equals_from_scratch_after_200_random_changes() {
             }
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_commits_say_about_a_file_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let repo = Repo::init(folder.path().join("repo"));
+    let text = |name: &str| format!("pub fn {name}(count: u32) -> u32 {{\n    count + 1\n}}\n");
+    for name in ["alpha", "beta", "gamma", "delta"] {
+        repo.write(format!("src/{name}.rs"), text(name));
+    }
+    repo.commit("the beginning");
+    repo.write("src/gamma.rs", text("gamma") + "// changed\n");
+    repo.commit("Throttle uploads of count when the network is slow");
+    let lore = open(&folder.path().join("home"));
+    let registered = add(&lore, repo.path()).await;
+    sync(&lore, &registered).await;
+    let mut request = CodeRequest::new("throttle slow uploads by count", vec![(registered.clone(), None)]);
+    let answer = lore.search.search(&request).await.unwrap();
+    assert_eq!(answer.hits[0].path.to_text(), "src/gamma.rs");
+    let says = |answer: &lore_core::search::CodeAnswer| {
+        answer.hits.iter().any(|hit| hit.explanation.rules.iter().any(|(rule, _)| *rule == "its commits say so"))
+    };
+    assert!(says(&answer), "{:?}", answer.hits[0].explanation);
+    request.parts.history = false;
+    assert!(!says(&lore.search.search(&request).await.unwrap()));
+    // A commit that comes later counts from the next sync on, in a process that has answered before.
+    repo.write("src/beta.rs", text("beta") + "// changed\n");
+    repo.commit("Compress archives of count");
+    sync(&lore, &registered).await;
+    let answer = lore.search.search(&CodeRequest::new("compress archives of count", vec![(registered, None)])).await;
+    assert_eq!(answer.unwrap().hits[0].path.to_text(), "src/beta.rs");
 }
 
 #[tokio::test(flavor = "multi_thread")]

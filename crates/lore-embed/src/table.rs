@@ -1,12 +1,14 @@
 //! The file of a static model, read in place.
 //!
-//! Little endian: magic; rows; dimensions; name with its length, padded with zeros to a multiple of four; scales,
-//! passage weights and query weights as f32; the rows as i8; the vocabulary with its length; SHA-256 of all that. The
-//! sum is checked by a test and not at start: it would read the whole file, of which a start touches the vocabulary.
+//! Little endian: magic; rows; dimensions; name with its length, padded with zeros to a multiple of four; what a token of
+//! the first line counts, as f32; scales, passage weights and query weights as f32; the rows as i8; the vocabulary with
+//! its length; SHA-256 of all that. The sum is checked by a test and not at start: it would read the whole file, of which
+//! a start touches the vocabulary. A file of the first format has no factor for the first line, and is read with 1.
 
 use crate::{DIMENSIONS, Mode, vocabulary::Vocabulary};
 
-const MAGIC: &[u8] = b"LOREEMB1";
+const MAGIC: &[u8] = b"LOREEMB2";
+const FIRST_MAGIC: &[u8] = b"LOREEMB1";
 const SUM_LENGTH: usize = 32;
 
 /// A file that is no model.
@@ -18,6 +20,8 @@ pub struct BadModel(&'static str);
 pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) vocabulary: Vocabulary,
+    /// What a token counts that is in the first line, where Lore puts names.
+    pub(crate) lead: f32,
     scales: &'static [u8],
     passage_weights: &'static [u8],
     query_weights: &'static [u8],
@@ -29,8 +33,9 @@ impl Table {
     pub(crate) fn read(file: &'static [u8]) -> Result<Self, BadModel> {
         let body = file.len().checked_sub(SUM_LENGTH).map(|end| &file[..end]).ok_or(BadModel("too short"))?;
         let mut parts = Parts { body, at: 0 };
-        if parts.take(MAGIC.len())? != MAGIC {
-            return Err(BadModel("it does not begin with LOREEMB1"));
+        let magic = parts.take(MAGIC.len())?;
+        if magic != MAGIC && magic != FIRST_MAGIC {
+            return Err(BadModel("it does not begin with LOREEMB2"));
         }
         let (count, dimensions) = (parts.number()?, parts.number()?);
         if dimensions != DIMENSIONS {
@@ -39,6 +44,7 @@ impl Table {
         let name_length = parts.number()?;
         let name = std::str::from_utf8(parts.take(name_length)?).map_err(|_| BadModel("its name is not UTF-8"))?;
         parts.take(parts.at.next_multiple_of(4) - parts.at)?;
+        let lead = if magic == MAGIC { float(parts.take(4)?, 0) } else { 1.0 };
         let floats = count.checked_mul(4).ok_or(BadModel("too many rows"))?;
         let (scales, passage_weights, query_weights) = (parts.take(floats)?, parts.take(floats)?, parts.take(floats)?);
         let rows = parts.take(count.checked_mul(DIMENSIONS).ok_or(BadModel("too many rows"))?)?;
@@ -49,7 +55,7 @@ impl Table {
         }
         let vocabulary =
             Vocabulary::read(text, count).ok_or(BadModel("it has another number of tokens than of rows"))?;
-        Ok(Self { name, vocabulary, scales, passage_weights, query_weights, rows })
+        Ok(Self { name, vocabulary, lead, scales, passage_weights, query_weights, rows })
     }
 
     /// The row of a token, and what one occurrence of it counts.
@@ -98,6 +104,7 @@ pub(crate) mod tests {
         let mut file =
             [MAGIC, &count.to_le_bytes(), &dimensions.to_le_bytes(), &7_u32.to_le_bytes(), b"trial-1"].concat();
         file.resize(file.len().next_multiple_of(4), 0);
+        file.extend_from_slice(&f32::to_le_bytes(1.5));
         for (step, base) in [(0.001, 0.01), (0.1, 0.5), (0.2, 0.7)] {
             let mut value = base;
             for _ in tokens {
@@ -132,10 +139,21 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_model_of_the_first_format_is_read() {
+        let file = pack(&["[UNK]", "parse"], 384);
+        let second = Table::read(file.clone().leak()).unwrap();
+        // The header is 28 bytes long with its padding; the factor follows.
+        let file = [FIRST_MAGIC, &file[8..28], &file[32..]].concat();
+        let first = Table::read(file.leak()).unwrap();
+        assert!((first.lead - 1.0).abs() < 1e-6 && (second.lead - 1.5).abs() < 1e-6);
+        assert_eq!(first.row(1, Mode::Query), second.row(1, Mode::Query));
+    }
+
+    #[test]
     fn what_is_no_model_is_refused() {
         let good = pack(&["[UNK]", "parse"], 384);
         check(Vec::new(), Err("too short"));
-        check(b"x".repeat(100), Err("it does not begin with LOREEMB1"));
+        check(b"x".repeat(100), Err("it does not begin with LOREEMB2"));
         check(pack(&["[UNK]"], 256), Err("its vectors have another length than 384"));
         check(pack(&["[UNK]", "two\nlines"], 384), Err("it has another number of tokens than of rows"));
         check([&good[..], b"more"].concat(), Err("something follows its vocabulary"));

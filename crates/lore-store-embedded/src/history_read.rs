@@ -1,12 +1,12 @@
 //! Reading history: search, touches, commits, patches.
 
-use std::fmt::Write as _;
+use std::{collections::HashMap, fmt::Write as _};
 
 use async_trait::async_trait;
-use lore_model::{CommitId, CommitPrefix, Person, Repo, RepoId};
+use lore_model::{CommitId, CommitPrefix, FileStatus, Person, Repo, RepoId};
 use lore_store::{
-    CommitDetail, CommitHit, CommitMatches, CommitQuery, HistoryStore, IndexSize, IndexWriter, PatchText, Result,
-    StoreError, TouchHit, TouchQuery, unpack_patch,
+    CommitDetail, CommitHit, CommitMatches, CommitQuery, CommitSubject, HistoryStore, IndexSize, IndexWriter,
+    PatchText, Result, StoreError, SubjectFile, Subjects, TouchHit, TouchQuery, unpack_patch,
 };
 use rusqlite::{Connection, ErrorCode, OptionalExtension, ToSql, params, params_from_iter, types::Value};
 
@@ -220,6 +220,51 @@ fn touches(connection: &Connection, query: &TouchQuery) -> rusqlite::Result<(Vec
     Ok((hits, more))
 }
 
+fn subjects(connection: &Connection, repo: RepoId, max_files: usize) -> rusqlite::Result<Subjects> {
+    let (mut found, mut numbers) = (Subjects::default(), HashMap::<i64, u32>::new());
+    let mut path_ids = Vec::new();
+    let mut number = |path_id: i64| {
+        *numbers.entry(path_id).or_insert_with(|| {
+            path_ids.push(path_id);
+            u32::try_from(path_ids.len() - 1).unwrap_or(u32::MAX)
+        })
+    };
+    let mut commits = connection.prepare_cached(
+        "SELECT id, subject FROM commits WHERE repo_id = ?1 AND parent_count < 2 ORDER BY coalesce(commit_time, 0) DESC, sha",
+    )?;
+    let mut files = connection.prepare_cached(
+        "SELECT path_id, status, old_path_id FROM file_changes WHERE commit_id = ?1 ORDER BY position",
+    )?;
+    let mut rows = commits.query([repo.0])?;
+    while let Some(row) = rows.next()? {
+        let changes = files.query_map([row.get::<_, i64>(0)?], |row| {
+            let letter = row.get_ref(1)?.as_bytes()?.first().copied().unwrap_or(0);
+            let status = FileStatus::from_letter(letter).ok_or_else(|| rows::unfit(1, "no status of a file"))?;
+            Ok((row.get::<_, i64>(0)?, status, row.get::<_, Option<i64>>(2)?))
+        })?;
+        let mut changes: Vec<(i64, FileStatus, Option<i64>)> = changes.collect::<rusqlite::Result<_>>()?;
+        let file_count = changes.len();
+        if file_count > max_files {
+            changes.retain(|(_, status, _)| *status == FileStatus::Renamed);
+        }
+        if changes.is_empty() {
+            continue;
+        }
+        let file = |(path, status, old): (i64, FileStatus, Option<i64>)| SubjectFile {
+            path: number(path),
+            status,
+            old_path: old.map(&mut number),
+        };
+        let files = changes.into_iter().map(file).collect();
+        found.commits.push(CommitSubject { subject: row.get(1)?, file_count, files });
+    }
+    let mut path = connection.prepare_cached("SELECT path, exact FROM paths WHERE path_id = ?1")?;
+    for id in path_ids {
+        found.paths.push(path.query_row([id], |row| rows::repo_path(row, 0))?);
+    }
+    Ok(found)
+}
+
 fn find_commit(connection: &Connection, repo: RepoId, commit: CommitId) -> rusqlite::Result<Option<CommitDetail>> {
     let sql = "SELECT c.id, c.sha, c.subject, c.body, c.author_name, c.author_email, a.mapped_name, a.mapped_email, c.committer_name,
                       c.committer_email, c.author_time, c.commit_time, c.parent_count, c.patch_state, c.lossy
@@ -305,6 +350,10 @@ impl HistoryStore for EmbeddedStore {
             statement.query_map(params![repo.0, prefix, limit], |row| rows::commit_id(row, 0))?.collect()
         });
         Ok(found.await?.unwrap_or_default())
+    }
+
+    async fn list_subjects(&self, repo: RepoId, max_files: usize) -> Result<Subjects> {
+        Ok(self.read(move |connection| subjects(connection, repo, max_files)).await?.unwrap_or_default())
     }
 
     async fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>> {

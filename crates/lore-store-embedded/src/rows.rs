@@ -12,7 +12,7 @@ use rusqlite::{
 };
 
 /// A fault in a stored value: somebody changed it, or the file is damaged.
-fn unfit(column: usize, what: impl Into<String>) -> rusqlite::Error {
+pub(crate) fn unfit(column: usize, what: impl Into<String>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, what.into().into())
 }
 

@@ -260,6 +260,17 @@ pub struct CodeState {
     pub partial: bool,
     /// Whether every snapshot holds all files of its tree.
     pub complete: bool,
+    /// What is kept of the repository's commits for ranking.
+    pub evidence: Option<EvidenceInfo>,
+}
+
+/// What is known of evidence without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvidenceInfo {
+    /// Another number whenever it was made anew.
+    pub number: i64,
+    /// Everything that decided what it says.
+    pub made_of: String,
 }
 
 /// What is known of a snapshot without reading it.
@@ -382,6 +393,9 @@ pub trait CodeStore: Send + Sync {
     /// been collected meanwhile: ask for the state again. Without any snapshot, nothing on disk is read.
     async fn open_view(&self, parts: Vec<ViewPart>) -> Result<Arc<dyn CodeView>>;
 
+    /// The evidence as it was put, with its number; `None` where there is none.
+    async fn evidence(&self, repo: RepoId) -> Result<Option<(i64, Vec<u8>)>>;
+
     /// Bytes on disk that hold code.
     async fn code_bytes(&self) -> Result<u64>;
 
@@ -409,6 +423,10 @@ pub trait CodeWriter: Send + Sync {
 
     /// Names the new tips and their snapshots, in one transaction; snapshots that no tip names are dropped.
     async fn end_code(&self, repo: RepoId, end: CodeEnd) -> Result<CodeState>;
+
+    /// Keeps what the commits of a repository say about its files, in place of what was kept. `made_of` names everything
+    /// that decided it.
+    async fn put_evidence(&self, repo: RepoId, made_of: &str, bytes: Vec<u8>) -> Result<()>;
 
     /// Makes everything of these repositories be read again, whatever the store holds. What is there answers until
     /// [`Self::end_code`] replaces it, and nothing of it is used for what is read from now on.

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use lore_model::{
-    CommitId, CommitPrefix, CommitRecord, FileChange, NewRepo, PatchAbsence, Person, Problem, Repo, RepoId, SyncState,
-    Tip,
+    CommitId, CommitPrefix, CommitRecord, FileChange, FileStatus, NewRepo, PatchAbsence, Person, Problem, Repo, RepoId,
+    RepoPath, SyncState, Tip,
 };
 
 use crate::{IndexWriter, Result};
@@ -30,6 +30,11 @@ pub trait HistoryStore: Send + Sync {
 
     /// The patch of one commit; `None` where there is no such commit.
     async fn find_patch(&self, repo: RepoId, commit: CommitId) -> Result<Option<PatchText>>;
+
+    /// What the commits of a repository say and which files they change, newest first: by commit time, then by id.
+    ///
+    /// Merges are not among them. Of a commit with more than `max_files` files only renames are told.
+    async fn list_subjects(&self, repo: RepoId, max_files: usize) -> Result<Subjects>;
 
     /// A number that changes whenever another process or this one has written.
     async fn generation(&self) -> Result<u64>;
@@ -194,6 +199,37 @@ pub struct TouchHit {
     pub author_time: Option<i64>,
     /// What happened to which file.
     pub change: FileChange,
+}
+
+/// Subjects of commits, and the files that they are about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Subjects {
+    /// Commits, newest first.
+    pub commits: Vec<CommitSubject>,
+    /// The paths that they name by number.
+    pub paths: Vec<RepoPath>,
+}
+
+/// The subject of one commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitSubject {
+    /// The subject line.
+    pub subject: String,
+    /// How many files the commit changes.
+    pub file_count: usize,
+    /// The files, or only the renamed ones where there are too many.
+    pub files: Vec<SubjectFile>,
+}
+
+/// One file of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubjectFile {
+    /// The number of its path.
+    pub path: u32,
+    /// What happened to it.
+    pub status: FileStatus,
+    /// Where a renamed file was before.
+    pub old_path: Option<u32>,
 }
 
 /// A commit without its patch.

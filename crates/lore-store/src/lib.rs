@@ -15,13 +15,14 @@ mod tokens;
 
 pub use code::{
     Ask, AskWord, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeStore,
-    CodeView, CodeWriter, Collected, DIMENSIONS, Entry, Field, FieldWeight, LeftOut, NewBlob, NewSnapshot, OverlayFile,
-    OverlayInput, PreparedChunk, Scored, SnapshotFile, SnapshotId, SnapshotInfo, SnapshotSummary, ViewFile, ViewPart,
+    CodeView, CodeWriter, Collected, DIMENSIONS, Entry, EvidenceInfo, Field, FieldWeight, LeftOut, NewBlob,
+    NewSnapshot, OverlayFile, OverlayInput, PreparedChunk, Scored, SnapshotFile, SnapshotId, SnapshotInfo,
+    SnapshotSummary, ViewFile, ViewPart,
 };
 pub use error::StoreError;
 pub use history::{
-    AuthorAlias, CommitDetail, CommitHit, CommitMatches, CommitQuery, HistoryStore, HistoryWriter, IndexSize,
-    PatchText, SyncEnd, TouchHit, TouchQuery,
+    AuthorAlias, CommitDetail, CommitHit, CommitMatches, CommitQuery, CommitSubject, HistoryStore, HistoryWriter,
+    IndexSize, PatchText, SubjectFile, Subjects, SyncEnd, TouchHit, TouchQuery,
 };
 
 pub use messages::{Added, Claimed, MessageQuery, MessageStore, Others, Withdrawal};

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
@@ -11,7 +12,8 @@ import time
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .licences import DebianCopyright, is_permissive, normalised, of_python_metadata
@@ -41,9 +43,14 @@ def fetch(url: str, attempts: int = 3) -> bytes:
     raise Refused(f"no attempt made for {url}")
 
 
+def place(cache: Path, digest: str) -> Path:
+    """Where an archive is kept."""
+    return cache / "archives" / digest[:2] / digest
+
+
 def cached(cache: Path, archive: Archive) -> bytes:
     """Gives an archive from the cache or the registry; a wrong checksum is refused."""
-    path = cache / "archives" / archive.sha256[:2] / archive.sha256
+    path = place(cache, archive.sha256)
     if path.exists():
         return path.read_bytes()
     data = fetch(archive.url)
@@ -53,10 +60,22 @@ def cached(cache: Path, archive: Archive) -> bytes:
     return data
 
 
+def download(cache: Path, wanted: Iterable[Archive]) -> None:
+    """Fills the cache, several archives at a time. What fails is tried again, and reported, when it is needed."""
+
+    def attempt(archive: Archive) -> None:
+        with contextlib.suppress(Refused):
+            cached(cache, archive)
+
+    with ThreadPoolExecutor(8) as pool:
+        for _ in pool.map(attempt, [archive for archive in wanted if not place(cache, archive.sha256).exists()]):
+            pass
+
+
 def keep(cache: Path, data: bytes) -> str:
     """Stores an archive under its checksum and gives the checksum."""
     digest = hashlib.sha256(data).hexdigest()
-    path = cache / "archives" / digest[:2] / digest
+    path = place(cache, digest)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(f".{os.getpid()}.part")

@@ -7,20 +7,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tree_sitter import Node
+from tree_sitter import Node, QueryCursor
 
-from .languages import BY_EXTENSION, Language, parser
+from .languages import BY_EXTENSION, Language, definition_query, parser
 
 SKIPPED = re.compile(
     r"(^|/)(tests?|testdata|testing|__tests__|__mocks__|specs?|vendor|vendored|_vendor|node_modules|third[-_]?party|target"
     r"|examples?|samples?|demos?|bench(es|marks?)?|fixtures?|migrations|locales?|\.git|\.venv|fuzz|umd|min)(/|$)"
     r"|(_test\.go|[.-](test|spec|stories|min|umd|bundle|prod|production|iife)\.[cm]?[jt]sx?|_pb2(_grpc)?\.py|\.pb\.(go|cc|h)"
-    r"|conftest\.py|/test_[^/]*\.py|_test\.(py|rs|cc)|[Tt]ests?\.(java|cs|php|rs)|_generated\.|_spec\.rb|\.d\.[cm]?ts)$"
+    r"|conftest\.py|/test_[^/]*\.py|_test\.(py|rs|cc)|[Tt]ests?\.(java|cs|php|rs|kt|swift|scala)|_generated\.|_spec\.rb|\.d\.[cm]?ts)$"
 )
 THROUGH = frozenset(["attribute_item", "decorator", "attribute_list", "annotation"])
 CONTAINERS = frozenset(
     """class_definition class_declaration impl_item trait_item class_specifier struct_specifier interface_declaration
-    class module trait_declaration struct_declaration enum_declaration abstract_class_declaration""".split()
+    class module trait_declaration struct_declaration enum_declaration abstract_class_declaration object_declaration
+    object_definition trait_definition protocol_declaration""".split()
 )
 BODIES = frozenset(["arrow_function", "function_expression", "function", "generator_function", "class"])
 
@@ -44,9 +45,9 @@ def definitions(path: str, source: bytes) -> Iterator[Definition]:
     language = BY_EXTENSION.get(os.path.splitext(path)[1])
     if language is None or SKIPPED.search(path) or not handwritten(source):
         return
-    wanted = language.functions | language.types
-    for node in walk(parser(language).parse(source).root_node):
-        if node.type in wanted and (found := define(node, path, source, language)) is not None:
+    captured = QueryCursor(definition_query(language)).captures(parser(language).parse(source).root_node)
+    for node in sorted(captured.get("definition", ()), key=lambda node: (node.start_byte, -node.end_byte)):
+        if (found := define(node, path, source, language)) is not None:
             yield found
 
 
@@ -56,15 +57,6 @@ def handwritten(source: bytes) -> bool:
     if b"generated" in head and (b"do not edit" in head or b"do not modify" in head or b"@generated" in head):
         return False
     return source.count(b"\n") * 200 > len(source)
-
-
-def walk(root: Node) -> Iterator[Node]:
-    """All nodes in the order of the text."""
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack.extend(reversed(node.children))
 
 
 def define(node: Node, path: str, source: bytes, language: Language) -> Definition | None:
@@ -128,7 +120,10 @@ def name_of(node: Node, source: bytes) -> str | None:
         if declarator is not None:
             return text_of(source, declarator.start_byte, declarator.end_byte).rsplit("::", 1)[-1][:80]
     found = node.child_by_field_name("name")
-    return text_of(source, found.start_byte, found.end_byte)[:80] if found is not None else None
+    if found is None:
+        return None
+    # Lua names a function by the way to it: `module.part:name`.
+    return re.split(r"[.:]", text_of(source, found.start_byte, found.end_byte))[-1][:80] or None
 
 
 def comment_above(node: Node, source: bytes, language: Language) -> tuple[str, int, int]:

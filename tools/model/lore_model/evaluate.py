@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from . import metrics
+from . import collect, examples, metrics
 from .collect import Pair
 from .export import Table
 from .tokens import Tokenizer
@@ -29,8 +30,8 @@ class Bench:
     fields: list[list[str]]
 
 
-def from_folder(folder: Path) -> Bench:
-    """Reads what `bench.build` wrote."""
+def from_folder(folder: Path, names: bool = False) -> Bench:
+    """Reads what `bench.build` wrote; with names, the passages are as Lore makes them."""
     documents = rows(folder / "corpus.jsonl")
     queries = rows(folder / "queries.jsonl")
     position = {row["id"]: at for at, row in enumerate(documents)}
@@ -42,7 +43,8 @@ def from_folder(folder: Path) -> Bench:
         for row in documents
     ]
     gold = np.array([position[row["id"]] for row in queries])
-    return Bench([row["query"] for row in queries], [row["code"] for row in documents], gold, fields)
+    texts = [f"{row['name']} {row['container']}\n{row['code']}" if names else row["code"] for row in documents]
+    return Bench([row["query"] for row in queries], texts, gold, fields)
 
 
 def from_questions(queries_path: Path, functions_path: Path) -> Bench:
@@ -54,17 +56,28 @@ def from_questions(queries_path: Path, functions_path: Path) -> Bench:
     return Bench([row["query"] for row in queries], texts, gold, [])
 
 
-def from_pairs(pairs: list[Pair], limit: int = 2000) -> dict[str, Bench]:
-    """One benchmark for each language from held-out pairs: find the text of a query among all texts."""
+def from_pairs(pairs: list[Pair], limit: int = 1500, least: int = 60) -> dict[str, dict[str, Bench]]:
+    """Benchmarks for each form of passage and each language from held-out pairs.
+
+    Find among all texts of the language that of a query: the code alone, the passage as Lore makes it, and from the
+    words of a name the code without it.
+    """
     grouped: defaultdict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
         grouped[pair.language].append(pair)
-    out = {}
+    out: defaultdict[str, dict[str, Bench]] = defaultdict(dict)
     for language, members in sorted(grouped.items()):
-        members = members[:limit]
-        texts = [pair.text for pair in members]
-        out[language] = Bench([pair.query for pair in members], texts, np.arange(len(members)), [])
-    return out
+        random.Random(1).shuffle(members)
+        asked = [pair for pair in members if pair.query][:limit]
+        named = [pair for pair in members if examples.is_telling(pair)][:limit]
+        if len(asked) >= least:
+            queries, gold = [pair.query for pair in asked], np.arange(len(asked))
+            out["code alone"][language] = Bench(queries, [f"\n{pair.text}" for pair in asked], gold, [])
+            out["with names"][language] = Bench(queries, [examples.passage(pair) for pair in asked], gold, [])
+        if len(named) >= least:
+            queries, gold = [collect.name_words(pair.name) for pair in named], np.arange(len(named))
+            out["by name"][language] = Bench(queries, [examples.nameless(pair, False) for pair in named], gold, [])
+    return dict(out)
 
 
 def rows(path: Path) -> list[dict]:
@@ -74,8 +87,8 @@ def rows(path: Path) -> list[dict]:
 def table_scores(table: Table, bench: Bench) -> NDArray:
     """Similarities computed from the exported eight-bit file."""
     tokenizer = table.tokenizer()
-    passages = np.stack([table.embed(tokenizer.ids(text), table.passage) for text in bench.documents])
-    queries = np.stack([table.embed(tokenizer.ids(text), table.query) for text in bench.queries])
+    passages = np.stack([table.embed(tokenizer.counted(text), table.passage) for text in bench.documents])
+    queries = np.stack([table.embed(tokenizer.counted(text), table.query) for text in bench.queries])
     return queries @ passages.T
 
 

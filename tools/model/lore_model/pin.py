@@ -20,6 +20,7 @@ from .archives import Refused
 from .manifest import Archive, Package
 
 LARGEST_ARCHIVE = 30_000_000
+SMALL_ARCHIVE = 1_000_000
 DEBIAN = "http://deb.debian.org/debian"
 
 # A package not yet downloaded, and the names it depends on.
@@ -150,8 +151,9 @@ def debian(seeds: dict, cache: Path) -> list[Package]:
                 wanted[name] = package
     for stanza in control_stanzas(f"{base}/binary-amd64/Packages.xz"):
         name = field(stanza, "Package")
-        matches = any(re.search(pattern, name) for pattern in settings["binary_patterns"])
-        if matches and not barred(name, seeds) and int(field(stanza, "Size")) <= largest:
+        limits = [(settings["binary_patterns"], largest), (settings["small_binary_patterns"], SMALL_ARCHIVE)]
+        limit = max((size for patterns, size in limits if any(re.search(p, name) for p in patterns)), default=0)
+        if limit and int(field(stanza, "Size")) <= limit and not barred(name, seeds):
             archive = Archive(f"{DEBIAN}/{field(stanza, 'Filename')}", field(stanza, "SHA256"))
             wanted[name] = Package("debian", name, field(stanza, "Version"), "", (archive,))
 

@@ -37,15 +37,21 @@ def comment_text(raw: str) -> str:
 
 def first_sentence(text: str) -> str:
     """The first sentence of the first paragraph, as plain text."""
+    return sentence_and_rest(text)[0]
+
+
+def sentence_and_rest(text: str) -> tuple[str, str]:
+    """The first sentence of the first paragraph, as plain text, and the words after it."""
     text = re.sub(r"```.*?```", " ", text, flags=re.S)
-    text = FORMAL_PART.split("\n" + text.strip())[0]
-    paragraph = " ".join(re.split(r"\n\s*\n", text.strip())[0].split())
+    prose = FORMAL_PART.split("\n" + text.strip())[0]
+    paragraph = " ".join(re.split(r"\n\s*\n", prose.strip())[0].split())
     found = re.match(r"(.+?[.!?])(\s|$)", paragraph)
     if found and not re.search(r"\b(e\.g|i\.e|etc|vs|cf)\.$", found.group(1)):
         paragraph = found.group(1)
+    rest = " ".join(text.split()[len(paragraph.split()) :])
     paragraph = re.sub(r":\w+:`~?([^`<]*)[^`]*`", r"\1", paragraph)
     paragraph = re.sub(r"\[`?([^\]`]+)`?\](\([^)]*\)|\[[^\]]*\])?", r"\1", paragraph)
-    return paragraph.replace("`", "").strip()
+    return paragraph.replace("`", "").strip(), rest
 
 
 def query(documentation: str, name: str) -> str | None:

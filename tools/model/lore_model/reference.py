@@ -51,6 +51,8 @@ SAMPLES = [
     "def each_slice(list, size)\n  list.each_with_index.group_by { |_, i| i / size }.values\nend\n",
     "<?php\nfunction slugify(string $title): string {\n    return trim(preg_replace('/\\W+/', '-', strtolower($title)), '-');\n}\n",
     "SELECT id, name FROM users WHERE created_at > NOW() - INTERVAL '7 days' ORDER BY name;\n",
+    "read_lines FileReader\n    def read_lines(self):\n        return self.handle.read().splitlines()\n",
+    "\nfirst line is empty, read this one\n",
     "## Configuration\n\nSettings are read from a file, then from the environment, then from the command line.\n",
     " ".join(f"wordNumber{n} token{n % 7}" for n in range(400)),
     "x" * 700,
@@ -62,13 +64,13 @@ def write(path: Path, table: Table) -> None:
     tokenizer = table.tokenizer()
     rows = []
     for text in SAMPLES:
-        ids = tokenizer.ids(text)
+        counted = tokenizer.counted(text)
         rows.append(
             {
                 "text": text,
-                "tokens": ids,
-                "query": [round(float(x), 5) + 0.0 for x in table.embed(ids, table.query)[:16]],
-                "passage": [round(float(x), 5) + 0.0 for x in table.embed(ids, table.passage)[:16]],
+                "tokens": tokenizer.ids(text)[0],
+                "query": [round(float(x), 5) + 0.0 for x in table.embed(counted, table.query)[:16]],
+                "passage": [round(float(x), 5) + 0.0 for x in table.embed(counted, table.passage)[:16]],
             }
         )
     lines = ",\n".join("  " + json.dumps(row, ensure_ascii=False) for row in rows)

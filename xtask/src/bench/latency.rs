@@ -6,6 +6,7 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
+pub(crate) use lore_bench::Times;
 use lore_testkit::{Git, Lore, Random, Session};
 use serde_json::{Value, json};
 
@@ -13,31 +14,6 @@ use serde_json::{Value, json};
 const CALLS: usize = 300;
 /// The same questions on every machine and day.
 const SEED: u64 = 20_240_229;
-
-/// Times of answers, shortest first.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Times(Vec<Duration>);
-
-impl Times {
-    pub(crate) fn new(mut times: Vec<Duration>) -> Self {
-        times.sort_unstable();
-        Self(times)
-    }
-
-    /// The time that this many of a hundred answers do not exceed.
-    pub(crate) fn percentile(&self, percent: usize) -> Duration {
-        let rank = (self.0.len() * percent).div_ceil(100).max(1);
-        self.0.get(rank - 1).copied().unwrap_or_default()
-    }
-
-    pub(crate) fn longest(&self) -> Duration {
-        self.0.last().copied().unwrap_or_default()
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.0.len()
-    }
-}
 
 /// How long answers took.
 #[derive(Debug, Default)]
@@ -133,19 +109,4 @@ pub(crate) fn first_answers(lore: &Lore, words: &Words, runs: usize) -> Result<T
         })
         .collect();
     times.map(Times::new)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_are_times_that_were_measured() {
-        let times = Times::new((1..=300).rev().map(Duration::from_millis).collect());
-        assert_eq!(times.percentile(50), Duration::from_millis(150));
-        assert_eq!(times.percentile(95), Duration::from_millis(285));
-        assert_eq!(times.longest(), Duration::from_millis(300));
-        assert_eq!(Times::new(vec![Duration::from_millis(7)]).percentile(95), Duration::from_millis(7));
-        assert_eq!(Times::default().percentile(50), Duration::ZERO);
-    }
 }

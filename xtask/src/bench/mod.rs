@@ -7,12 +7,13 @@ mod index;
 mod latency;
 mod measure;
 mod quality;
+mod semble;
 mod table;
 
 use anyhow::Result;
 
+pub(crate) use lore_bench::grid;
 pub(crate) use measure::{Args as MeasuredArgs, run_measured};
-pub(crate) use table::grid;
 
 /// Measures Lore.
 #[derive(Debug, clap::Subcommand)]

@@ -1,5 +1,6 @@
 //! The table that a benchmark prints: measured, reference, ratio, aim and verdict; and the same as JSON.
 
+use lore_bench::grid;
 use serde_json::{Value, json};
 
 /// What a figure is compared with.
@@ -99,18 +100,6 @@ pub(crate) fn render(figures: &[Figure]) -> String {
     let rows: Vec<Vec<String>> =
         std::iter::once(head).chain(figures.iter().map(|figure| figure.cells().to_vec())).collect();
     grid(&rows)
-}
-
-/// Rows in columns that are as wide as they need to be.
-pub(crate) fn grid(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let line = |row: &Vec<String>| {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        cells.join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

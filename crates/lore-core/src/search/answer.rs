@@ -10,6 +10,7 @@ use lore_store::{BlobRecord, ChunkId, Entry, StoreError};
 
 use super::{
     Loaded, Part, Search, TRIES,
+    evidence::{Asking, Evidence},
     index::embed_failure,
     query::{Query, QueryKind},
     rank::{Explanation, Parts, Ranked, Ranking},
@@ -43,6 +44,8 @@ pub struct CodeRequest {
     pub paths: Vec<String>,
     /// Which repositories, each with the work tree that is meant where that is not the registered one.
     pub repos: Vec<(Repo, Option<PathBuf>)>,
+    /// Only answers with at least this score, 0 to 1.
+    pub min_score: f32,
     /// Which parts of the ranking are on.
     pub parts: Parts,
 }
@@ -59,6 +62,7 @@ impl CodeRequest {
             languages: Vec::new(),
             paths: Vec::new(),
             repos,
+            min_score: 0.0,
             parts: Parts::default(),
         }
     }
@@ -68,6 +72,10 @@ impl CodeRequest {
         if self.query.trim().is_empty() {
             return Err(Failure::new(Code::InvalidArgument, "query is empty")
                 .hint("say what you look for: a question, some words, or the name of a function, a type or a file"));
+        }
+        if !(0.0..=1.0).contains(&self.min_score) {
+            return Err(Failure::new(Code::InvalidArgument, format!("{} is no score", self.min_score))
+                .hint("scores are from 0 to 1; 0.5 leaves out what is probably wrong"));
         }
         Filter::new(self).map(|_| ())
     }
@@ -137,6 +145,8 @@ pub struct CodeAnswer {
     pub more: bool,
     /// How many answers [`Self::fit`] had no room for.
     pub no_room: usize,
+    /// How many of the best were left out because their score is too low.
+    pub too_low: usize,
     /// How fresh it is, for each repository.
     pub freshness: Vec<CodeFreshness>,
 }
@@ -190,7 +200,8 @@ pub struct CodeHit {
     pub package: Option<String>,
     /// Imports, types and functions of the file.
     pub counts: [u32; 3],
-    /// How well it fits: 0 to 1, higher is better, comparable within one answer.
+    /// How sure it is that this is what was asked for: 0 to 1. What is right mostly has at least a half; where a question is
+    /// about something else, all have less.
     pub score: f32,
     /// Why.
     pub explanation: Explanation,
@@ -240,10 +251,17 @@ impl Search {
         let rules = super::reading::rules(&*self.embedder);
         // Vectors of another model cannot be compared; until all is read anew, words alone decide.
         let mut comparable = true;
+        let mut said = Vec::new();
         for (repo, place) in &request.repos {
             let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
             let part = self.part(repo, &state, place.as_deref(), request.repos.len() == 1).await?;
             comparable &= state.rules == rules;
+            if let Some(kept) = state.evidence.as_ref().filter(|_| request.parts.history) {
+                match self.evidence(repo.id, kept.number).await {
+                    Ok(evidence) => said.extend(evidence.map(|evidence| (repo.id, evidence))),
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
             freshness.push(self.freshness(repo, &state, part.as_ref()).await);
             parts.extend(part);
         }
@@ -260,16 +278,19 @@ impl Search {
             filter: Arc::clone(filter),
             names,
             limit: request.limit.clamp(1, LIMIT_MAX),
+            min_score: request.min_score,
             parts: request.parts,
+            said,
         };
         let answered = blocking(move || work.run()).await;
-        Ok(answered.map(|(hits, more)| CodeAnswer {
+        Ok(answered.map(|(hits, more, too_low)| CodeAnswer {
             hits,
             kind: query.kind,
             words: query.words.iter().map(|word| word.token.clone()).collect(),
             query_cut: query.cut,
             more,
             no_room: 0,
+            too_low,
             freshness,
         }))
     }
@@ -519,14 +540,18 @@ struct Work {
     filter: Arc<Filter>,
     names: Vec<(RepoId, String)>,
     limit: usize,
+    min_score: f32,
     parts: Parts,
+    /// What commits say about files.
+    said: Vec<(RepoId, Arc<Evidence>)>,
 }
 
 /// So many other places of a text are named; the rest is counted.
 const MAX_ALSO_AT: usize = 20;
 
 impl Work {
-    fn run(&self) -> Result<(Vec<CodeHit>, bool), StoreError> {
+    /// The answers, whether there would be more, and how many of them have too low a score.
+    fn run(&self) -> Result<(Vec<CodeHit>, bool, usize), StoreError> {
         let view = &*self.loaded.view;
         let files: Option<Vec<bool>> = self
             .filter
@@ -535,27 +560,33 @@ impl Work {
         let admits = |file: usize, record: &BlobRecord<ChunkId>, entry: &Entry<ChunkId>| {
             self.filter.admits(record, entry, &view.files()[file].path)
         };
+        let words = self.loaded.paths.weighed(&self.query.words);
+        let said: Vec<(RepoId, Asking<'_>)> =
+            self.said.iter().map(|(repo, evidence)| (*repo, evidence.asking(&words))).collect();
         let ranking = Ranking {
             query: &self.query,
+            words: &words,
             vector: self.vector.as_deref(),
             view,
             paths: &self.loaded.paths,
             parts: self.parts,
+            said: &said,
             files: files.as_deref(),
             admits: self.filter.filters_entries().then_some(&admits),
             wanted: self.limit + 1,
         };
         let ranked = ranking.run()?;
-        let more = ranked.len() > self.limit;
+        let enough = ranked.iter().take_while(|ranked| ranked.score >= self.min_score).count();
+        let (more, too_low) = (enough > self.limit, ranked.len().min(self.limit).saturating_sub(enough));
         let mut hits = Vec::new();
-        for ranked in ranked.into_iter().take(self.limit) {
+        for ranked in ranked.into_iter().take(enough.min(self.limit)) {
             let text = view.text(ranked.chunk)?;
             let text = Encoding::of(&text).decode(&text).into_owned();
             let first_line = ranked.record.entries[ranked.entry].first_line;
             let others = self.others(&ranked, files.as_deref())?;
             hits.push(self.hit(ranked, Snippet::whole(text, first_line), others));
         }
-        Ok((hits, more))
+        Ok((hits, more, too_low))
     }
 
     /// The other files of the repository that hold the same text and could have been the answer.

@@ -293,11 +293,14 @@ impl State {
             chunk.is_some_and(|chunk| filter.has_tags(&chunk.tags))
         };
         let limit = request.limit.clamp(1, LIMIT_MAX);
+        let words = self.loaded.paths.weighed(&query.words);
         let ranking = Ranking {
             query,
+            words: &words,
             vector,
             view,
             paths: &self.loaded.paths,
+            said: &[],
             parts: request.parts,
             files: files.as_deref(),
             admits: Some(&admits),

@@ -3,6 +3,7 @@
 mod answer;
 mod chunk_files;
 mod chunk_folder;
+mod evidence;
 mod export;
 mod index;
 mod overlay;
@@ -24,12 +25,15 @@ use std::{
 
 pub use answer::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX};
 pub use chunk_files::{ChunkAnswer, ChunkFiles, ChunkHit, ChunksPlace, FileChunk};
+use evidence::Evidence;
 pub use export::{Export, ExportedChunk};
 pub use index::{CodeEvent, CodeReport, CodeTask};
 use lore_embed::Embedder;
 use lore_git::{Repository, WorktreeOptions};
 use lore_model::{Code, CommitId, Failure, Repo, RepoId, RepoPath};
-use lore_store::{CodeView, IndexStore, LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart};
+use lore_store::{
+    CodeView, IndexStore, IndexWriter, LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
+};
 use overlay::{Overlay, Tools};
 pub use overview::CodeOverview;
 pub use project_ignore::ProjectIgnore;
@@ -105,6 +109,8 @@ pub struct Search {
     tips: Arc<TipCache>,
     /// When the commits that were searched were made.
     times: Mutex<HashMap<CommitId, i64>>,
+    /// What commits say about the files of repositories, with its number.
+    evidence: Mutex<HashMap<RepoId, (i64, Arc<Evidence>)>>,
     /// When and why a look at a work tree failed.
     failed: Mutex<HashMap<PathBuf, (Instant, String)>>,
 }
@@ -171,6 +177,7 @@ impl Search {
             views: Arc::default(),
             tips: Arc::default(),
             times: Mutex::default(),
+            evidence: Mutex::default(),
             failed: Mutex::default(),
         }
     }
@@ -291,6 +298,39 @@ impl Search {
         let (uncommitted, version) = looked.as_ref().map_or((0, 0), |looked| (looked.uncommitted, looked.version));
         let (work, notes) = looked.map_or((None, Vec::new()), |looked| (Some(looked.work), looked.notes));
         Ok(Some(Part { repo, snapshot, uncommitted, work, version, work_error, notes }))
+    }
+
+    /// Whether what is kept of a repository's commits is as new as its history.
+    pub(crate) async fn has_evidence(&self, repo: &Repo) -> bool {
+        let state = self.store.code_state(repo.id).await;
+        // Where the history is not whole, the sync that ends it comes first.
+        repo.sync.partial
+            || state.is_ok_and(|state| state.evidence.is_some_and(|kept| kept.made_of == evidence::made_of(&repo.sync)))
+    }
+
+    /// Keeps what the commits of a repository say about its files, unless that is kept already.
+    pub(crate) async fn sync_evidence(&self, repo: &Repo, writer: &dyn IndexWriter) -> Result<(), Failure> {
+        if self.has_evidence(repo).await {
+            return Ok(());
+        }
+        let subjects = self.store.list_subjects(repo.id, evidence::MAX_FILES).await.map_err(store_failure)?;
+        let packed = blocking(move || evidence::pack(&subjects)).await;
+        writer.put_evidence(repo.id, &evidence::made_of(&repo.sync), packed).await.map_err(store_failure)
+    }
+
+    /// What the commits of a repository say about its files, read once for each time that it was made.
+    async fn evidence(&self, repo: RepoId, number: i64) -> Result<Option<Arc<Evidence>>, StoreError> {
+        let known = self.evidence.lock().unwrap_or_else(PoisonError::into_inner).get(&repo).cloned();
+        if let Some((_, evidence)) = known.filter(|(known, _)| *known == number) {
+            return Ok(Some(evidence));
+        }
+        let Some((number, bytes)) = self.store.evidence(repo).await? else { return Ok(None) };
+        let Some(evidence) = Evidence::open(bytes).map(Arc::new) else {
+            tracing::warn!(%repo, "what commits say cannot be read: the next sync makes it anew");
+            return Ok(None);
+        };
+        self.evidence.lock().unwrap_or_else(PoisonError::into_inner).insert(repo, (number, Arc::clone(&evidence)));
+        Ok(Some(evidence))
     }
 
     /// When a commit was made, where its repository can still tell.

@@ -42,7 +42,7 @@ impl QueryKind {
         match self {
             Self::Name => 0.25,
             Self::Path => 0.15,
-            Self::Words | Self::Sentence => 0.47,
+            Self::Words | Self::Sentence => 0.58,
         }
     }
 }
@@ -56,6 +56,11 @@ const STOP: &[&str] = &[
     "those", "to", "up", "us", "use", "used", "uses", "using", "via", "was", "we", "were", "what", "when", "where",
     "which", "while", "who", "why", "will", "with", "would", "you", "your",
 ];
+
+/// Whether a word, as it is written or as a token, says how something is asked, not what.
+pub(super) fn is_stop_word(word: &str) -> bool {
+    STOP.contains(&word)
+}
 
 /// Words that nearly every question about code has: they count a little.
 const WEAK: &[&str] = &[
@@ -214,7 +219,7 @@ fn words(pieces: &[&str]) -> (Vec<AskWord>, bool) {
         let mut places: HashMap<String, usize> = HashMap::new();
         for piece in pieces {
             let lower = piece.to_lowercase();
-            if !all && STOP.contains(&lower.as_str()) {
+            if !all && is_stop_word(&lower) {
                 continue;
             }
             let weak = WEAK.contains(&lower.as_str());

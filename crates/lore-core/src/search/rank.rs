@@ -2,12 +2,13 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use lore_model::ChunkKind;
+use lore_model::{ChunkKind, RepoId};
 use lore_store::{
     Ask, AskWord, BlobRecord, ChunkId, CodeView, Entry, FieldWeight, Result as StoreResult, Scored, for_each_token,
 };
 
 use super::{
+    evidence::Asking,
     query::{Query, QueryKind, fold},
     signals::{PathIndex, Role, stem},
 };
@@ -25,12 +26,21 @@ const FIELDS: [FieldWeight; 3] = [
     FieldWeight { weight: 1.2, length: 0.6 },
 ];
 
+/// The larger, the more stands out what fits best, by words and by meaning.
+const TEXT_SHARP: f32 = 1.15;
+const MEANING_SHARP: f32 = 1.6;
+
 /// What the rules add, as shares of the best score of text and meaning together.
-const NAME_SHARE: f32 = 0.15;
-const DEFINES: f32 = 0.60;
-const STEM: f32 = 0.20;
-const PATH_SHARE: f32 = 0.30;
+const COVERED: f32 = 0.10;
+const NAME_SHARE: f32 = 0.05;
+const DEFINES: f32 = 0.80;
+const STEM: f32 = 0.15;
+const PATH_SHARE: f32 = 0.40;
 const PHRASE: f32 = 0.40;
+const SAID: f32 = 0.80;
+
+/// Whoever names a thing wants where it is, not where somebody wrote of it.
+const SAID_OF_NAMES: f32 = 0.4 * SAID;
 
 /// What lacks all quoted words loses so much.
 const UNQUOTED: f32 = 0.6;
@@ -39,8 +49,19 @@ const SUPPORT: f32 = 0.20;
 /// What is written in other letters than the query counts so much less as what it names.
 const OTHER_CASE: f32 = 0.7;
 
-/// Everything at its best: the scores that are shown are shares of it.
-const BEST: f32 = 1.0 + NAME_SHARE + DEFINES + PATH_SHARE;
+/// So many results decide how sure an answer is.
+const FIRST: usize = 5;
+
+/// How evidence adds up to a score, and how much of it is needed for a half.
+struct Sure {
+    covered: f32,
+    cosine: f32,
+    defines: f32,
+    path: f32,
+    doubt: f32,
+}
+
+const SURE: Sure = Sure { covered: 7.5, cosine: 12.0, defines: 2.6, path: 3.3, doubt: 6.7 };
 
 /// Each further chunk of one file counts so much less.
 const AGAIN: f32 = 0.75;
@@ -57,11 +78,13 @@ pub struct Parts {
     pub meaning: bool,
     /// The programmer's rules.
     pub rules: bool,
+    /// What commits say; a rule like the others.
+    pub history: bool,
 }
 
 impl Default for Parts {
     fn default() -> Self {
-        Self { text: true, meaning: true, rules: true }
+        Self { text: true, meaning: true, rules: true, history: true }
     }
 }
 
@@ -140,10 +163,14 @@ impl FromIterator<ChunkId> for ChunkSet {
 /// What is ranked, and by what.
 pub(super) struct Ranking<'a> {
     pub(super) query: &'a Query,
+    /// The words of the query, as they count in this view.
+    pub(super) words: &'a [AskWord],
     pub(super) vector: Option<&'a [f32]>,
     pub(super) view: &'a dyn CodeView,
     pub(super) paths: &'a PathIndex,
     pub(super) parts: Parts,
+    /// What commits say about the files of each repository.
+    pub(super) said: &'a [(RepoId, Asking<'a>)],
     /// Files that may be answers; `None` for all.
     pub(super) files: Option<&'a [bool]>,
     /// Whether an entry may be an answer; `None` where all may.
@@ -156,7 +183,7 @@ impl Ranking<'_> {
     /// The answers, best first: at most one for each chunk.
     pub(super) fn run(&self) -> StoreResult<Vec<Ranked>> {
         let path_scores: HashMap<u32, f32> = if self.parts.rules {
-            self.paths.score(&self.query.words, PATH_FILES).into_iter().collect()
+            self.paths.score(self.words, PATH_FILES).into_iter().collect()
         } else {
             HashMap::new()
         };
@@ -197,7 +224,7 @@ impl Ranking<'_> {
         #[expect(clippy::cast_precision_loss, reason = "a weight needs no precision")]
         let count = self.view.chunk_count() as f32;
         let mut rarity = HashMap::new();
-        for word in &self.query.words {
+        for word in self.words {
             #[expect(clippy::cast_precision_loss, reason = "a weight needs no precision")]
             let holders = self.view.frequency(&word.token)? as f32;
             rarity.insert(word.token.as_str(), word.weight * (1.0 + count / (1.0 + holders)).ln());
@@ -212,7 +239,7 @@ impl Ranking<'_> {
         top: usize,
     ) -> StoreResult<Vec<Scored>> {
         let none: [AskWord; 0] = [];
-        let words = if self.parts.text { self.query.words.as_slice() } else { &none };
+        let words = if self.parts.text { self.words } else { &none };
         let is_allowed = |chunk: ChunkId| allowed.is_some_and(|allowed| allowed.contains(chunk));
         // A file whose path fits becomes a candidate by its first chunks even where its text does not say the words.
         let mut boosts: Vec<(ChunkId, f32)> = Vec::new();
@@ -253,8 +280,9 @@ impl Ranking<'_> {
         let mut ranked = Vec::with_capacity(candidates.len());
         for (scored, place) in candidates.iter().zip(self.places(candidates, path_scores)?) {
             let Some((file, entry, record)) = place else { continue };
-            let text = scored.text / best_text;
-            let meaning = scored.vector.map_or(0.0, |cosine| (cosine - low) / (high - low).max(1e-6));
+            let text = (scored.text / best_text).powf(TEXT_SHARP);
+            let meaning =
+                scored.vector.map_or(0.0, |cosine| (cosine - low) / (high - low).max(1e-6)).powf(MEANING_SHARP);
             let mut explanation = Explanation { text, meaning, cosine: scored.vector, ..Explanation::default() };
             let mut score = meaning_share * meaning + (1.0 - meaning_share) * text;
             if self.parts.rules {
@@ -262,7 +290,7 @@ impl Ranking<'_> {
                     score,
                     file,
                     &record.entries[entry],
-                    scored.chunk,
+                    scored,
                     path_scores,
                     rarity,
                     &mut explanation,
@@ -282,10 +310,31 @@ impl Ranking<'_> {
             support(&mut ranked);
         }
         self.order(&mut ranked);
+        let best = ranked.first().map_or(0.0, |first| first.score).max(1e-6);
+        let sure = self.sure(&ranked, path_scores, rarity);
         for ranked in &mut ranked {
-            ranked.score = (ranked.score / BEST).clamp(0.0, 1.0);
+            ranked.score = sure * (ranked.score / best).clamp(0.0, 1.0);
         }
         Ok(ranked)
+    }
+
+    /// How sure it is that the first results are what was asked for: 0 to 1.
+    ///
+    /// What is compared with the other candidates says nothing of that: one of them is always the best. So only what does
+    /// not depend on them counts. The weights were fitted to questions that have an answer and to questions about
+    /// something else (`docs/decisions/018-ranking.md`).
+    fn sure(&self, ranked: &[Ranked], path_scores: &HashMap<u32, f32>, rarity: &HashMap<&str, f32>) -> f32 {
+        let first = &ranked[..ranked.len().min(FIRST)];
+        let most = |value: &dyn Fn(&Ranked) -> f32| first.iter().map(value).fold(0.0, f32::max);
+        let covered = most(&|ranked| self.covered(ranked.matched, rarity));
+        let cosine = most(&|ranked| ranked.explanation.cosine.unwrap_or(0.0));
+        let defines = most(&|ranked| self.defines(&ranked.record.entries[ranked.entry]).unwrap_or(0.0));
+        let path = most(&|ranked| {
+            u32::try_from(ranked.file).ok().and_then(|file| path_scores.get(&file)).copied().unwrap_or(0.0)
+        });
+        let evidence =
+            SURE.covered * covered + SURE.cosine * cosine + SURE.defines * defines.min(1.0) + SURE.path * path;
+        1.0 / (1.0 + (SURE.doubt - evidence).exp())
     }
 
     /// Where each candidate is shown: in the allowed file whose path fits best, the real thing before copies of it.
@@ -337,7 +386,7 @@ impl Ranking<'_> {
         mut score: f32,
         file: usize,
         entry: &Entry<ChunkId>,
-        chunk: ChunkId,
+        scored: &Scored,
         path_scores: &HashMap<u32, f32>,
         rarity: &HashMap<&str, f32>,
         explanation: &mut Explanation,
@@ -348,6 +397,7 @@ impl Ranking<'_> {
                 explanation.rules.push((name, Effect::Adds(value)));
             }
         };
+        add("has the rare words", COVERED * self.covered(scored.matched, rarity), &mut score);
         if entry.kind != ChunkKind::Symbols {
             add("its name has the words", NAME_SHARE * self.name_share(entry, rarity), &mut score);
             if let Some(value) = self.defines(entry) {
@@ -364,8 +414,10 @@ impl Ranking<'_> {
             }
         }
         add("its path has the words", path_share * path, &mut score);
+        let said = if self.query.kind == QueryKind::Name { SAID_OF_NAMES } else { SAID };
+        add("its commits say so", said * self.said(file), &mut score);
         if !self.query.phrases.is_empty() {
-            let text = String::from_utf8_lossy(&self.view.text(chunk)?).to_lowercase();
+            let text = String::from_utf8_lossy(&self.view.text(scored.chunk)?).to_lowercase();
             let found = self.query.phrases.iter().filter(|phrase| text.contains(*phrase)).count();
             #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
             let share = found as f32 / self.query.phrases.len() as f32;
@@ -391,6 +443,20 @@ impl Ranking<'_> {
         Ok(score)
     }
 
+    /// How much of the query, by rarity, occurs in a chunk.
+    fn covered(&self, matched: u64, rarity: &HashMap<&str, f32>) -> f32 {
+        let rare = |word: &AskWord| rarity.get(word.token.as_str()).copied().unwrap_or(0.0);
+        let total: f32 = self.words.iter().map(rare).sum();
+        let found = (0..).zip(self.words).filter(|(bit, _)| matched >> bit & 1 == 1);
+        found.map(|(_, word)| rare(word)).sum::<f32>() / total.max(1e-6)
+    }
+
+    /// How well the words fit what commits say about a file: 0 to 1.
+    fn said(&self, file: usize) -> f32 {
+        let file = &self.view.files()[file];
+        self.said.iter().find(|(repo, _)| *repo == file.repo).map_or(0.0, |(_, said)| said.of(&file.path))
+    }
+
     /// How much of a chunk's name the query says, and how much of the query that is.
     fn name_share(&self, entry: &Entry<ChunkId>, rarity: &HashMap<&str, f32>) -> f32 {
         let Some(name) = &entry.name else { return 0.0 };
@@ -407,7 +473,7 @@ impl Ranking<'_> {
             return 0.0;
         }
         // In the order of the query: a sum in another order can differ in its last bit.
-        let total: f32 = self.query.words.iter().filter_map(|word| rarity.get(word.token.as_str())).sum();
+        let total: f32 = self.words.iter().filter_map(|word| rarity.get(word.token.as_str())).sum();
         let of_query = said / total.max(1e-6);
         (said / all) * (0.5 + 0.5 * of_query.min(1.0))
     }
@@ -469,19 +535,16 @@ impl Ranking<'_> {
 /// Several good chunks of one file support the best of them.
 fn support(ranked: &mut [Ranked]) {
     let mut sums: HashMap<usize, (f32, f32)> = HashMap::new();
-    for ranked in ranked.iter() {
+    // An outline only repeats what the others say.
+    for ranked in ranked.iter().filter(|ranked| ranked.record.entries[ranked.entry].kind != ChunkKind::Symbols) {
         let (sum, best) = sums.entry(ranked.file).or_default();
         *sum += ranked.score;
         *best = best.max(ranked.score);
     }
     let others = |sum: f32, best: f32| (sum - best) / (1.0 + sum - best);
-    let most = sums.values().map(|(sum, best)| others(*sum, *best)).fold(0.0, f32::max);
-    if most <= 0.0 {
-        return;
-    }
     for ranked in ranked.iter_mut() {
-        let (sum, best) = sums[&ranked.file];
-        let value = SUPPORT * others(sum, best) / most * ranked.score / best.max(1e-6);
+        let (sum, best) = sums.get(&ranked.file).copied().unwrap_or_default();
+        let value = SUPPORT * others(sum, best) * (ranked.score / best.max(1e-6)).min(1.0);
         if value > 0.001 {
             ranked.score += value;
             ranked.explanation.rules.push(("others of its file fit too", Effect::Adds(value)));

@@ -126,10 +126,37 @@ impl Role {
 const STEM: f32 = 1.0;
 const FOLDER: f32 = 0.5;
 
+/// The name of a project's own language counts so much in a question.
+const OWN_LANGUAGE: f32 = 0.2;
+
+/// Programming languages, each with what it is called.
+const PROGRAMMING: [&[&str]; 18] = [
+    &["bash", "shell"],
+    &["c"],
+    &["cpp", "c++"],
+    &["csharp", "c#", "dotnet"],
+    &["dart"],
+    &["go", "golang"],
+    &["java"],
+    &["javascript", "js", "node", "nodejs"],
+    &["kotlin"],
+    &["lua"],
+    &["php"],
+    &["python", "python3", "py"],
+    &["ruby"],
+    &["rust"],
+    &["scala"],
+    &["sql"],
+    &["swift"],
+    &["typescript", "ts"],
+];
+
 /// The words of all paths of a view.
 pub(super) struct PathIndex {
     words: Words,
     count: usize,
+    /// Tokens that name the language of most of the code.
+    language: Vec<String>,
     pub(super) roles: Vec<Role>,
 }
 
@@ -210,7 +237,16 @@ impl PathIndex {
                 words.put(number, at, FOLDER);
             }
         }
-        Self { words, count: roles.len(), roles }
+        Self { words, count: roles.len(), language: main_language(view), roles }
+    }
+
+    /// The words of a query as they count here: in a project of Python, `python` says nothing.
+    pub(super) fn weighed(&self, words: &[AskWord]) -> Vec<AskWord> {
+        let weigh = |word: &AskWord| {
+            let is_language = self.language.contains(&word.token);
+            AskWord { token: word.token.clone(), weight: word.weight * if is_language { OWN_LANGUAGE } else { 1.0 } }
+        };
+        words.iter().map(weigh).collect()
     }
 
     /// How well each file's path fits the words: 0 to 1, best first, at most `limit`.
@@ -240,6 +276,18 @@ impl PathIndex {
         scores.sort_by(better);
         scores
     }
+}
+
+/// What the language of more than half of the code is called, as tokens.
+fn main_language(view: &dyn CodeView) -> Vec<String> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for file in view.files() {
+        *counts.entry(file.language.as_ref()).or_default() += 1;
+    }
+    let counts = PROGRAMMING.iter().map(|names| (names, counts.get(names[0]).copied().unwrap_or(0)));
+    let all: usize = counts.clone().map(|(_, count)| count).sum();
+    let main = counts.max_by_key(|(_, count)| *count).filter(|(_, count)| *count * 2 > all);
+    main.map_or_else(Vec::new, |(names, _)| names.iter().flat_map(|name| lore_store::tokens(name)).collect())
 }
 
 /// The folders of a path, as tags.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use lore_model::{CommitId, RepoId, Tip};
 use lore_store::{
-    ChunkInput, ChunkKey, ChunkSink, CodeState, CodeStore, CodeView, LeftOut, PreparedChunk, Result, SnapshotId,
-    SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
+    ChunkInput, ChunkKey, ChunkSink, CodeState, CodeStore, CodeView, EvidenceInfo, LeftOut, PreparedChunk, Result,
+    SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -42,10 +42,14 @@ pub(super) fn code_state(connection: &Connection, repo: RepoId) -> rusqlite::Res
                 snapshots: Vec::new(),
                 partial: row.get(3)?,
                 complete: row.get(5)?,
+                evidence: None,
             })
         })
         .optional()?;
-    let Some(mut state) = state else { return Ok(CodeState { partial: true, ..CodeState::default() }) };
+    let Some(mut state) = state else {
+        let evidence = evidence_info(connection, repo)?;
+        return Ok(CodeState { partial: true, evidence, ..CodeState::default() });
+    };
     let sql = "SELECT snapshot_id, sha, file_count, chunk_count, line_count, byte_count FROM snapshots
                WHERE repo_id = ?1 ORDER BY snapshot_id";
     state.snapshots = connection
@@ -62,7 +66,15 @@ pub(super) fn code_state(connection: &Connection, repo: RepoId) -> rusqlite::Res
             })
         })?
         .collect::<rusqlite::Result<_>>()?;
+    state.evidence = evidence_info(connection, repo)?;
     Ok(state)
+}
+
+fn evidence_info(connection: &Connection, repo: RepoId) -> rusqlite::Result<Option<EvidenceInfo>> {
+    connection
+        .prepare_cached("SELECT number, made_of FROM evidence WHERE repo_id = ?1")?
+        .query_row([repo.0], |row| Ok(EvidenceInfo { number: row.get(0)?, made_of: row.get(1)? }))
+        .optional()
 }
 
 /// Makes chunks of uncommitted files ready.
@@ -112,12 +124,23 @@ impl CodeStore for EmbeddedStore {
         .await
     }
 
+    async fn evidence(&self, repo: RepoId) -> Result<Option<(i64, Vec<u8>)>> {
+        let found = self.read(move |connection| {
+            connection
+                .prepare_cached("SELECT number, packed FROM evidence WHERE repo_id = ?1")?
+                .query_row([repo.0], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()
+        });
+        Ok(found.await?.flatten())
+    }
+
     async fn code_bytes(&self) -> Result<u64> {
         let sizes = self.read(|connection| {
             let segments: u64 = segment_rows(connection)?.iter().map(|row| row.bytes).sum();
             let records: i64 = connection.query_row(
                 "SELECT (SELECT coalesce(sum(length(entries) + 80), 0) FROM blobs)
-                      + (SELECT coalesce(sum(length(files) + length(left_out)), 0) FROM snapshots)",
+                      + (SELECT coalesce(sum(length(files) + length(left_out)), 0) FROM snapshots)
+                      + (SELECT coalesce(sum(length(packed)), 0) FROM evidence)",
                 [],
                 |row| row.get(0),
             )?;

@@ -400,6 +400,21 @@ impl CodeWriter for Writer {
         Ok(ended)
     }
 
+    async fn put_evidence(&self, repo: RepoId, made_of: &str, bytes: Vec<u8>) -> Result<()> {
+        let made_of = made_of.to_owned();
+        self.write(move |transaction, _| {
+            // A new row, so that it has a new number.
+            transaction.execute("DELETE FROM evidence WHERE repo_id = ?1", [repo.0])?;
+            transaction.execute(
+                "INSERT INTO evidence (repo_id, made_of, packed) VALUES (?1, ?2, ?3)",
+                params![repo.0, made_of, bytes],
+            )?;
+            Ok(())
+        })
+        .await?;
+        self.checkpoint().await
+    }
+
     async fn retire_code(&self, repos: Vec<RepoId>) -> Result<()> {
         self.flush().await?;
         self.write(move |transaction, _| {

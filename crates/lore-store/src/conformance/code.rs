@@ -26,6 +26,7 @@ pub async fn check_code(make: impl Fn() -> Arc<dyn IndexStore>) {
     what_no_snapshot_needs_is_collected_and_readers_go_on(&*make()).await;
     what_was_put_and_not_published_is_known_later(&*make()).await;
     exact_text_is_among_the_candidates(&*make()).await;
+    evidence_is_kept_until_other_is_put(&*make()).await;
 }
 
 fn blob(number: u8) -> BlobId {
@@ -149,6 +150,31 @@ async fn nothing_is_indexed_at_first(store: &dyn IndexStore) {
     assert_eq!(store.code_bytes().await.expect(OK), 0);
     let empty = store.open_view(Vec::new()).await.expect(OK);
     assert!(empty.files().is_empty() && ask(&*empty, &["x"]).is_empty());
+}
+
+async fn evidence_is_kept_until_other_is_put(store: &dyn IndexStore) {
+    let writer = store.try_writer().await.expect(OK);
+    let (repo, other) = (
+        writer.add_repo(&new_repo("code")).await.expect(OK).id,
+        writer.add_repo(&new_repo("other")).await.expect(OK).id,
+    );
+    assert_eq!(store.evidence(repo).await.expect(OK), None);
+    writer.put_evidence(repo, "first", vec![1, 2]).await.expect(OK);
+    writer.put_evidence(other, "another's", vec![9]).await.expect(OK);
+    let first = store.code_state(repo).await.expect(OK).evidence.expect("what was put");
+    assert_eq!(
+        (first.made_of.as_str(), store.evidence(repo).await.expect(OK)),
+        ("first", Some((first.number, vec![1, 2])))
+    );
+    // A sync of code does not touch it.
+    publish(&*writer, repo, 1, Vec::new()).await;
+    writer.put_evidence(repo, "second", Vec::new()).await.expect(OK);
+    let second = store.code_state(repo).await.expect(OK).evidence.expect("what was put");
+    assert!(second.number != first.number && second.made_of == "second", "{second:?}");
+    assert_eq!(store.evidence(repo).await.expect(OK), Some((second.number, Vec::new())));
+    writer.remove_repo(repo).await.expect(OK);
+    assert_eq!(store.evidence(repo).await.expect(OK), None);
+    assert!(store.evidence(other).await.expect(OK).is_some());
 }
 
 async fn what_is_published_is_found(store: &dyn IndexStore) {

@@ -9,7 +9,8 @@ use lore_model::{
 
 use super::OK;
 use crate::{
-    AuthorAlias, CommitQuery, HistoryStore, HistoryWriter, PatchPacker, PatchText, StoreError, SyncEnd, TouchQuery,
+    AuthorAlias, CommitQuery, CommitSubject, HistoryStore, HistoryWriter, PatchPacker, PatchText, StoreError,
+    SubjectFile, Subjects, SyncEnd, TouchQuery,
 };
 
 /// Runs every check of [`HistoryStore`] and [`HistoryWriter`], each on a store of its own.
@@ -22,6 +23,7 @@ pub async fn check_history(make: impl Fn() -> Arc<dyn HistoryStore>) {
     search_ranks_and_filters_before_the_limit(&*make()).await;
     any_text_is_a_query(&*make()).await;
     touches_are_newest_first_and_literal(&*make()).await;
+    subjects_are_newest_first_without_merges(&*make()).await;
     prefixes_name_commits_of_one_repository(&*make()).await;
     a_sync_ends_whole(&*make()).await;
     another_fingerprint_forgets_everything(&*make()).await;
@@ -266,6 +268,40 @@ async fn touches_are_newest_first_and_literal(store: &dyn HistoryStore) {
         ..touch("rs", 10)
     };
     assert_eq!(store.list_touches(&filtered).await.expect(OK).0.len(), 3);
+}
+
+async fn subjects_are_newest_first_without_merges(store: &dyn HistoryStore) {
+    let mut commits: Vec<CommitRecord> = (1..=5).map(|number| commit(number, &format!("s{number}"))).collect();
+    commits[1].parent_count = 2;
+    commits[2].files = vec![
+        file(FileStatus::Renamed, "src/b.rs", Some("src/a.rs")),
+        file(FileStatus::Added, "src/c.rs", None),
+        file(FileStatus::Deleted, "src/d.rs", None),
+    ];
+    commits[3].commit_time = Some(9);
+    commits[4].files.clear();
+    let (writer, repo) = with_repo(store, "r", commits).await;
+    let other = writer.add_repo(&new_repo("other")).await.expect(OK);
+    writer.put_commits(other.id, vec![commit(7, "of another")]).await.expect(OK);
+    let told = |subjects: &Subjects| -> Vec<String> {
+        let file = |file: &SubjectFile| {
+            let path = |number: u32| subjects.paths[number as usize].to_string();
+            format!("{}{}{}", file.status.letter(), path(file.path), file.old_path.map_or(String::new(), path))
+        };
+        let commit = |commit: &CommitSubject| {
+            let files: Vec<String> = commit.files.iter().map(file).collect();
+            format!("{} {} {}", commit.subject, commit.file_count, files.join(" "))
+        };
+        subjects.commits.iter().map(commit).collect()
+    };
+    let subjects = store.list_subjects(repo.id, 3).await.expect(OK);
+    assert_eq!(
+        told(&subjects),
+        ["s4 1 Msrc/a.rs", "s3 3 Rsrc/b.rssrc/a.rs Asrc/c.rs Dsrc/d.rs", "s1 1 Msrc/a.rs"],
+        "by commit time; the merge and the one without files are left out"
+    );
+    let subjects = store.list_subjects(repo.id, 2).await.expect(OK);
+    assert_eq!(told(&subjects)[1], "s3 3 Rsrc/b.rssrc/a.rs", "where there are too many, only renames");
 }
 
 async fn prefixes_name_commits_of_one_repository(store: &dyn HistoryStore) {

@@ -1,6 +1,7 @@
 //! The command line: one file per command, one spelling for each thing.
 
 mod add;
+mod bench;
 #[expect(clippy::module_inception, reason = "that is the name of the command")]
 mod commands;
 mod comment;
@@ -96,6 +97,7 @@ enum Command {
     Setup(setup::Args),
     Tools(tools::Args),
     Doctor(doctor::Args),
+    Bench(bench::Args),
     Import(import::Args),
     Export(export::Args),
     Reindex(reindex::Args),
@@ -135,6 +137,7 @@ impl Command {
             | Self::Import(_)
             | Self::Export(_)
             | Self::Reindex(_)
+            | Self::Bench(_)
             | Self::Debug(_) => Embedding::Needed,
             Self::Status(_) | Self::Doctor(_) => Embedding::Wanted,
             Self::Remove(_)
@@ -159,6 +162,7 @@ impl Command {
         match self {
             Self::Serve(args) => Some(args.folder()),
             Self::Add(args) => args.folder(),
+            Self::Bench(args) => Some(args.folder()),
             Self::Search(args) => here(args.is_about_here()),
             Self::Sync(args) => here(args.is_about_here()),
             Self::Reindex(args) => here(args.is_about_here()),
@@ -211,7 +215,12 @@ impl Cli {
         if let Command::Completions(args) = &self.command {
             return completions::run(ui, args).map(|()| ExitCode::SUCCESS);
         }
-        let loaded = crate::config::load(self.home.as_deref(), flags)?;
+        let mut loaded = crate::config::load(self.home.as_deref(), flags)?;
+        // Removed when everything is done.
+        let _own_home = match &self.command {
+            Command::Bench(args) => Some(args.take_own_home(&mut loaded)?),
+            _ => None,
+        };
         let (embedder, no_embedder) = self.command.embedder(&loaded).await?;
         let lore = wire::lore(&loaded, embedder);
         let context = Context { ui, loaded, lore, no_embedder, verbose: self.verbose > 0 };
@@ -222,7 +231,7 @@ impl Cli {
             Command::Repos(args) => repos::run(&context, args).await.map(done),
             Command::Sync(args) => sync::run(&context, args).await,
             Command::Status(args) => status::run(&context, args).await.map(done),
-            Command::Search(args) => search::run(&context, args).await.map(done),
+            Command::Search(args) => Box::pin(search::run(&context, args)).await.map(done),
             Command::Log(args) => log::run(&context, args).await.map(done),
             Command::Touches(args) => touches::run(&context, args).await.map(done),
             Command::Show(args) => show::run(&context, args).await.map(done),
@@ -234,6 +243,7 @@ impl Cli {
             Command::Setup(args) => setup::run(&context, &args).map(done),
             Command::Tools(args) => tools::run(&context, &args).map(done),
             Command::Doctor(args) => doctor::run(&context, args).await,
+            Command::Bench(args) => bench::run(&context, args).await,
             Command::Import(args) => import::run(&context, args).await,
             Command::Export(args) => export::run(&context, args).await.map(done),
             Command::Reindex(args) => reindex::run(&context, args).await,

@@ -3,7 +3,6 @@
 //! Everything happens in a copy of the newest commit, without its history: that is measured by `bench history`.
 
 mod change;
-mod semble;
 
 use std::{
     fs,
@@ -14,13 +13,13 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use change::{Changing, DEBOUNCE};
 use lore_testkit::{Git, Lore, Random, Session};
-use semble::{Cache, Semble};
 use serde_json::{Value, json};
 
 use super::{
     history::{load, median, megabytes, millis, size, warm_files},
     latency::Times,
     measure::{Cost, measure},
+    semble::{Cache, Peer, Semble},
     table::{Aim, Figure, render},
 };
 use crate::program::{build_release, output, program, say};
@@ -66,13 +65,6 @@ pub(crate) struct Args {
     /// Prints JSON.
     #[arg(long)]
     json: bool,
-}
-
-/// Another code search.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Peer {
-    /// From `PyPI`.
-    Semble,
 }
 
 /// What was measured of one program.

@@ -6,43 +6,37 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
+use lore_bench::{ALL, Found, Question, RESULTS, Score, WAYS, score};
 use lore_testkit::{Git, Lore};
 use serde_json::{Value, json};
 
 use super::{
-    data::Question,
-    metric::{Found, file_ranks, ndcg, reciprocal_rank, result_ranks},
+    super::semble::Content,
+    tokens::{Counter, ROOMS, Tokens},
+    with::{Also, With},
 };
 
-/// How many ranks count.
-pub(crate) const DEPTH: usize = 10;
-
-/// So many results give ten files nearly always, and more would make the program look further than it does for a user.
-const RESULTS: &str = "49";
-
-/// Which parts of the ranking are on, and what that is called.
-pub(crate) const WAYS: [(&str, &str); 5] =
-    [("text", "words"), ("meaning", "model"), ("text,meaning", "both"), ("text,rules", "no model"), ("all", "all")];
-
-/// How one question was answered in one way.
-#[derive(Debug, Clone)]
-pub(crate) struct Score {
-    /// The rank of each target among files.
-    pub(crate) ranks: Vec<Option<usize>>,
-    pub(crate) ndcg: f64,
-    /// The same over the first ten results as they are, several of one file included.
-    pub(crate) shown: f64,
-    pub(crate) reciprocal: f64,
-    /// The first files.
-    pub(crate) files: Vec<String>,
-}
-
-/// A question with its score in each of [`WAYS`].
+/// A question with its score in each column; none where that column was not asked.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) set: String,
     pub(crate) question: Question,
-    pub(crate) scores: Vec<Score>,
+    pub(crate) scores: Vec<Option<Score>>,
+    /// What an agent reads of it.
+    pub(crate) tokens: Option<Tokens>,
+}
+
+/// What is searched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// The repository that Lore indexes.
+    pub(crate) repo: &'a Path,
+    /// Only files below this folder; empty for all.
+    pub(crate) root: &'a str,
+    /// Whether its commits count.
+    pub(crate) history: bool,
+    /// The same files on disk, for a peer, and what it is to take of them; none where it is not asked.
+    pub(crate) folder: Option<(&'a Path, Content)>,
 }
 
 /// The program with an index of its own, or one that is kept.
@@ -61,7 +55,7 @@ impl Program {
     }
 
     /// Runs to the end and reads what was printed.
-    pub(crate) fn json(&self, args: &[&str]) -> Result<Value> {
+    fn json(&self, args: &[&str]) -> Result<Value> {
         let mut command = self.lore.command(args);
         if let Some(home) = &self.home {
             command.env("LORE_HOME", home);
@@ -71,55 +65,87 @@ impl Program {
     }
 
     /// Indexes a repository; gives what the program tells of it.
-    pub(crate) fn index(&self, repo: &Path) -> Result<Value> {
-        self.json(&["debug", "index", path(repo)?])
+    fn index(&self, place: Place<'_>) -> Result<Value> {
+        let mut args = vec!["debug", "index", path(place.repo)?];
+        args.extend(place.history.then_some("--history"));
+        self.json(&args)
     }
 
-    /// Asks in every way.
-    pub(crate) fn ask(&self, set: &str, repo: &Path, questions: &[Question]) -> Result<Vec<Asked>> {
-        let dir = tempfile::tempdir()?;
-        let file = dir.path().join("queries");
-        let lines: Vec<String> =
-            questions.iter().map(|question| json!({"query": question.query}).to_string()).collect();
-        fs::write(&file, lines.join("\n"))?;
-        let mut args = vec!["debug", "queries", path(&file)?, "--repo", path(repo)?, "--limit", RESULTS];
-        for (parts, _) in WAYS {
+    /// Asks with each of these parts, and with these further arguments.
+    fn ask(&self, place: Place<'_>, file: &Path, parts: &[&str], more: &[&str]) -> Result<Value> {
+        let (limit, below) = (RESULTS.to_string(), format!("{}/**", place.root));
+        let mut args = vec!["debug", "queries", path(file)?, "--repo", path(place.repo)?, "--limit", &limit];
+        if !place.root.is_empty() {
+            args.extend(["--path", &below]);
+        }
+        for parts in parts {
             args.extend(["--parts", parts]);
         }
-        let told = self.json(&args)?;
-        let head = Git::at(repo).text(&["rev-parse", "HEAD"])?;
-        let runs = told["runs"].as_array().context("`lore debug queries` did not tell its runs")?;
-        ensure!(runs.len() == WAYS.len(), "`lore debug queries` made {} runs", runs.len());
-        let score = |at: usize, run: &Value| -> Result<Score> {
-            let searched = &run["answers"][at]["commit"];
-            ensure!(*searched == head.as_str(), "{} was searched at {searched}, not at {head}", repo.display());
-            let results =
-                run["answers"][at]["results"].as_array().context("`lore debug queries` left a question out")?;
-            Ok(score(&results.iter().map(found).collect::<Result<Vec<_>>>()?, &questions[at]))
-        };
-        let asked = |(at, question): (usize, &Question)| {
-            let scores = runs.iter().map(|run| score(at, run)).collect::<Result<_>>()?;
-            Ok(Asked { set: set.to_owned(), question: question.clone(), scores })
-        };
-        questions.iter().enumerate().map(asked).collect()
+        args.extend(more);
+        self.json(&args)
     }
 }
 
-fn score(results: &[Found], question: &Question) -> Score {
-    let ranks = file_ranks(results, &question.relevant);
-    let mut files: Vec<String> = Vec::new();
-    for found in results {
-        if files.len() < DEPTH && !files.contains(&found.path) {
-            files.push(found.path.clone());
-        }
+/// Indexes and asks, in every column.
+pub(crate) fn ask(with: &With, set: &str, place: Place<'_>, questions: &[Question]) -> Result<(Value, Vec<Asked>)> {
+    let dir = tempfile::tempdir()?;
+    let file = dir.path().join("queries");
+    let lines: Vec<String> = questions.iter().map(|question| json!({"query": question.query}).to_string()).collect();
+    fs::write(&file, lines.join("\n"))?;
+    let index = with.program.index(place)?;
+    let rooms: Vec<String> = ROOMS.iter().map(ToString::to_string).collect();
+    let rooms: Vec<&str> = rooms.iter().flat_map(|room| ["--agent", room]).collect();
+    let parts: Vec<&str> = WAYS.iter().map(|way| way.parts).collect();
+    let more = if with.counter.is_some() { rooms.as_slice() } else { &[] };
+    let told = with.program.ask(place, &file, &parts, more)?;
+    let mut columns = scores(&told, place, questions, parts.len())?;
+    for Also { program, .. } in &with.also {
+        program.index(place)?;
+        columns.extend(scores(&program.ask(place, &file, &[ALL], &[])?, place, questions, 1)?);
     }
-    Score {
-        ndcg: ndcg(&ranks, DEPTH),
-        shown: ndcg(&result_ranks(results, &question.relevant), DEPTH),
-        reciprocal: reciprocal_rank(&ranks),
-        ranks,
-        files,
+    if with.peer.is_some() {
+        columns.push(peer_scores(with, place, questions, dir.path())?);
     }
+    let asked = questions.iter().enumerate().map(|(at, question)| {
+        let tokens = with.counter.as_ref().map(|counter| tokens(counter, &told, at, question)).transpose()?;
+        let scores = columns.iter().map(|column| column.get(at).cloned()).collect();
+        Ok(Asked { set: set.to_owned(), question: question.clone(), scores, tokens })
+    });
+    Ok((index, asked.collect::<Result<_>>()?))
+}
+
+/// A column for each run: a score for each question.
+fn scores(told: &Value, place: Place<'_>, questions: &[Question], expected: usize) -> Result<Vec<Vec<Score>>> {
+    let head = Git::at(place.repo).text(&["rev-parse", "HEAD"])?;
+    let runs = told["runs"].as_array().context("`lore debug queries` did not tell its runs")?;
+    ensure!(runs.len() == expected, "`lore debug queries` made {} runs", runs.len());
+    let one = |run: &Value, at: usize| -> Result<Score> {
+        let searched = &run["answers"][at]["commit"];
+        ensure!(*searched == head.as_str(), "{} was searched at {searched}, not at {head}", place.repo.display());
+        let results = run["answers"][at]["results"].as_array().context("`lore debug queries` left a question out")?;
+        Ok(score(&results.iter().map(found).collect::<Result<Vec<_>>>()?, &questions[at]))
+    };
+    runs.iter().map(|run| (0..questions.len()).map(|at| one(run, at)).collect()).collect()
+}
+
+/// What the peer gives; nothing where it has no folder to look into.
+fn peer_scores(with: &With, place: Place<'_>, questions: &[Question], dir: &Path) -> Result<Vec<Score>> {
+    let (Some(peer), Some((folder, content))) = (&with.peer, place.folder) else { return Ok(Vec::new()) };
+    let file = dir.join("lines");
+    let lines: Vec<String> = questions.iter().map(|question| question.query.replace(['\n', '\r'], " ")).collect();
+    fs::write(&file, lines.join("\n"))?;
+    let answers = peer.results(folder, &file, content)?;
+    ensure!(answers.len() == questions.len(), "the peer answered {} of {} questions", answers.len(), questions.len());
+    Ok(answers.iter().zip(questions).map(|(answer, question)| score(answer, question)).collect())
+}
+
+fn tokens(counter: &Counter, told: &Value, at: usize, question: &Question) -> Result<Tokens> {
+    let text = |room: usize| {
+        let text = told["agent"][room]["texts"][at].as_str();
+        text.with_context(|| format!("`lore debug queries` did not tell what an agent reads of {}", question.query))
+    };
+    let texts = (0..ROOMS.len()).map(text).collect::<Result<Vec<_>>>()?;
+    counter.count(&texts, question)
 }
 
 fn found(value: &Value) -> Result<Found> {
@@ -132,6 +158,6 @@ fn found(value: &Value) -> Result<Found> {
     })
 }
 
-pub(crate) fn path(path: &Path) -> Result<&str> {
+fn path(path: &Path) -> Result<&str> {
     path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))
 }

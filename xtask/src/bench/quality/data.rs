@@ -6,17 +6,8 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
+use lore_bench::{Question, Target};
 use serde_json::Value;
-
-use super::metric::Target;
-
-/// A question with its answers.
-#[derive(Debug, Clone)]
-pub(crate) struct Question {
-    pub(crate) query: String,
-    pub(crate) category: String,
-    pub(crate) relevant: Vec<Target>,
-}
 
 /// Questions about one folder of one revision of a repository.
 #[derive(Debug)]

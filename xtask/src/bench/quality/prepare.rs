@@ -8,30 +8,42 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use lore_testkit::{Git, Repo};
 
-use super::data::{FunctionSet, RepoSet, function_path};
+use super::data::{FunctionSet, function_path};
 
 /// Written last: a folder without it is not whole.
 const WHOLE: &str = ".git/whole";
 
-/// A repository that holds the set's folder as it was in its revision, and nothing else.
-pub(crate) fn repo_of(set: &RepoSet, source: &Path, work: &Path) -> Result<PathBuf> {
-    let name = format!("{}@{}@{}", set.repo, &set.revision[..set.revision.len().min(12)], set.root).replace('/', "+");
-    make(&work.join(name), |dir| {
+/// A repository that holds a folder as it was in a revision, and nothing else.
+pub(crate) fn folder_at(name: &str, revision: &str, root: &str, source: &Path, work: &Path) -> Result<PathBuf> {
+    make(&work.join(place_name(name, revision, root)), |dir| {
         let git_dir = git_dir(source)?;
         let index = dir.join(".git/source-index");
         let git = Git::at(dir)
             .with("GIT_DIR", text(&git_dir)?)
             .with("GIT_WORK_TREE", text(dir)?)
             .with("GIT_INDEX_FILE", text(&index)?);
-        if set.root.is_empty() {
-            git.text(&["read-tree", &set.revision])?;
+        if root.is_empty() {
+            git.text(&["read-tree", revision])?;
         } else {
-            let (prefix, tree) = (format!("--prefix={}/", set.root), format!("{}:{}", set.revision, set.root));
+            let (prefix, tree) = (format!("--prefix={root}/"), format!("{revision}:{root}"));
             git.text(&["read-tree", &prefix, &tree])?;
         }
         git.text(&["checkout-index", "--all"])?;
         Ok(fs::remove_file(index)?)
     })
+}
+
+/// A bare repository at a revision, with the history before it.
+pub(crate) fn bare_at(name: &str, revision: &str, source: &Path, work: &Path) -> Result<PathBuf> {
+    let dir = work.join(format!("{}.git", place_name(name, revision, "history")));
+    fs::create_dir_all(work)?;
+    let git = borrow(source, &dir)?;
+    git.text(&["update-ref", "refs/heads/main", revision])?;
+    Ok(dir)
+}
+
+fn place_name(name: &str, revision: &str, root: &str) -> String {
+    format!("{name}@{}@{root}", &revision[..revision.len().min(12)]).replace('/', "+")
 }
 
 /// A repository with one file for each function.
@@ -70,8 +82,11 @@ pub(crate) fn borrow(source: &Path, dir: &Path) -> Result<Git> {
     let objects = git_dir(source)?.join("objects");
     ensure!(objects.is_dir(), "{} has no objects", source.display());
     Git::at(dir.parent().context("a folder has a parent")?).text(&["init", "--quiet", "--bare", text(dir)?])?;
+    fs::create_dir_all(dir.join("objects/info"))?;
     fs::write(dir.join("objects/info/alternates"), format!("{}\n", text(&objects)?))?;
-    Ok(Git::at(dir))
+    let git = Git::at(dir);
+    git.text(&["symbolic-ref", "HEAD", "refs/heads/main"])?;
+    Ok(git)
 }
 
 fn text(path: &Path) -> Result<&str> {

@@ -1,4 +1,4 @@
-//! `lore debug index`: indexes the code of one repository, without its history, and says how long it took.
+//! `lore debug index`: indexes the code of one repository and says how long it took.
 
 use std::{
     num::NonZero,
@@ -17,11 +17,14 @@ use serde_json::json;
 
 use super::{super::project::cancel_on_interrupt, Context, absolute, micros, register};
 
-/// Index the code of a repository, without its history
+/// Index the code of a repository
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// The repository
     path: PathBuf,
+    /// Read the history too, which ranking uses
+    #[arg(long)]
+    history: bool,
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
@@ -37,7 +40,11 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let options = SyncOptions { jobs: NonZero::new(context.loaded.config.jobs), ..SyncOptions::default() };
     let cancel = cancel_on_interrupt();
     let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &progress };
-    let done = context.lore.sync_code(&repo, &task).await?;
+    let done = if args.history {
+        context.lore.sync(&repo, &task).await?.code
+    } else {
+        context.lore.sync_code(&repo, &task).await?
+    };
     let wall = started.elapsed();
     let state = context.lore.search.state(repo.id).await?;
     context.ui.value(&json!({

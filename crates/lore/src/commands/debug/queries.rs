@@ -6,11 +6,15 @@ use std::{
     time::{Duration, Instant},
 };
 
+use lore_bench::Times;
 use lore_core::search::{CodeHit, CodeRequest, Parts};
 use lore_model::{Failure, Repo};
 use serde_json::{Value, json};
 
-use super::{Context, absolute, micros, read_queries, registered};
+use super::{
+    super::bench::{agent, parts::parts},
+    Context, absolute, micros, read_queries, registered,
+};
 
 /// Ask the questions of a file
 #[derive(clap::Args)]
@@ -20,12 +24,18 @@ pub(super) struct Args {
     /// The repository, which `lore debug index` has indexed
     #[arg(long, value_name = "PATH", default_value = ".")]
     repo: PathBuf,
-    /// Parts of the ranking that are on: `text`, `meaning` and `rules`, or `all` (may be repeated)
+    /// Only files below this folder
+    #[arg(long, value_name = "FOLDER")]
+    path: Option<String>,
+    /// Parts of the ranking that are on: `text`, `meaning`, `rules` and `history`, or `all` (may be repeated)
     #[arg(long, value_name = "PARTS", default_value = "all")]
     parts: Vec<Chosen>,
     /// At most so many results for each
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     limit: usize,
+    /// Tell too what an agent would be given to read, within so many tokens; 0 for all of it (may be repeated)
+    #[arg(long, value_name = "TOKENS")]
+    agent: Vec<usize>,
     /// Ask all of them so many times; the results are those of the last time
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     rounds: usize,
@@ -42,17 +52,7 @@ impl FromStr for Chosen {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut parts = Parts { text: false, meaning: false, rules: false };
-        for part in text.split(',') {
-            match part {
-                "text" => parts.text = true,
-                "meaning" => parts.meaning = true,
-                "rules" => parts.rules = true,
-                "all" => parts = Parts::default(),
-                _ => return Err(format!("`{part}` is not `text`, `meaning`, `rules` or `all`")),
-            }
-        }
-        Ok(Self { name: text.to_owned(), parts })
+        Ok(Self { name: text.to_owned(), parts: parts(text)? })
     }
 }
 
@@ -69,9 +69,27 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     for chosen in &args.parts {
         runs.push(ask_all(context, &repo, &args, &queries, chosen).await?);
     }
-    let value =
+    let mut value =
         json!({"repo": repo.name(), "model": context.lore.search.model(), "open_us": micros(opened), "runs": runs});
+    if !args.agent.is_empty() {
+        value["agent"] = agent_texts(context, &args, &queries).await?;
+    }
     context.ui.line(&value.to_string())
+}
+
+/// What an agent reads: for each room, a text for each question.
+async fn agent_texts(context: &Context<'_>, args: &Args, queries: &[String]) -> Result<Value, Failure> {
+    let place = absolute(&args.repo);
+    let mut rooms = Vec::new();
+    for &most in &args.agent {
+        let mut texts = Vec::new();
+        for query in queries {
+            let room = Some(most).filter(|most| *most > 0);
+            texts.push(agent::text(&context.lore, place.clone(), query, room, args.path.as_deref()).await?);
+        }
+        rooms.push(json!({"max_tokens": most, "texts": texts}));
+    }
+    Ok(rooms.into())
 }
 
 async fn ask_all(
@@ -88,6 +106,7 @@ async fn ask_all(
         for query in queries {
             let mut request = CodeRequest::new(query, vec![(repo.clone(), None)]);
             (request.limit, request.parts) = (args.limit, chosen.parts);
+            request.paths.extend(args.path.clone());
             let started = Instant::now();
             let answer = context.lore.search.search(&request).await?;
             let took = started.elapsed();
@@ -99,14 +118,11 @@ async fn ask_all(
             );
         }
     }
-    times.sort_unstable();
-    let percentile = |percent: usize| {
-        let rank = (times.len() * percent).div_ceil(100).max(1);
-        times.get(rank - 1).copied().map(micros)
-    };
+    let times = Times::new(times);
+    let percentile = |percent: usize| micros(times.percentile(percent));
     Ok(json!({
         "parts": chosen.name,
-        "count": times.len(),
+        "count": times.count(),
         "p50_us": percentile(50),
         "p95_us": percentile(95),
         "p99_us": percentile(99),

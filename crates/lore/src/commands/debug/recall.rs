@@ -228,6 +228,10 @@ impl CodeWriter for Recorder<'_> {
         self.inner.end_code(repo, end).await
     }
 
+    async fn put_evidence(&self, repo: RepoId, made_of: &str, bytes: Vec<u8>) -> StoreResult<()> {
+        self.inner.put_evidence(repo, made_of, bytes).await
+    }
+
     async fn retire_code(&self, repos: Vec<RepoId>) -> StoreResult<()> {
         self.inner.retire_code(repos).await
     }

@@ -9,7 +9,7 @@ use lore_core::search::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeSta
 use lore_model::{ChunkKind, Code, Failure, SymbolKind};
 use ready::Wanted;
 
-use super::{Context, names_here};
+use super::{Context, names_here, sync::count};
 use crate::{editor, ui::one_line};
 
 /// Roughly so many bytes are a token for a language model.
@@ -53,6 +53,9 @@ pub(crate) struct Args {
     /// At most so many results (1–100)
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = LIMIT_DEFAULT)]
     limit: usize,
+    /// Only results with at least this score, 0 to 1; 0.5 leaves out what is probably wrong
+    #[arg(long, value_name = "SCORE", default_value_t = 0.0)]
+    min_score: f32,
     /// Cut texts so that the whole answer fits into so many tokens (bytes / 4)
     #[arg(long, value_name = "NUMBER")]
     max_tokens: Option<usize>,
@@ -82,6 +85,7 @@ impl Args {
             tags: self.tag.clone(),
             languages: self.lang.clone(),
             paths: self.path.clone(),
+            min_score: self.min_score,
             ..CodeRequest::new(self.query.join(" "), Vec::new())
         }
     }
@@ -146,10 +150,18 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     context.ui.show_page(&context.loaded.config.pager)
 }
 
+/// `1 result has` or `3 results have`.
+fn count_have(results: usize) -> String {
+    format!("{} {}", count(results as u64, "result"), if results == 1 { "has" } else { "have" })
+}
+
 /// Why nothing was found, and what to try.
 fn nothing(request: &CodeRequest, answer: &CodeAnswer) -> String {
     if answer.no_room > 0 {
         return "no result has room within --max-tokens: allow more".to_owned();
+    }
+    if answer.too_low > 0 {
+        return format!("{} a score below --min-score", count_have(answer.too_low));
     }
     if answer.freshness.iter().all(|fresh| fresh.commit.is_none()) {
         return "nothing is indexed yet; a repository is searched from its first commit on".to_owned();

@@ -221,6 +221,9 @@ impl Page<'_> {
             write!(said, "; {} more had no room within --max-tokens", self.answer.no_room)
                 .expect("writing to a string cannot fail");
         }
+        if self.answer.too_low > 0 {
+            write!(said, "; {} below --min-score", self.answer.too_low).expect("writing to a string cannot fail");
+        }
         if ui.is_terminal() && hits > 0 && query.len() < 60 {
             said.push_str("; --open N opens one");
         }

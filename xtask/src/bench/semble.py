@@ -1,9 +1,11 @@
-"""Drives semble for `cargo xtask bench index`.
+"""Drives semble for `cargo xtask bench`.
 
     semble.py probe             says whether its model can be loaded without a network
     semble.py index PATH        builds the index and saves it
     semble.py one PATH QUERY    what `semble search` does, from start to end
     semble.py ask PATH FILE     loads once and times every line of the file
+    semble.py results PATH FILE CONTENT  loads once and tells ten results of every line; CONTENT is `code`, as it
+                                does by default, or `all`
 
 Where its model cannot be loaded, WITHOUT_MODEL=1 puts one in its place that costs nothing and says nothing, and searches
 with `alpha=0.0`: BM25 and the reranking decide. What is measured then is less work than semble does.
@@ -54,7 +56,10 @@ def main():
     from semble.types import ContentType
 
     # Documents and configuration too, as Lore takes them; its own default is code alone.
-    index = SembleIndex.from_path(rest[0], content=(ContentType.CODE, ContentType.DOCS, ContentType.CONFIG))
+    content = (ContentType.CODE, ContentType.DOCS, ContentType.CONFIG)
+    if command == "results" and rest[2] == "code":
+        content = (ContentType.CODE,)
+    index = SembleIndex.from_path(rest[0], content=content)
     if command in ("index", "one"):
         from semble.cache import save_index_to_cache
 
@@ -74,6 +79,14 @@ def main():
             search(index, query)
             times.append(int((time.perf_counter() - started) * 1e6))
         print(json.dumps({"times_us": times}))
+    elif command == "results":
+        with open(rest[1], encoding="utf-8") as file:
+            queries = [line.rstrip("\n") for line in file]
+        answers = []
+        for query in queries:
+            chunks = [result.chunk for result in search(index, query)]
+            answers.append([{"path": chunk.file_path, "lines": [chunk.start_line, chunk.end_line]} for chunk in chunks])
+        print(json.dumps({"answers": answers}))
 
 
 if __name__ == "__main__":

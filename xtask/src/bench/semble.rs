@@ -11,10 +11,11 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
+use lore_bench::Found;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::super::{
+use super::{
     latency::Times,
     measure::{Cost, measure},
 };
@@ -26,32 +27,57 @@ const VERSION: &str = "0.7.0";
 /// What drives it.
 const DRIVER: &str = include_str!("semble.py");
 
+/// Another code search.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Peer {
+    /// From `PyPI`.
+    Semble,
+}
+
+/// What it takes into its index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// What it takes by default.
+    Code,
+    /// Documents and configuration too.
+    All,
+}
+
+impl Content {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::All => "all",
+        }
+    }
+}
+
 /// An installed semble.
-pub(super) struct Semble {
+pub(crate) struct Semble {
     python: PathBuf,
     driver: PathBuf,
     model: Option<String>,
     /// What it is, for the output.
-    pub(super) about: String,
+    pub(crate) about: String,
     _dir: TempDir,
 }
 
 /// A place for one index of semble.
-pub(super) struct Cache(TempDir);
+pub(crate) struct Cache(TempDir);
 
 impl Cache {
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         Ok(Self(tempfile::tempdir()?))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
 }
 
 impl Semble {
     /// Installs it where it is not, and finds out whether its model is there.
-    pub(super) fn install(model: Option<&Path>) -> Result<Self> {
+    pub(crate) fn install(model: Option<&Path>) -> Result<Self> {
         let venv = target_dir()?.join("peers").join(format!("semble-{VERSION}"));
         let python = venv.join("bin/python");
         if !venv.join("whole").exists() {
@@ -76,7 +102,7 @@ impl Semble {
                 semble.model = None;
                 format!(
                     "semble {VERSION} WITHOUT its model, which is not in its package: nothing is embedded, BM25 and its \
-                     reranking answer. It does less than it would, and its figures are lower bounds. ({reason})"
+                     reranking answer. Its times are lower bounds, and its answers are not those of its model. ({reason})"
                 )
             }
         };
@@ -106,34 +132,49 @@ impl Semble {
     }
 
     /// Builds an index from nothing.
-    pub(super) fn index(&self, cache: &Cache, path: &str) -> Result<Cost> {
+    pub(crate) fn index(&self, cache: &Cache, path: &str) -> Result<Cost> {
         measure(&self.command(cache, &["index", path], self.is_whole()))
     }
 
     /// Files and chunks of what was indexed.
-    pub(super) fn counts(&self, cache: &Cache, path: &str) -> Result<(u64, u64)> {
+    pub(crate) fn counts(&self, cache: &Cache, path: &str) -> Result<(u64, u64)> {
         let told = self.json(cache, &["index", path])?;
         let number = |key: &str| told[key].as_u64().with_context(|| format!("semble did not tell {key}"));
         Ok((number("files")?, number("chunks")?))
     }
 
     /// A search from the start of the process to its end.
-    pub(super) fn cold(&self, cache: &Cache, path: &str, query: &str) -> Result<Duration> {
+    pub(crate) fn cold(&self, cache: &Cache, path: &str, query: &str) -> Result<Duration> {
         Ok(measure(&self.command(cache, &["one", path, query], self.is_whole()))?.wall)
     }
 
     /// The files that a search gives.
-    pub(super) fn files(&self, cache: &Cache, path: &str, query: &str) -> Result<Vec<String>> {
+    pub(crate) fn files(&self, cache: &Cache, path: &str, query: &str) -> Result<Vec<String>> {
         let told = self.json(cache, &["one", path, query])?;
         let paths = told["paths"].as_array().into_iter().flatten();
         Ok(paths.filter_map(|path| path.as_str().map(str::to_owned)).collect())
     }
 
     /// Searches in one process.
-    pub(super) fn warm(&self, cache: &Cache, path: &str, queries: &Path) -> Result<Times> {
+    pub(crate) fn warm(&self, cache: &Cache, path: &str, queries: &Path) -> Result<Times> {
         let told = self.json(cache, &["ask", path, &queries.to_string_lossy()])?;
         let times = told["times_us"].as_array().context("semble did not tell its times")?;
         Ok(Times::new(times.iter().filter_map(Value::as_u64).map(Duration::from_micros).collect()))
+    }
+
+    /// The ten results of every line of a file, which is what it publishes figures of. More would change their order.
+    pub(crate) fn results(&self, path: &Path, queries: &Path, content: Content) -> Result<Vec<Vec<Found>>> {
+        let (cache, path) = (Cache::new()?, path.to_string_lossy());
+        let told = self.json(&cache, &["results", &path, &queries.to_string_lossy(), content.word()])?;
+        let answers = told["answers"].as_array().context("semble did not tell its results")?;
+        let found = |value: &Value| {
+            let line = |at: usize| value["lines"][at].as_u64().context("a result of semble without lines");
+            let file = value["path"].as_str().context("a result of semble without a path")?;
+            let file = file.strip_prefix(&*path).unwrap_or(file).trim_start_matches('/').to_owned();
+            Ok(Found { path: file, also_at: Vec::new(), lines: (line(0)?, line(1)?) })
+        };
+        let answer = |value: &Value| value.as_array().into_iter().flatten().map(found).collect();
+        answers.iter().map(answer).collect()
     }
 
     fn json(&self, cache: &Cache, args: &[&str]) -> Result<Value> {

@@ -1,0 +1,146 @@
+//! What an agent reads, counted by a real tokenizer: up to the first right result, and against the room it asked for.
+
+use anyhow::{Context as _, Result};
+use lore_bench::{Found, Question, Reading, first_right, median, results_end};
+use serde_json::Value;
+use tiktoken_rs::CoreBPE;
+
+use super::ask::Asked;
+
+/// The rooms in which answers are asked for; the first is everything.
+pub(crate) const ROOMS: [usize; 4] = [0, 500, 1_000, 2_000];
+
+/// A tokenizer with its vocabulary.
+pub(crate) struct Counter(CoreBPE);
+
+/// What one question costs an agent.
+#[derive(Debug, Clone)]
+pub(crate) struct Tokens {
+    /// Up to the first right result, by the tokenizer.
+    pub(crate) real: Reading,
+    /// The same as Lore counts, bytes by four.
+    pub(crate) estimated: Reading,
+    /// Tokens by the tokenizer divided by those that were asked for, for each room but the first.
+    pub(crate) used: Vec<f64>,
+}
+
+impl Counter {
+    pub(crate) fn new() -> Result<Self> {
+        Ok(Self(tiktoken_rs::o200k_base().context("the tokenizer's vocabulary cannot be read")?))
+    }
+
+    fn tokens(&self, text: &str) -> usize {
+        self.0.encode_ordinary(text).len()
+    }
+
+    /// Counts the texts of all rooms.
+    pub(crate) fn count(&self, texts: &[&str], question: &Question) -> Result<Tokens> {
+        let (whole, rest) = texts.split_first().context("there is a text for every room")?;
+        let ends = results_end(whole).context("the answer of `cortex_search` is not what it was")?;
+        let right = first_right(&results(whole)?, &question.relevant);
+        let read = right.and_then(|right| ends.get(right)).map_or(*whole, |end| &whole[..*end]);
+        let found = right.is_some();
+        Ok(Tokens {
+            real: Reading { tokens: self.tokens(read), found },
+            estimated: Reading { tokens: read.len().div_ceil(4), found },
+            used: rest.iter().zip(&ROOMS[1..]).map(|(text, room)| ratio(self.tokens(text), *room)).collect(),
+        })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of tokens are small")]
+fn ratio(of: usize, than: usize) -> f64 {
+    of as f64 / than as f64
+}
+
+/// The results as an agent sees them.
+fn results(text: &str) -> Result<Vec<Found>> {
+    let value: Value = serde_json::from_str(text)?;
+    let found = |result: &Value| {
+        let metadata = &result["chunk"]["metadata"];
+        let line = |key: &str| metadata[key].as_u64().with_context(|| format!("a result without `{key}`"));
+        let also_at = metadata["also_at"].as_array().into_iter().flatten();
+        Ok(Found {
+            path: metadata["file_path"].as_str().context("a result without `file_path`")?.to_owned(),
+            also_at: also_at.filter_map(|path| path.as_str().map(str::to_owned)).collect(),
+            lines: (line("start_line")?, line("end_line")?),
+        })
+    };
+    value["results"].as_array().into_iter().flatten().map(found).collect()
+}
+
+/// What all questions of a set cost: a row for each set, and the worst answer to a wish for less.
+pub(crate) fn table(sets: &[(String, Vec<&Asked>)]) -> Option<String> {
+    let head = [
+        "tokens, medians",
+        "questions",
+        "with something right",
+        "to the first right",
+        "as Lore counts",
+        "whole, nothing right",
+    ];
+    let head = head.iter().map(|text| (*text).to_owned());
+    let rooms = ROOMS[1..].iter().map(|room| format!("worst at {room}"));
+    let mut rows = vec![head.chain(rooms).collect::<Vec<_>>()];
+    for (name, asked) in sets {
+        let tokens: Vec<&Tokens> = asked.iter().filter_map(|asked| asked.tokens.as_ref()).collect();
+        let of = |found: bool, reading: fn(&Tokens) -> Reading| {
+            let values: Vec<usize> = tokens
+                .iter()
+                .map(|tokens| reading(tokens))
+                .filter(|one| one.found == found)
+                .map(|one| one.tokens)
+                .collect();
+            median(&values).map_or_else(|| "–".to_owned(), |median| median.to_string())
+        };
+        let found = tokens.iter().filter(|tokens| tokens.real.found).count();
+        let mut row = vec![
+            name.clone(),
+            tokens.len().to_string(),
+            found.to_string(),
+            of(true, |tokens| tokens.real),
+            of(true, |tokens| tokens.estimated),
+            of(false, |tokens| tokens.real),
+        ];
+        row.extend(worst(&tokens).map(|worst| format!("{worst:.2}×{}", if worst > 1.0 { " OVER" } else { "" })));
+        rows.push(row);
+    }
+    (rows.len() > 1 && sets.iter().any(|(_, asked)| asked.iter().any(|asked| asked.tokens.is_some())))
+        .then(|| lore_bench::grid(&rows))
+}
+
+/// The most that any answer took of each room.
+fn worst<'a>(tokens: &'a [&Tokens]) -> impl Iterator<Item = f64> + 'a {
+    (0..ROOMS.len() - 1)
+        .map(|room| tokens.iter().filter_map(|one| one.used.get(room)).fold(0.0, |most, one| one.max(most)))
+}
+
+#[cfg(test)]
+mod tests {
+    use lore_bench::Target;
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(paths: &[&str]) -> String {
+        let result = |path: &&str| json!({"chunk": {"text": "fn main() {}", "metadata": {"file_path": path, "start_line": 1, "end_line": 2}}});
+        json!({"results": paths.iter().map(result).collect::<Vec<_>>(), "total": paths.len()}).to_string()
+    }
+
+    #[test]
+    fn reading_ends_with_the_first_right_result() {
+        let counter = Counter::new().unwrap();
+        let target = |path: &str| vec![Target { path: path.to_owned(), lines: None }];
+        let question = |path: &str| Question { query: String::new(), category: String::new(), relevant: target(path) };
+        let text = answer(&["a", "b", "c"]);
+        let texts = [text.as_str(), "one two", "one two three", ""];
+        let [first, second, none] = ["a", "b", "x"].map(|path| counter.count(&texts, &question(path)).unwrap());
+        assert!(first.real.found && second.real.found && !none.real.found);
+        assert!(first.real.tokens < second.real.tokens && second.real.tokens < none.real.tokens);
+        assert_eq!(none.estimated.tokens, text.len().div_ceil(4));
+        assert_eq!(none.real.tokens, counter.tokens(&text));
+        assert_eq!(first.used, [2.0 / 500.0, 3.0 / 1000.0, 0.0]);
+        assert_eq!(worst(&[&first, &none]).collect::<Vec<_>>(), first.used);
+        assert!(counter.count(&["no answer", "", "", ""], &question("a")).is_err());
+    }
+}
