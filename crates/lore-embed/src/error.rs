@@ -4,7 +4,10 @@
 
 use std::time::Duration;
 
-use crate::{DIMENSIONS, PROVIDERS};
+use crate::PROVIDERS;
+
+/// The shortest and the longest vectors that can be kept.
+pub(crate) const LENGTHS: std::ops::RangeInclusive<usize> = 8..=4096;
 
 /// Why an embedding provider cannot be used, or gave no vectors.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
@@ -38,11 +41,11 @@ pub enum EmbedError {
     /// The API key cannot be sent.
     #[error("the API key of the embedding service has characters that cannot be sent in a header")]
     BadKey,
-    /// The configured length of vectors is not the one that the index holds.
-    #[error("the index holds vectors of {DIMENSIONS} dimensions; {configured} are configured for embeddings")]
+    /// Vectors of this length cannot be kept.
+    #[error("vectors of {length} dimensions cannot be kept: it must be {} to {}", LENGTHS.start(), LENGTHS.end())]
     UnsupportedDimensions {
-        /// What was configured.
-        configured: usize,
+        /// What was configured, or came.
+        length: usize,
     },
     /// The service cannot be reached.
     #[error("the embedding service at {endpoint} cannot be reached: {what}")]
@@ -78,12 +81,12 @@ pub enum EmbedError {
         /// What is wrong with it.
         what: String,
     },
-    /// The vectors have another length than configured.
+    /// The vectors have another length than was configured, or than those that came before.
     #[error("`{model}` gives vectors of {got} dimensions; {expected} are needed")]
     WrongDimensions {
         /// The model.
         model: String,
-        /// The length that the index holds.
+        /// The length that was configured, or that earlier vectors have.
         expected: usize,
         /// The length of what came.
         got: usize,
@@ -107,10 +110,10 @@ impl EmbedError {
             }
             Self::BadEndpoint { .. } => "set `endpoint` to an address such as http://localhost:8121/embed".to_owned(),
             Self::BadKey => "set `api_key` to the key alone, without quotes or line breaks".to_owned(),
-            Self::UnsupportedDimensions { .. } | Self::WrongDimensions { .. } => format!(
-                "use a model of {DIMENSIONS} dimensions (all-minilm, bge-small-en), or one that can be shortened, with \
-                 `dimensions: {DIMENSIONS}` (text-embedding-3-small); the built-in model needs no service: \
-                 `provider: local`"
+            Self::UnsupportedDimensions { .. } => "set `dimensions` to a length that the model has, or to 0".to_owned(),
+            Self::WrongDimensions { expected, .. } => format!(
+                "set `dimensions` to what the model gives, or to 0; where its vectors were of {expected} dimensions \
+                 before, `lore model remove` forgets those, or name the model differently"
             ),
             Self::Unreachable { .. } => "start the service or mend `endpoint`; the built-in model needs no service: \
                                          `provider: local`"

@@ -19,6 +19,7 @@ pub(crate) const INDEX: Schema = Schema {
         (1, include_str!("../migrations/0001_history.sql")),
         (2, include_str!("../migrations/0002_code.sql")),
         (3, include_str!("../migrations/0003_trigrams.sql")),
+        (4, include_str!("../migrations/0004_vectors.sql")),
     ],
 };
 

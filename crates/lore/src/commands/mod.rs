@@ -29,14 +29,15 @@ mod touches;
 #[cfg(test)]
 pub(crate) use tools::cost as tool_cost;
 
-use std::{num::NonZero, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{num::NonZero, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::{Parser, Subcommand};
 use lore_core::{
     Lore,
     history::{FreshState, Freshness, SyncOptions},
+    search::{Second, SecondState},
 };
-use lore_embed::{Embedder, ProviderConfig};
+use lore_embed::ProviderConfig;
 use lore_model::Failure;
 
 use crate::{
@@ -110,13 +111,13 @@ pub(crate) struct Context<'a> {
     pub(crate) ui: &'a Ui,
     pub(crate) loaded: Loaded,
     pub(crate) lore: Arc<Lore>,
-    /// Why the configured embedding service is not there, for commands that can do without.
+    /// Why the configured model cannot be used, for commands that can do without.
     pub(crate) no_embedder: Option<Failure>,
     /// Whether the user wants to be told more.
     pub(crate) verbose: bool,
 }
 
-/// Whether a command needs what turns text into vectors.
+/// Whether a command has to do with the model that is configured besides the built-in one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Embedding {
     Needed,
@@ -185,17 +186,19 @@ impl Command {
         }
     }
 
-    /// The embedder for this command, and why it is not the configured one where it is not.
-    ///
-    /// A service that is down must not keep anybody from asking what does not need it.
-    async fn embedder(&self, loaded: &Loaded) -> Result<(Arc<dyn Embedder>, Option<Failure>), Failure> {
-        let built_in = ProviderConfig::default();
+    /// The model that is configured besides the built-in one, and why it cannot be used where it cannot. Nothing is
+    /// asked of it yet.
+    fn second(&self, loaded: &Loaded) -> Result<(Option<Second>, Option<Failure>), Failure> {
         let wanted = self.embedding();
-        let config = if wanted == Embedding::Unused { built_in.clone() } else { self.provider(loaded)? };
-        match lore_embed::connect(&config).await {
-            Ok(embedder) => Ok((embedder, None)),
+        if wanted == Embedding::Unused {
+            return Ok((None, None));
+        }
+        let limit = Duration::from_millis(loaded.config.embedding_query_timeout_ms);
+        match lore_embed::connect(&self.provider(loaded)?) {
+            Ok(embedder) if embedder.as_local().is_some() => Ok((None, None)),
+            Ok(embedder) => Ok((Some(Second::new(embedder, limit)), None)),
             Err(error) if wanted == Embedding::Needed => Err(embedding(error)),
-            Err(error) => Ok((lore_embed::connect(&built_in).await.map_err(embedding)?, Some(embedding(error)))),
+            Err(error) => Ok((None, Some(embedding(error)))),
         }
     }
 }
@@ -212,8 +215,8 @@ impl Cli {
             return completions::run(ui, args).map(|()| ExitCode::SUCCESS);
         }
         let loaded = crate::config::load(self.home.as_deref(), flags)?;
-        let (embedder, no_embedder) = self.command.embedder(&loaded).await?;
-        let lore = wire::lore(&loaded, embedder);
+        let (second, no_embedder) = self.command.second(&loaded)?;
+        let lore = wire::lore(&loaded, second);
         let context = Context { ui, loaded, lore, no_embedder, verbose: self.verbose > 0 };
         let done = |()| ExitCode::SUCCESS;
         let ended = match self.command {
@@ -311,6 +314,16 @@ fn freshness_json(freshness: &Freshness) -> serde_json::Value {
             })
         })
         .collect()
+}
+
+/// What a second model contributes, for `--json`.
+fn second_json(second: &SecondState) -> serde_json::Value {
+    serde_json::json!({
+        "model": second.model,
+        "covered": second.covered,
+        "chunks": second.chunks,
+        "problem": second.problem,
+    })
 }
 
 /// Lower-case hexadecimal digits of bytes that are no text.

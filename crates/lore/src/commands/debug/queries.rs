@@ -20,7 +20,7 @@ pub(super) struct Args {
     /// The repository, which `lore debug index` has indexed
     #[arg(long, value_name = "PATH", default_value = ".")]
     repo: PathBuf,
-    /// Parts of the ranking that are on: `text`, `meaning` and `rules`, or `all` (may be repeated)
+    /// Parts of the ranking that are on: `text`, `meaning`, `second` and `rules`, or `all` (may be repeated)
     #[arg(long, value_name = "PARTS", default_value = "all")]
     parts: Vec<Chosen>,
     /// At most so many results for each
@@ -42,14 +42,15 @@ impl FromStr for Chosen {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut parts = Parts { text: false, meaning: false, rules: false };
+        let mut parts = Parts { text: false, meaning: false, second: false, rules: false };
         for part in text.split(',') {
             match part {
                 "text" => parts.text = true,
                 "meaning" => parts.meaning = true,
+                "second" => parts.second = true,
                 "rules" => parts.rules = true,
                 "all" => parts = Parts::default(),
-                _ => return Err(format!("`{part}` is not `text`, `meaning`, `rules` or `all`")),
+                _ => return Err(format!("`{part}` is not `text`, `meaning`, `second`, `rules` or `all`")),
             }
         }
         Ok(Self { name: text.to_owned(), parts })

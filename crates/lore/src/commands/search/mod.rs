@@ -5,7 +5,9 @@ mod page;
 mod ready;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use lore_core::search::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX};
+use lore_core::search::{
+    CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX, SecondState,
+};
 use lore_model::{ChunkKind, Code, Failure, SymbolKind};
 use ready::Wanted;
 
@@ -180,6 +182,10 @@ fn warn_if_not_fresh(context: &Context<'_>, answer: &CodeAnswer) {
         if !names.is_empty() && !context.ui.is_quiet() {
             context.ui.warn(&format!("{} {what}", names.join(", ")));
         }
+    }
+    let problem = answer.second.as_ref().filter(|second| second.problem.is_some() && !context.ui.is_quiet());
+    if let Some(remark) = problem.and_then(SecondState::remark) {
+        context.ui.warn(&remark);
     }
     for fresh in answer.freshness.iter().filter(|_| !context.ui.is_quiet()) {
         if let Some(error) = &fresh.uncommitted_error {
