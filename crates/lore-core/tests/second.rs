@@ -58,7 +58,7 @@ impl Model {
     fn vector(&self, text: &str) -> Vec<f32> {
         let mut vector = vec![0.01; self.dimensions];
         for (at, names) in THINGS.iter().enumerate() {
-            vector[at] += names.iter().filter(|name| text.contains(**name)).count() as f32;
+            vector[at] += names.iter().map(|name| f32::from(u8::from(text.contains(*name)))).sum::<f32>();
         }
         let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
         vector.iter().map(|value| value / length).collect()
@@ -135,8 +135,8 @@ impl Case {
         folder.write("src/paint.rs", "/// Mixes a colour.\npub fn mix(a: u8, b: u8) -> u8 {\n    a / 2 + b / 2\n}\n");
         for number in 0..5 {
             folder.write(
-                &format!("src/other{number}.rs"),
-                &format!("pub fn other{number}() -> u32 {{\n    {number}\n}}\n"),
+                format!("src/other{number}.rs"),
+                format!("pub fn other{number}() -> u32 {{\n    {number}\n}}\n"),
             );
         }
         folder.commit("Begin");
@@ -149,15 +149,13 @@ impl Case {
 
     async fn indexed(&self, second: Option<Model>) -> (Lore, Registered) {
         let lore = open(&self.index(), second);
-        let repo = match lore.history.find_project(self.folder.path()).await.unwrap() {
-            Some(repo) => repo,
-            None => {
-                let writer = lore.history.writer(|| {}).await.unwrap();
-                lore.history
-                    .add(&*writer, AddRequest::new(Target::Folder(self.folder.path().to_owned())))
-                    .await
-                    .unwrap()
-            }
+        let known = lore.history.find_project(self.folder.path()).await.unwrap();
+        let repo = if let Some(repo) = known {
+            repo
+        } else {
+            let writer = lore.history.writer(|| {}).await.unwrap();
+            let request = AddRequest::new(Target::Folder(self.folder.path().to_owned()));
+            lore.history.add(&*writer, request).await.unwrap()
         };
         sync(&lore, &repo).await;
         (lore, repo)

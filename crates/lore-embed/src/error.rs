@@ -24,6 +24,29 @@ pub enum EmbedError {
         /// What was configured.
         provider: String,
     },
+    /// The program was built without transformers.
+    #[error("this program was built without transformers, so `minilm` cannot be used")]
+    NoTransformer,
+    /// The model's files are not there.
+    #[error("the model {model} is not installed")]
+    NotInstalled {
+        /// The model.
+        model: String,
+    },
+    /// The model's files are there and cannot be used.
+    #[error("the model's files cannot be used: {what}")]
+    BadModelFiles {
+        /// What is wrong with them.
+        what: String,
+    },
+    /// A model that runs here was not done in time.
+    #[error("the model {model} was not done within {} s", after.as_secs_f32())]
+    Slow {
+        /// The model.
+        model: String,
+        /// How long it had.
+        after: Duration,
+    },
     /// The service has many models, and none is named.
     #[error("the embedding provider `{provider}` needs the name of a model")]
     NoModel {
@@ -105,6 +128,12 @@ impl EmbedError {
             Self::NoHttp { .. } => {
                 "remove `provider` to use the built-in model, or build with the feature `http`".to_owned()
             }
+            Self::NoTransformer => {
+                "remove `provider` to use the built-in model, or build with the feature `transformer`".to_owned()
+            }
+            Self::NotInstalled { .. } => "run `lore model install`".to_owned(),
+            Self::BadModelFiles { .. } => "run `lore model install` again".to_owned(),
+            Self::Slow { .. } => "ask again: it is read once, and then it is fast".to_owned(),
             Self::NoModel { .. } => {
                 "set `model`, for instance text-embedding-3-small (openai) or all-minilm (ollama)".to_owned()
             }

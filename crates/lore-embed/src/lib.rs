@@ -11,6 +11,8 @@ mod http;
 mod provider;
 mod static_model;
 mod table;
+#[cfg(feature = "transformer")]
+mod transformer;
 mod vocabulary;
 mod words;
 
@@ -19,7 +21,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use error::EmbedError;
-pub use provider::{ApiKey, PROVIDERS, Patience, ProviderConfig, connect};
+pub use provider::{ApiKey, MINILM, MINILM_FILES, MINILM_SPACE, PROVIDERS, Patience, ProviderConfig, connect};
 pub use static_model::{Scratch, StaticModel};
 pub use table::BadModel;
 

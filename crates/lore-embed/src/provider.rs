@@ -1,11 +1,20 @@
 //! Which embedder is used: what is configured, and whether that makes sense.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use crate::{EmbedError, Embedder, StaticModel, endpoint};
 
 /// The names of the providers.
-pub const PROVIDERS: [&str; 4] = ["local", "cortex-embed", "openai", "ollama"];
+pub const PROVIDERS: [&str; 5] = ["local", "minilm", "cortex-embed", "openai", "ollama"];
+
+/// The transformer that can run here, as it is called where it comes from.
+pub const MINILM: &str = "all-MiniLM-L6-v2";
+
+/// The name of that transformer's vector space.
+pub const MINILM_SPACE: &str = "minilm:all-MiniLM-L6-v2";
+
+/// The files that the transformer consists of.
+pub const MINILM_FILES: [&str; 3] = ["config.json", "vocab.txt", "model.safetensors"];
 
 /// A key for a service, which no `Debug` output shows.
 #[derive(Clone, PartialEq, Eq)]
@@ -47,6 +56,8 @@ pub struct ProviderConfig {
     pub timeout: Option<Duration>,
     /// How often and for how long a service is asked again.
     pub patience: Patience,
+    /// Where models that run here are installed.
+    pub models: Option<PathBuf>,
 }
 
 /// How often and for how long a service is asked again that failed in a way that may pass.
@@ -72,7 +83,7 @@ impl Default for Patience {
 
 impl fmt::Debug for ProviderConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { provider, model, dimensions, endpoint, api_key, timeout, patience } = self;
+        let Self { provider, model, dimensions, endpoint, api_key, timeout, patience, models } = self;
         f.debug_struct("ProviderConfig")
             .field("provider", provider)
             .field("model", model)
@@ -81,6 +92,7 @@ impl fmt::Debug for ProviderConfig {
             .field("api_key", api_key)
             .field("timeout", timeout)
             .field("patience", patience)
+            .field("models", models)
             .finish()
     }
 }
@@ -93,7 +105,20 @@ pub fn connect(config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError>
     if provider.is_empty() || provider == "local" {
         return Ok(Arc::new(StaticModel::built_in()));
     }
+    if provider == "minilm" {
+        return transformer(config);
+    }
     remote(&provider, config)
+}
+
+#[cfg(feature = "transformer")]
+fn transformer(config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+    Ok(Arc::new(crate::transformer::Transformer::new(config)?))
+}
+
+#[cfg(not(feature = "transformer"))]
+fn transformer(_: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+    Err(EmbedError::NoTransformer)
 }
 
 #[cfg(feature = "http")]

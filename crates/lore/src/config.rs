@@ -23,7 +23,7 @@ pub(crate) struct Config {
     pub(crate) register_project: bool,
     /// Files that are left out of the code index: lines as in a `.gitignore`.
     pub(crate) ignore: Vec<String>,
-    /// A second model beside the built-in one: `local` for none, or a service: `cortex-embed`, `openai` or `ollama`.
+    /// A second model beside the built-in one: `local` for none, `minilm` (a transformer, after `lore model install`), or a service: `cortex-embed`, `openai` or `ollama`.
     pub(crate) embedding_provider: String,
     /// The model of that service; empty for its default.
     pub(crate) embedding_model: String,
@@ -121,7 +121,7 @@ pub(crate) const KEYS: [(&str, &str); 12] = [
     ("ignore", "Files that are left out of the code index: lines as in a `.gitignore`."),
     (
         "embedding_provider",
-        "A second model beside the built-in one: `local` for none, or a service: `cortex-embed`, `openai` or `ollama`.",
+        "A second model beside the built-in one: `local` for none, `minilm` (a transformer, after `lore model install`), or a service: `cortex-embed`, `openai` or `ollama`.",
     ),
     ("embedding_model", "The model of that service; empty for its default."),
     ("embedding_endpoint", "Where that service is; empty for its default."),
@@ -246,6 +246,35 @@ impl Loaded {
             ((*key).to_owned(), values[*key].clone(), from)
         }));
         rows
+    }
+
+    /// Where models that run on this machine are installed.
+    pub(crate) fn models(&self) -> PathBuf {
+        self.home.join("models")
+    }
+
+    /// Sets a key in the file to a text. The rest of the file stays as it is.
+    pub(crate) fn set(&self, key: &str, value: &str) -> Result<(), Failure> {
+        let file = self.file().canonicalize().unwrap_or_else(|_| self.file());
+        let fault = |error: &dyn std::fmt::Display| {
+            Failure::new(Code::NoAccess, format!("{} cannot be changed: {error}", file.display()))
+                .hint(format!("write `{key} = \"{value}\"` there yourself"))
+        };
+        let text = match std::fs::read_to_string(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fault(&error)),
+            text => text.unwrap_or_default(),
+        };
+        let mut document: toml_edit::DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| fault(&error))?;
+        document[key] = toml_edit::value(value);
+        // Whole or not at all, and as private as it was.
+        let part = file.with_extension("toml.part");
+        let written = std::fs::write(&part, document.to_string()).and_then(|()| {
+            if let Ok(meta) = std::fs::metadata(&file) {
+                std::fs::set_permissions(&part, meta.permissions())?;
+            }
+            std::fs::rename(&part, &file)
+        });
+        written.map_err(|error| fault(&error))
     }
 
     /// The file that is read.

@@ -26,6 +26,33 @@ fn bar_style(things: &str) -> ProgressStyle {
     )
 }
 
+/// The progress of something that is counted in bytes: a bar on a terminal, nothing elsewhere.
+pub(crate) struct Steps(Option<ProgressBar>);
+
+impl Steps {
+    pub(crate) fn new(ui: &Ui, what: &str) -> Self {
+        let shown = std::io::stderr().is_terminal() && !ui.is_quiet();
+        Self(shown.then(|| {
+            let style = ProgressStyle::with_template("{prefix} {bar:30} {bytes}/{total_bytes}");
+            let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_prefix(what.to_owned())
+        }))
+    }
+
+    pub(crate) fn at(&self, done: u64, total: u64) {
+        if let Some(bar) = &self.0 {
+            bar.set_length(total);
+            bar.set_position(done);
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// What is counted.
 fn things(event: &FlowEvent) -> &'static str {
     match event {

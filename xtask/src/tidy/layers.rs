@@ -111,6 +111,8 @@ const FENCES: &[(&str, &[&str])] = &[
     ("rmcp", &["lore-mcp"]),
     ("axum", &["lore-server"]),
     ("reqwest", &["lore-remote", "lore-embed"]),
+    ("ureq", &["lore-embed"]),
+    ("ndarray", &["lore-embed"]),
     ("clap", &["lore", "xtask", "lore-bench"]),
     ("figment", &["lore"]),
     ("anyhow", &["xtask", "lore-bench", "lore-testkit"]),

@@ -134,12 +134,10 @@ impl Work<'_> {
         let (total, missing) = blocking(move || missing(&*view, &model)).await.map_err(store_failure)?;
         report.chunks = report.chunks.max(total);
         if !missing.is_empty() {
-            let writer = match writer {
-                Some(writer) => writer,
-                None => {
-                    let taken = self.search.store.vector_writer().await.map_err(store_failure)?;
-                    writer.insert(taken)
-                }
+            let writer = if let Some(writer) = writer {
+                writer
+            } else {
+                writer.insert(self.search.store.vector_writer().await.map_err(store_failure)?)
             };
             let model: Arc<str> = self.second.model().into();
             let mut done = total - missing.len() as u64;

@@ -37,15 +37,34 @@ impl Search {
         Ok(CodeOverview { freshness, snapshot: Some(part.snapshot), summary, uncommitted_left_out, second })
     }
 
+    /// How many chunks of what is indexed of these repositories have a vector of a model, and of how many.
+    pub async fn covered_by(&self, repos: &[Repo], model: &str) -> Result<(u64, u64), Failure> {
+        let mut sum = (0, 0);
+        for repo in repos {
+            let state = self.state(repo.id).await?;
+            let Some(snapshot) = state.snapshots.last() else { continue };
+            if let Some(state) = self.coverage_of(snapshot.id, model).await? {
+                sum = (sum.0 + state.covered as u64, sum.1 + state.chunks as u64);
+            }
+        }
+        Ok(sum)
+    }
+
     /// How much of a snapshot the second model covers.
     async fn coverage(&self, snapshot: SnapshotId) -> Result<Option<SecondState>, Failure> {
-        let Some(second) = &self.second else { return Ok(None) };
+        match &self.second {
+            Some(second) => self.coverage_of(snapshot, second.model()).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn coverage_of(&self, snapshot: SnapshotId, model: &str) -> Result<Option<SecondState>, Failure> {
         let part = ViewPart { snapshot: Some(snapshot), ..ViewPart::default() };
         let view = match self.store.open_view(vec![part]).await {
             Err(StoreError::Absent(_)) => return Ok(None),
             other => other.map_err(store_failure)?,
         };
-        let model = second.model().to_owned();
+        let model = model.to_owned();
         let counted = blocking(move || {
             let covered = view.vectors(&model)?.map_or(0, |vectors| vectors.covered());
             Ok(SecondState { covered, chunks: view.meant().len(), model, problem: None })

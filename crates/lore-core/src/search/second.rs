@@ -17,7 +17,7 @@ use super::{Loaded, index::embed_failure};
 
 /// After a failure the model is left alone for this time, after each further one twice as long, up to the longest.
 const PAUSE: Duration = Duration::from_secs(5);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// The vectors of so many questions are remembered.
 const REMEMBERED: usize = 256;
@@ -61,7 +61,7 @@ pub struct SecondState {
 impl SecondState {
     /// How much of the code it covers, rounded down: 100 means all.
     pub fn percent(&self) -> usize {
-        if self.chunks == 0 { 100 } else { self.covered.min(self.chunks) * 100 / self.chunks }
+        (self.covered.min(self.chunks) * 100).checked_div(self.chunks).unwrap_or(100)
     }
 
     /// What is worth saying, in one sentence; `None` where it has done its part.

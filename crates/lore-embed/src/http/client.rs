@@ -177,8 +177,7 @@ impl Refusal {
 /// A pause between a half and one and a half of this one.
 fn varied(pause: Duration) -> Duration {
     let chance = RandomState::new().build_hasher().finish() % 1024;
-    #[expect(clippy::cast_possible_truncation, reason = "it is below 1024")]
-    let share = chance as u32 + 512;
+    let share = u32::try_from(chance).unwrap_or(0) + 512;
     pause * share / 1024
 }
 

@@ -174,7 +174,9 @@ impl Embedder for Remote {
             let Some(done) = under_way.join_next().await else { break };
             let done = done.unwrap_or_else(|_| Err(self.0.client.unreachable("the request was given up")));
             let (given, left) = done?;
-            given.into_iter().for_each(|(at, vector)| vectors[at] = vector);
+            for (at, vector) in given {
+                vectors[at] = vector;
+            }
             waiting.extend(left.into_iter().rev());
         }
         let length = self.dimensions();

@@ -48,9 +48,9 @@ pub(super) fn encode(dimensions: usize, rows: &[Row]) -> Vec<u8> {
     let width = width(dimensions);
     let number = |value: usize| u32::try_from(value).expect("dimensions and rows of a file are few").to_le_bytes();
     let mut body = Vec::with_capacity(rows.len() * (width + 24));
-    rows.iter().for_each(|row| body.extend(row.chunk.to_le_bytes()));
-    rows.iter().for_each(|row| body.extend(row.passage.0));
-    rows.iter().for_each(|row| body.extend(row.scale.to_le_bytes()));
+    body.extend(rows.iter().flat_map(|row| row.chunk.to_le_bytes()));
+    body.extend(rows.iter().flat_map(|row| row.passage.0));
+    body.extend(rows.iter().flat_map(|row| row.scale.to_le_bytes()));
     for row in rows {
         body.extend(&row.bytes[..row.bytes.len().min(width)]);
         body.resize(body.len() + width - row.bytes.len().min(width), 0);

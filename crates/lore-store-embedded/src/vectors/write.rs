@@ -195,7 +195,9 @@ impl Inner {
             Ok(set)
         })?;
         // Those who have one open go on reading it.
-        instead_of.iter().for_each(|old| remove_file(&folder.join(&old.file)));
+        for old in instead_of {
+            remove_file(&folder.join(&old.file));
+        }
         Ok(set)
     }
 
@@ -232,7 +234,9 @@ impl Inner {
         };
         writer.write(|transaction, _| forget(transaction))?;
         let folder = self.store.vectors_dir();
-        files.iter().for_each(|row| remove_file(&folder.join(&row.file)));
+        for row in &files {
+            remove_file(&folder.join(&row.file));
+        }
         let (chunks, bytes) = files.iter().fold((0, 0), |(a, b), row| (a + row.vectors, b + row.bytes));
         Ok(Some(Collected { chunks, bytes }))
     }
@@ -271,7 +275,7 @@ impl Inner {
 
     /// The writer of the index, for a moment.
     fn writer(&self) -> Result<Arc<Shared>> {
-        Ok(self.store.open_shared()?)
+        self.store.open_shared()
     }
 
     /// Deletes files that nothing names: whoever wrote them was stopped before the transaction.

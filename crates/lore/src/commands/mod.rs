@@ -12,6 +12,7 @@ mod doctor;
 mod export;
 mod import;
 mod log;
+mod model;
 mod patch;
 mod project;
 mod reindex;
@@ -96,6 +97,7 @@ enum Command {
     Serve(serve::Args),
     Setup(setup::Args),
     Tools(tools::Args),
+    Model(model::Args),
     Doctor(doctor::Args),
     Import(import::Args),
     Export(export::Args),
@@ -137,7 +139,7 @@ impl Command {
             | Self::Export(_)
             | Self::Reindex(_)
             | Self::Debug(_) => Embedding::Needed,
-            Self::Status(_) | Self::Doctor(_) => Embedding::Wanted,
+            Self::Status(_) | Self::Doctor(_) | Self::Model(_) => Embedding::Wanted,
             Self::Remove(_)
             | Self::Repos(_)
             | Self::Log(_)
@@ -194,7 +196,8 @@ impl Command {
             return Ok((None, None));
         }
         let limit = Duration::from_millis(loaded.config.embedding_query_timeout_ms);
-        match lore_embed::connect(&self.provider(loaded)?) {
+        let provider = ProviderConfig { models: Some(loaded.models()), ..self.provider(loaded)? };
+        match lore_embed::connect(&provider) {
             Ok(embedder) if embedder.as_local().is_some() => Ok((None, None)),
             Ok(embedder) => Ok((Some(Second::new(embedder, limit)), None)),
             Err(error) if wanted == Embedding::Needed => Err(embedding(error)),
@@ -236,6 +239,7 @@ impl Cli {
             Command::Serve(args) => serve::run(&context, args).await.map(done),
             Command::Setup(args) => setup::run(&context, &args).map(done),
             Command::Tools(args) => tools::run(&context, &args).map(done),
+            Command::Model(args) => model::run(&context, args).await.map(done),
             Command::Doctor(args) => doctor::run(&context, args).await,
             Command::Import(args) => import::run(&context, args).await,
             Command::Export(args) => export::run(&context, args).await.map(done),
@@ -258,6 +262,11 @@ fn names_here(repos: &[String]) -> bool {
 }
 
 impl Context<'_> {
+    /// Where models that run on this machine are installed.
+    fn models(&self) -> PathBuf {
+        self.loaded.models()
+    }
+
     /// How syncs are done, as configured.
     fn sync_options(&self) -> SyncOptions {
         SyncOptions { jobs: NonZero::new(self.loaded.config.jobs), ..SyncOptions::default() }
@@ -327,7 +336,7 @@ fn second_json(second: &SecondState) -> serde_json::Value {
 }
 
 /// Lower-case hexadecimal digits of bytes that are no text.
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::new(), |mut text, byte| {
         write!(text, "{byte:02x}").expect("writing to a string cannot fail");
