@@ -39,7 +39,7 @@ struct Layer {
 }
 
 struct Dense {
-    /// As it is multiplied from the right.
+    /// As they are in the file, a row for each number that comes out: turning them round would take longer than a question.
     weights: Array2<f32>,
     bias: Array1<f32>,
 }
@@ -110,7 +110,7 @@ impl Layer {
         let weights: Vec<_> = parts.iter().map(|part| part.weights.view()).collect();
         let biases: Vec<_> = parts.iter().map(|part| part.bias.view()).collect();
         let attention = Dense {
-            weights: concatenate(Axis(1), &weights).map_err(join)?.as_standard_layout().into_owned(),
+            weights: concatenate(Axis(0), &weights).map_err(join)?,
             bias: concatenate(Axis(0), &biases).map_err(join)?,
         };
         Ok(Self {
@@ -164,13 +164,11 @@ fn attend(all: &Array2<f32>, heads: usize) -> Array2<f32> {
 impl Dense {
     fn read(file: &mut Weights, name: &str, from: usize, to: usize) -> Result<Self, String> {
         let weights = file.matrix(&format!("{name}.weight"), to, from)?;
-        // Row by row in memory, which is how it is read when it is multiplied.
-        let weights = weights.t().as_standard_layout().into_owned();
         Ok(Self { weights, bias: file.row(&format!("{name}.bias"), to)? })
     }
 
     fn apply(&self, x: &Array2<f32>) -> Array2<f32> {
-        let mut out = x.dot(&self.weights);
+        let mut out = x.dot(&self.weights.t());
         out += &self.bias;
         out
     }
