@@ -14,7 +14,7 @@ use tokio::{sync::mpsc, time::Instant};
 use crate::{
     Lore, blocking, git_failure,
     history::{AddRequest, FreshState, SyncEvent, SyncOptions, SyncReport, SyncTask, Target},
-    search::{CodeEvent, CodeReport, CodeTask},
+    search::{CodeEvent, CodeReport, CodeTask, EmbedEvent, EmbedReport},
     store_failure,
 };
 
@@ -30,6 +30,9 @@ const PAUSE_STEP: Duration = Duration::from_millis(50);
 /// Changes of files within this time are taken together.
 const DEBOUNCE: Duration = Duration::from_millis(500);
 
+/// How often it is looked at whether chunks have no vectors of the second model yet.
+const EMBED_PAUSE: Duration = Duration::from_secs(2);
+
 /// How often everything is looked at although it is watched: no system tells of every change.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
@@ -43,6 +46,8 @@ pub enum FlowEvent {
     History(SyncEvent),
     /// Of the code.
     Code(CodeEvent),
+    /// Of the vectors of a second model.
+    Embedding(EmbedEvent),
 }
 
 /// What is to be brought up to date.
@@ -74,6 +79,8 @@ pub struct FlowReport {
     pub history: SyncReport,
     /// To the code.
     pub code: CodeReport,
+    /// To the vectors of a second model, where that was asked for as well.
+    pub embedding: Option<EmbedReport>,
 }
 
 impl Lore {
@@ -91,12 +98,12 @@ impl Lore {
             };
             let history = self.history.sync(repo, &history_task).await?;
             self.sync_evidence(repo, writer).await?;
-            return Ok(FlowReport { history, code: code? });
+            return Ok(FlowReport { history, code: code?, embedding: None });
         }
         let history = self.history.sync(repo, &history_task).await?;
         self.sync_evidence(repo, writer).await?;
         let code = self.sync_code(repo, task).await?;
-        Ok(FlowReport { history, code })
+        Ok(FlowReport { history, code, embedding: None })
     }
 
     /// Keeps what the commits say about the files, as the history is now.
@@ -121,6 +128,48 @@ impl Lore {
     /// Whoever holds the writer's lock does the work; the others look again later and find it done. It ends only when
     /// dropped or cancelled.
     pub async fn keep_fresh(self: &Arc<Self>, folder: &Path, register: bool, cancel: &Cancel) {
+        let embedding = self.keep_embedded(Embedded::Project(folder), cancel);
+        tokio::join!(self.keep_synced(folder, register, cancel), embedding);
+    }
+
+    /// Gives whatever these repositories hold vectors of the second model, beside everything else. Ends when cancelled.
+    pub(crate) async fn keep_embedded(&self, which: Embedded<'_>, cancel: &Cancel) {
+        while !cancel.is_cancelled() && self.search.second().is_some() {
+            let mut pause = EMBED_PAUSE;
+            for repo in self.embedded(which).await.unwrap_or_default() {
+                if !self.search.wants_embedding(&repo).await.unwrap_or(false) {
+                    continue;
+                }
+                match self.search.embed_all(&repo, cancel, &|_| {}).await {
+                    Ok(_) => {}
+                    Err(failure) if failure.code == Code::Interrupted => return,
+                    // Whoever holds the lock is doing this.
+                    Err(failure) if failure.code == Code::Busy => pause = LONG_PAUSE,
+                    Err(failure) => {
+                        tracing::warn!(repo = repo.name(), %failure, "not all chunks could be embedded");
+                        pause = LONG_PAUSE;
+                    }
+                }
+            }
+            let until = Instant::now() + pause;
+            while !cancel.is_cancelled() && Instant::now() < until {
+                tokio::time::sleep(PAUSE_STEP).await;
+            }
+        }
+    }
+
+    async fn embedded(&self, which: Embedded<'_>) -> Result<Vec<Repo>, Failure> {
+        match which {
+            Embedded::Project(folder) => Ok(self.history.find_project(folder).await?.into_iter().collect()),
+            Embedded::Named(names) => {
+                let mut repos = self.history.repos().await?;
+                repos.retain(|repo| is_watched(repo, names));
+                Ok(repos)
+            }
+        }
+    }
+
+    async fn keep_synced(self: &Arc<Self>, folder: &Path, register: bool, cancel: &Cancel) {
         let mut project = Project { folder, repo: None, register, watching: None };
         while !cancel.is_cancelled() {
             let pause = match self.refresh_once(&mut project, cancel).await {
@@ -292,6 +341,20 @@ impl Lore {
         watching.vouched_for = false;
         watching.due = Instant::now();
     }
+}
+
+/// Whose chunks are given vectors of the second model.
+#[derive(Clone, Copy)]
+pub(crate) enum Embedded<'a> {
+    /// The repository at this folder.
+    Project(&'a Path),
+    /// The local repositories of these names; all where none is named.
+    Named(&'a [String]),
+}
+
+/// Whether a repository is among those that are watched.
+pub(crate) fn is_watched(repo: &Repo, names: &[String]) -> bool {
+    repo.info.source == Source::Local && (names.is_empty() || names.iter().any(|name| name == repo.name()))
 }
 
 /// The project of one server.

@@ -5,12 +5,12 @@
 use std::{collections::HashMap, time::Duration};
 
 use lore_git::Cancel;
-use lore_model::{Code, Failure, Repo, RepoId, Source};
+use lore_model::{Code, Failure, Repo, RepoId};
 use tokio::time::Instant;
 
 use crate::{
     Lore,
-    flows::{FlowReport, FlowTask},
+    flows::{Embedded, FlowReport, FlowTask, is_watched},
     history::SyncOptions,
     store_failure,
 };
@@ -34,14 +34,22 @@ impl Lore {
         cancel: &Cancel,
         heard: &(dyn Fn(&Repo, Result<&FlowReport, &Failure>) + Send + Sync),
     ) -> Result<(), Failure> {
+        let embedding = self.keep_embedded(Embedded::Named(names), cancel);
+        tokio::join!(self.watch_refs(names, options, cancel, heard), embedding).0
+    }
+
+    async fn watch_refs(
+        &self,
+        names: &[String],
+        options: &SyncOptions,
+        cancel: &Cancel,
+        heard: &(dyn Fn(&Repo, Result<&FlowReport, &Failure>) + Send + Sync),
+    ) -> Result<(), Failure> {
         let mut rested: HashMap<RepoId, Instant> = HashMap::new();
         while !cancel.is_cancelled() {
             let repos = self.history.repos().await?;
-            let wanted = |repo: &Repo| {
-                repo.info.source == Source::Local && (names.is_empty() || names.iter().any(|name| name == repo.name()))
-            };
             rested.retain(|_, until| *until > Instant::now());
-            for repo in repos.into_iter().filter(wanted) {
+            for repo in repos.into_iter().filter(|repo| is_watched(repo, names)) {
                 if cancel.is_cancelled() || rested.contains_key(&repo.id) || self.is_current(&repo).await {
                     continue;
                 }

@@ -4,7 +4,10 @@
 
 use std::time::Duration;
 
-use crate::{DIMENSIONS, PROVIDERS};
+use crate::PROVIDERS;
+
+/// The shortest and the longest vectors that can be kept.
+pub(crate) const LENGTHS: std::ops::RangeInclusive<usize> = 8..=4096;
 
 /// Why an embedding provider cannot be used, or gave no vectors.
 #[derive(Debug, thiserror::Error, Clone, PartialEq, Eq)]
@@ -20,6 +23,29 @@ pub enum EmbedError {
     NoHttp {
         /// What was configured.
         provider: String,
+    },
+    /// The program was built without transformers.
+    #[error("this program was built without transformers, so `minilm` cannot be used")]
+    NoTransformer,
+    /// The model's files are not there.
+    #[error("the model {model} is not installed")]
+    NotInstalled {
+        /// The model.
+        model: String,
+    },
+    /// The model's files are there and cannot be used.
+    #[error("the model's files cannot be used: {what}")]
+    BadModelFiles {
+        /// What is wrong with them.
+        what: String,
+    },
+    /// A model that runs here was not done in time.
+    #[error("the model {model} was not done within {} s", after.as_secs_f32())]
+    Slow {
+        /// The model.
+        model: String,
+        /// How long it had.
+        after: Duration,
     },
     /// The service has many models, and none is named.
     #[error("the embedding provider `{provider}` needs the name of a model")]
@@ -38,11 +64,11 @@ pub enum EmbedError {
     /// The API key cannot be sent.
     #[error("the API key of the embedding service has characters that cannot be sent in a header")]
     BadKey,
-    /// The configured length of vectors is not the one that the index holds.
-    #[error("the index holds vectors of {DIMENSIONS} dimensions; {configured} are configured for embeddings")]
+    /// Vectors of this length cannot be kept.
+    #[error("vectors of {length} dimensions cannot be kept: it must be {} to {}", LENGTHS.start(), LENGTHS.end())]
     UnsupportedDimensions {
-        /// What was configured.
-        configured: usize,
+        /// What was configured, or came.
+        length: usize,
     },
     /// The service cannot be reached.
     #[error("the embedding service at {endpoint} cannot be reached: {what}")]
@@ -78,12 +104,12 @@ pub enum EmbedError {
         /// What is wrong with it.
         what: String,
     },
-    /// The vectors have another length than configured.
+    /// The vectors have another length than was configured, or than those that came before.
     #[error("`{model}` gives vectors of {got} dimensions; {expected} are needed")]
     WrongDimensions {
         /// The model.
         model: String,
-        /// The length that the index holds.
+        /// The length that was configured, or that earlier vectors have.
         expected: usize,
         /// The length of what came.
         got: usize,
@@ -102,15 +128,21 @@ impl EmbedError {
             Self::NoHttp { .. } => {
                 "remove `provider` to use the built-in model, or build with the feature `http`".to_owned()
             }
+            Self::NoTransformer => {
+                "remove `provider` to use the built-in model, or build with the feature `transformer`".to_owned()
+            }
+            Self::NotInstalled { .. } => "run `lore model install`".to_owned(),
+            Self::BadModelFiles { .. } => "run `lore model install` again".to_owned(),
+            Self::Slow { .. } => "ask again: it is read once, and then it is fast".to_owned(),
             Self::NoModel { .. } => {
                 "set `model`, for instance text-embedding-3-small (openai) or all-minilm (ollama)".to_owned()
             }
             Self::BadEndpoint { .. } => "set `endpoint` to an address such as http://localhost:8121/embed".to_owned(),
             Self::BadKey => "set `api_key` to the key alone, without quotes or line breaks".to_owned(),
-            Self::UnsupportedDimensions { .. } | Self::WrongDimensions { .. } => format!(
-                "use a model of {DIMENSIONS} dimensions (all-minilm, bge-small-en), or one that can be shortened, with \
-                 `dimensions: {DIMENSIONS}` (text-embedding-3-small); the built-in model needs no service: \
-                 `provider: local`"
+            Self::UnsupportedDimensions { .. } => "set `dimensions` to a length that the model has, or to 0".to_owned(),
+            Self::WrongDimensions { expected, .. } => format!(
+                "set `dimensions` to what the model gives, or to 0; where its vectors were of {expected} dimensions \
+                 before, `lore model remove` forgets those, or name the model differently"
             ),
             Self::Unreachable { .. } => "start the service or mend `endpoint`; the built-in model needs no service: \
                                          `provider: local`"

@@ -1,11 +1,20 @@
-//! Which embedder is used: what is configured, and the check at start.
+//! Which embedder is used: what is configured, and whether that makes sense.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use crate::{EmbedError, Embedder, StaticModel, endpoint};
 
 /// The names of the providers.
-pub const PROVIDERS: [&str; 4] = ["local", "cortex-embed", "openai", "ollama"];
+pub const PROVIDERS: [&str; 5] = ["local", "minilm", "cortex-embed", "openai", "ollama"];
+
+/// The transformer that can run here, as it is called where it comes from.
+pub const MINILM: &str = "all-MiniLM-L6-v2";
+
+/// The name of that transformer's vector space.
+pub const MINILM_SPACE: &str = "minilm:all-MiniLM-L6-v2";
+
+/// The files that the transformer consists of.
+pub const MINILM_FILES: [&str; 3] = ["config.json", "vocab.txt", "model.safetensors"];
 
 /// A key for a service, which no `Debug` output shows.
 #[derive(Clone, PartialEq, Eq)]
@@ -36,7 +45,8 @@ pub struct ProviderConfig {
     pub provider: Option<String>,
     /// The model, for services that have several.
     pub model: Option<String>,
-    /// The length of the vectors; services that can shorten vectors are asked for it where it is given.
+    /// The length of the vectors; services that can shorten vectors are asked for it where it is given, else theirs is
+    /// learned from their first answer.
     pub dimensions: Option<usize>,
     /// Where the service is; each has a default. A base without a path gets the path of the protocol.
     pub endpoint: Option<String>,
@@ -44,11 +54,36 @@ pub struct ProviderConfig {
     pub api_key: Option<ApiKey>,
     /// How long one request may take; 30 seconds if absent.
     pub timeout: Option<Duration>,
+    /// How often and for how long a service is asked again.
+    pub patience: Patience,
+    /// Where models that run here are installed.
+    pub models: Option<PathBuf>,
+}
+
+/// How often and for how long a service is asked again that failed in a way that may pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// So often it is asked in all.
+    pub attempts: u32,
+    /// The pause after the first failure, where the service names none; it doubles with each, and is varied by a half so
+    /// that many clients do not come back together.
+    pub pause: Duration,
+    /// No pause is longer, not even one that the service asks for.
+    pub longest: Duration,
+    /// After so long no further attempt begins.
+    pub total: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { attempts: 4, pause: Duration::from_millis(400), longest: seconds(30), total: seconds(120) }
+    }
 }
 
 impl fmt::Debug for ProviderConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { provider, model, dimensions, endpoint, api_key, timeout } = self;
+        let Self { provider, model, dimensions, endpoint, api_key, timeout, patience, models } = self;
         f.debug_struct("ProviderConfig")
             .field("provider", provider)
             .field("model", model)
@@ -56,32 +91,45 @@ impl fmt::Debug for ProviderConfig {
             .field("endpoint", &endpoint.as_deref().map(endpoint::shown))
             .field("api_key", api_key)
             .field("timeout", timeout)
+            .field("patience", patience)
+            .field("models", models)
             .finish()
     }
 }
 
 /// Gives the configured embedder.
 ///
-/// A service is asked for one vector first: whoever configured it learns at start, and not in the middle of the work,
-/// that it is not there or gives vectors of another length.
-pub async fn connect(config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+/// What is configured is looked at, and nothing is sent: a service that is down concerns those who ask it.
+pub fn connect(config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
     let provider = config.provider.as_deref().unwrap_or_default().trim().to_ascii_lowercase();
     if provider.is_empty() || provider == "local" {
         return Ok(Arc::new(StaticModel::built_in()));
     }
-    remote(&provider, config).await
+    if provider == "minilm" {
+        return transformer(config);
+    }
+    remote(&provider, config)
+}
+
+#[cfg(feature = "transformer")]
+fn transformer(config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+    Ok(Arc::new(crate::transformer::Transformer::new(config)?))
+}
+
+#[cfg(not(feature = "transformer"))]
+fn transformer(_: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+    Err(EmbedError::NoTransformer)
 }
 
 #[cfg(feature = "http")]
-async fn remote(provider: &str, config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+fn remote(provider: &str, config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
     let service = crate::http::Service::find(provider)
         .ok_or_else(|| EmbedError::UnknownProvider { provider: provider.to_owned() })?;
-    Ok(Arc::new(crate::http::Remote::connect(service, config).await?))
+    Ok(Arc::new(crate::http::Remote::new(service, config)?))
 }
 
 #[cfg(not(feature = "http"))]
-#[expect(clippy::unused_async, reason = "it awaits where services are built in")]
-async fn remote(provider: &str, _config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+fn remote(provider: &str, _config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
     let provider = provider.to_owned();
     let is_known = PROVIDERS.contains(&provider.as_str());
     Err(if is_known { EmbedError::NoHttp { provider } } else { EmbedError::UnknownProvider { provider } })
@@ -96,7 +144,7 @@ mod tests {
     async fn the_built_in_model_is_the_default() {
         for provider in [None, Some("local"), Some("Local "), Some("")] {
             let config = ProviderConfig { provider: provider.map(str::to_owned), ..ProviderConfig::default() };
-            let embedder = connect(&config).await.unwrap();
+            let embedder = connect(&config).unwrap();
             assert_eq!(embedder.model(), StaticModel::built_in().name());
             assert_eq!(embedder.dimensions(), DIMENSIONS);
             let vectors = embedder.embed(&["read a file", ""], Mode::Passage).await.unwrap();
@@ -107,10 +155,10 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn an_unknown_provider_is_told_with_those_that_exist() {
+    #[test]
+    fn an_unknown_provider_is_told_with_those_that_exist() {
         let config = ProviderConfig { provider: Some("skynet".to_owned()), ..ProviderConfig::default() };
-        let error = connect(&config).await.err().unwrap();
+        let error = connect(&config).err().unwrap();
         assert_eq!(error, EmbedError::UnknownProvider { provider: "skynet".to_owned() });
         assert!(error.hint().contains("cortex-embed"));
     }

@@ -10,8 +10,23 @@ use std::{
     time::Duration,
 };
 
-use lore_embed::{ApiKey, EmbedError, Mode, ProviderConfig, connect};
+use lore_embed::{ApiKey, EmbedError, Embedder, Mode, Patience, ProviderConfig};
 use serde_json::{Value, json};
+
+/// No test waits for a pause.
+const PATIENCE: Patience = Patience {
+    attempts: 4,
+    pause: Duration::from_millis(1),
+    longest: Duration::from_millis(20),
+    total: Duration::from_secs(20),
+};
+
+/// The embedder, after it has answered once.
+async fn connect(config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+    let embedder = lore_embed::connect(config)?;
+    embedder.embed(&["hello"], Mode::Query).await?;
+    Ok(embedder)
+}
 
 const KEY: &str = "sk-very-secret-123";
 
@@ -34,6 +49,8 @@ enum Answer {
     Close,
     /// More bytes than a client should take.
     Flood,
+    /// A byte now and then.
+    Drip,
 }
 
 struct Service {
@@ -62,6 +79,7 @@ impl Service {
                     Answer::Hang => open.push(stream),
                     Answer::Close => {}
                     Answer::Flood => flood(&mut stream),
+                    Answer::Drip => drip(&mut stream),
                 }
             }
         });
@@ -79,6 +97,7 @@ impl Service {
             endpoint: Some(self.endpoint.clone()),
             api_key: Some(ApiKey::new(KEY)),
             timeout: Some(Duration::from_secs(5)),
+            patience: PATIENCE,
             ..ProviderConfig::default()
         }
     }
@@ -109,6 +128,13 @@ fn flood(stream: &mut TcpStream) {
     drop(stream.write_all(b"HTTP/1.1 200 x\r\nconnection: close\r\n\r\n{\"embeddings\":[["));
     let zeros = b"0.0,".repeat(16 << 10);
     while stream.write_all(&zeros).is_ok() {}
+}
+
+/// Until the client is gone.
+fn drip(stream: &mut TcpStream) {
+    drop(stream.write_all(b"HTTP/1.1 200 x\r\ncontent-length: 100000\r\n\r\n"));
+    stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    while stream.write_all(b" ").is_ok() && !matches!(stream.read(&mut [0]), Ok(0)) {}
 }
 
 /// A vector that is not yet one long.
@@ -143,7 +169,7 @@ async fn each_protocol_is_spoken() {
     ] {
         let service = Service::start(|_, request| good(request, 384));
         let embedder = connect(&service.config(provider)).await.unwrap();
-        assert_eq!(embedder.model(), format!("{provider}:small@384"));
+        assert_eq!(embedder.model(), format!("{provider}:small"));
         assert_eq!(embedder.dimensions(), 384);
         assert!(embedder.as_local().is_none());
         let vectors = embedder.embed(&["one", " \n", "three"], Mode::Passage).await.unwrap();
@@ -191,16 +217,32 @@ async fn many_texts_go_in_several_requests_and_come_back_in_order() {
 }
 
 #[tokio::test]
-async fn vectors_of_another_length_are_refused_at_start() {
-    let service = Service::start(|_, request| good(request, 1536));
-    let error = refused(&service.config("openai")).await;
-    assert_eq!(error, EmbedError::WrongDimensions { model: "openai:small@384".to_owned(), expected: 384, got: 1536 });
-    assert!(error.hint().contains("`dimensions: 384`"));
+async fn the_length_of_vectors_is_learned_and_stays() {
+    let service = Service::start(|number, request| good(request, if number < 2 { 1536 } else { 768 }));
+    let embedder = lore_embed::connect(&service.config("openai")).unwrap();
+    assert_eq!(embedder.dimensions(), 0, "nothing was asked yet");
+    assert!(service.requests().is_empty());
+    assert_eq!(embedder.embed_query("hello", Duration::from_secs(2)).await.unwrap().len(), 1536);
+    assert_eq!((embedder.dimensions(), embedder.model()), (1536, "openai:small"));
+    let vectors = embedder.embed(&["one", ""], Mode::Passage).await.unwrap();
+    assert_eq!(vectors.iter().map(Vec::len).collect::<Vec<_>>(), [1536, 1536]);
+    let error = embedder.embed(&["two"], Mode::Passage).await.unwrap_err();
+    assert_eq!(error, EmbedError::WrongDimensions { model: "openai:small".to_owned(), expected: 1536, got: 768 });
+    assert!(error.hint().contains("lore model remove"), "{}", error.hint());
+}
 
+#[tokio::test]
+async fn vectors_of_another_length_than_configured_are_refused() {
+    let service = Service::start(|_, request| good(request, 1536));
     let config = ProviderConfig { dimensions: Some(768), ..service.config("ollama") };
     let error = refused(&config).await;
-    assert_eq!(error, EmbedError::UnsupportedDimensions { configured: 768 });
-    assert_eq!(error.to_string(), "the index holds vectors of 384 dimensions; 768 are configured for embeddings");
+    assert_eq!(error, EmbedError::WrongDimensions { model: "ollama:small@768".to_owned(), expected: 768, got: 1536 });
+    for length in [7, 4097] {
+        let config = ProviderConfig { dimensions: Some(length), ..service.config("ollama") };
+        assert_eq!(refused(&config).await, EmbedError::UnsupportedDimensions { length });
+    }
+    let service = Service::start(|_, request| good(request, 5000));
+    assert_eq!(refused(&service.config("openai")).await, EmbedError::UnsupportedDimensions { length: 5000 });
 }
 
 #[tokio::test]
@@ -211,25 +253,89 @@ async fn a_model_must_be_named_where_there_are_many() {
         assert_eq!(refused(&config).await, EmbedError::NoModel { provider: provider.to_owned() });
     }
     let config = ProviderConfig { model: None, ..service.config("cortex-embed") };
-    assert_eq!(connect(&config).await.unwrap().model(), "cortex-embed:default@384");
+    assert_eq!(connect(&config).await.unwrap().model(), "cortex-embed:default");
 }
 
 #[tokio::test]
-async fn a_passing_failure_is_tried_once_more() {
-    for first in [500, 503, 429, 0] {
+async fn a_passing_failure_is_tried_again() {
+    for first in [500, 503, 429, 408, 0] {
         let service = Service::start(move |number, request| match (number, first) {
-            (0, 0) => Answer::Close,
-            (0, status) => Answer::Say(status, "busy".to_owned()),
+            (0..=2, 0) => Answer::Close,
+            (0..=2, status) => Answer::Say(status, "busy".to_owned()),
             _ => good(request, 384),
         });
         connect(&service.config("cortex-embed")).await.unwrap();
-        assert_eq!(service.requests().len(), 2, "{first}");
+        assert_eq!(service.requests().len(), 4, "{first}");
     }
 }
 
 #[tokio::test]
+async fn a_service_is_left_alone_as_long_as_it_asks_for() {
+    let busy = |seconds: &str| {
+        let head = format!("HTTP/1.1 429 x\r\nretry-after: {seconds}\r\n");
+        Answer::Raw(head + "content-length: 0\r\nconnection: close\r\n\r\n")
+    };
+    // Never longer than our own limit, and a date counts as no number.
+    for asked in ["0", "100000", "Wed, 21 Oct 2026 07:28:00 GMT"] {
+        let service = Service::start(move |number, request| if number < 2 { busy(asked) } else { good(request, 384) });
+        let begun = std::time::Instant::now();
+        connect(&service.config("openai")).await.unwrap();
+        assert!(service.requests().len() == 3 && begun.elapsed() < Duration::from_secs(3));
+    }
+    // Where the pause would last longer than there is time, the failure is told at once.
+    let service = Service::start(move |_, _| busy("100"));
+    let patience = Patience { longest: Duration::from_secs(50), ..PATIENCE };
+    let error = refused(&ProviderConfig { patience, ..service.config("openai") }).await;
+    assert!(matches!(error, EmbedError::Status { status: 429, .. }), "{error}");
+    assert_eq!(service.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_question_is_asked_once_and_not_longer_than_allowed() {
+    let service = Service::start(|number, _| if number == 0 { Answer::Say(503, String::new()) } else { Answer::Hang });
+    let embedder = lore_embed::connect(&service.config("openai")).unwrap();
+    let limit = Duration::from_millis(100);
+    let error = embedder.embed_query("x", limit).await.unwrap_err();
+    assert!(matches!(error, EmbedError::Status { status: 503, .. }), "{error}");
+    let error = embedder.embed_query("x", limit).await.unwrap_err();
+    assert!(matches!(error, EmbedError::Timeout { after, .. } if after == limit), "{error}");
+    assert_eq!(service.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn batches_shrink_until_the_service_takes_them() {
+    for status in [400, 413, 422] {
+        let service = Service::start(move |_, request| {
+            let texts = request.body["input"].as_array().unwrap();
+            let bytes: usize = texts.iter().map(|text| text.as_str().unwrap().len()).sum();
+            if texts.len() > 10 || bytes > 3000 {
+                Answer::Say(status, "too much".to_owned())
+            } else {
+                good(request, 16)
+            }
+        });
+        let embedder = lore_embed::connect(&service.config("openai")).unwrap();
+        let mut texts = vec!["some text"; 70];
+        let long = "x".repeat(9000);
+        texts[5] = &long;
+        let vectors = embedder.embed(&texts, Mode::Passage).await.unwrap();
+        assert!(vectors.len() == 70 && vectors.iter().all(|vector| vector[..2] == [0.6, 0.8]));
+        // What was learned is remembered.
+        let before = service.requests().len();
+        embedder.embed(&["a"; 16], Mode::Passage).await.unwrap();
+        let later = &service.requests()[before..];
+        assert!(later.iter().all(|request| request.body["input"].as_array().unwrap().len() <= 8), "{later:?}");
+    }
+    // What is refused whatever its length is told.
+    let service = Service::start(|_, _| Answer::Say(400, "no such model".to_owned()));
+    let error = refused(&service.config("openai")).await;
+    assert!(error.to_string().contains("no such model"), "{error}");
+    assert_eq!(service.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn a_lasting_failure_is_told() {
-    for (status, attempts) in [(500, 2), (400, 1), (401, 1), (404, 1)] {
+    for (status, attempts) in [(500, 4), (400, 1), (401, 1), (404, 1)] {
         let service = Service::start(move |_, _| Answer::Say(status, format!("no\n\u{1b}[31m{KEY} is wrong")));
         let error = refused(&service.config("cortex-embed")).await;
         let endpoint = format!("{}/embed", service.endpoint);
@@ -268,6 +374,7 @@ async fn a_silent_service_does_not_hold_us() {
             provider: Some("cortex-embed".to_owned()),
             endpoint: Some(endpoint.clone()),
             timeout: Some(Duration::from_millis(200)),
+            patience: PATIENCE,
             ..ProviderConfig::default()
         };
         let after = Duration::from_millis(200);
@@ -275,6 +382,10 @@ async fn a_silent_service_does_not_hold_us() {
         assert_eq!(error.to_string(), format!("the embedding service at {endpoint} did not answer within 0.2 s"));
         assert_eq!(error, EmbedError::Timeout { endpoint, after });
     }
+    // Nor does one that says a byte now and then.
+    let drips = Service::start(|_, _| Answer::Drip);
+    let config = ProviderConfig { timeout: Some(Duration::from_millis(200)), ..drips.config("openai") };
+    assert!(matches!(refused(&config).await, EmbedError::Timeout { .. }));
     let service = Service::start(|_, _| Answer::Hang);
     let config = ProviderConfig { timeout: Some(Duration::from_millis(200)), ..service.config("openai") };
     assert!(matches!(refused(&config).await, EmbedError::Timeout { .. }));
@@ -283,7 +394,15 @@ async fn a_silent_service_does_not_hold_us() {
 
 #[tokio::test]
 async fn answers_that_make_no_sense_are_refused() {
-    for body in ["<html>", "", "{}", r#"{"embeddings":[["x"]]}"#, r#"{"embeddings":[]}"#, &format!("\"{KEY}\"")] {
+    for body in [
+        "<html>",
+        "",
+        "{}",
+        r#"{"embeddings":[["x"]]}"#,
+        r#"{"embeddings":[]}"#,
+        r#"{"embeddings":[[NaN]]}"#,
+        &format!("\"{KEY}\""),
+    ] {
         let said = body.to_owned();
         let service = Service::start(move |_, _| Answer::Say(200, said.clone()));
         let error = refused(&service.config("cortex-embed")).await;
@@ -310,6 +429,7 @@ async fn an_absent_service_is_told_with_what_to_do() {
             provider: Some(provider.to_owned()),
             model: Some("small".to_owned()),
             endpoint: Some(endpoint.clone()),
+            patience: PATIENCE,
             ..ProviderConfig::default()
         };
         let error = refused(&config).await;

@@ -16,7 +16,8 @@ use crate::{
     lock::WriterLock,
     migrate::INDEX,
     segment::Segment,
-    writer::Writer,
+    vectors::VectorFile,
+    writer::{Shared, Writer},
 };
 
 /// Idle read connections kept for the next call.
@@ -34,6 +35,7 @@ struct Inner {
     file: PathBuf,
     idle: Mutex<Vec<(FileId, Connection)>>,
     segments: Mutex<HashMap<FileId, Weak<Segment>>>,
+    vector_files: Mutex<HashMap<FileId, Weak<VectorFile>>>,
 }
 
 /// Which file a connection was opened on: a file may be moved away and another one made in its place.
@@ -44,7 +46,15 @@ impl EmbeddedStore {
     pub fn new(home: impl Into<PathBuf>) -> Self {
         let home = home.into();
         let file = home.join("lore.db");
-        Self { inner: Arc::new(Inner { home, file, idle: Mutex::default(), segments: Mutex::default() }) }
+        Self {
+            inner: Arc::new(Inner {
+                home,
+                file,
+                idle: Mutex::default(),
+                segments: Mutex::default(),
+                vector_files: Mutex::default(),
+            }),
+        }
     }
 
     /// The SQLite file.
@@ -89,6 +99,27 @@ impl EmbeddedStore {
     /// The segments that are open, shared by all views of this process.
     pub(crate) fn open_segments(&self) -> &Mutex<HashMap<FileId, Weak<Segment>>> {
         &self.inner.segments
+    }
+
+    /// The folder that holds everything.
+    pub(crate) fn home(&self) -> &Path {
+        &self.inner.home
+    }
+
+    /// The folder of the vectors of other models.
+    pub(crate) fn vectors_dir(&self) -> PathBuf {
+        self.inner.home.join("vectors")
+    }
+
+    /// The files of vectors that are open, shared by all views of this process.
+    pub(crate) fn open_vector_files(&self) -> &Mutex<HashMap<FileId, Weak<VectorFile>>> {
+        &self.inner.vector_files
+    }
+
+    /// The writer on this thread, as those know it who write in the middle of something else.
+    pub(crate) fn open_shared(&self) -> Result<Arc<Shared>> {
+        let (lock, connection) = self.open_writer()?;
+        Ok(Writer::new(self.clone(), lock, connection).shared)
     }
 
     /// Becomes the writer, creating or upgrading the index where needed.

@@ -15,6 +15,7 @@ mod migrate;
 mod rows;
 #[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the store of code that uses it follows"))]
 mod segment;
+mod vectors;
 mod writer;
 
 pub use commitmux::{CommitmuxRepo, read_commitmux};

@@ -20,6 +20,7 @@ pub(crate) const INDEX: Schema = Schema {
         (2, include_str!("../migrations/0002_code.sql")),
         (3, include_str!("../migrations/0003_trigrams.sql")),
         (4, include_str!("../migrations/0004_evidence.sql")),
+        (5, include_str!("../migrations/0005_vectors.sql")),
     ],
 };
 

@@ -79,6 +79,7 @@ fn make_old(home: &Path) {
     std::fs::write(path, bytes).unwrap();
     let connection = rusqlite::Connection::open(home.join("lore.db")).unwrap();
     connection.execute_batch("DROP TABLE evidence; DELETE FROM sqlite_sequence WHERE name = 'evidence'").unwrap();
+    connection.execute_batch("DROP TABLE vector_files; DROP TABLE vector_sets;").unwrap();
     connection.pragma_update(None, "user_version", 2).unwrap();
 }
 

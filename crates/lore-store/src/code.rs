@@ -5,9 +5,9 @@ use std::{any::Any, collections::HashSet, fmt, ops::Range, sync::Arc};
 use async_trait::async_trait;
 use lore_model::{BlobId, ChunkKind, CommitId, RepoId, RepoPath, SymbolKind, Tip};
 
-use crate::{Result, TextPlan};
+use crate::{Result, TextPlan, ViewVectors};
 
-/// The vector length of every model that an index can hold.
+/// The vector length of the index's own model.
 pub const DIMENSIONS: usize = 384;
 
 /// Names a chunk by everything that decides how it is found: kind, language, what it defines, its text.
@@ -69,6 +69,8 @@ pub struct Ask<'a> {
     pub boosts: &'a [(ChunkId, f32)],
     /// Chunks that may be answers; statistics are those of the whole view all the same.
     pub allowed: Option<&'a (dyn Fn(ChunkId) -> bool + Sync)>,
+    /// These are found in any case.
+    pub also: &'a [ChunkId],
     /// So many of the best by text, and so many of the best by vector.
     pub top: usize,
 }
@@ -350,6 +352,12 @@ pub trait CodeView: Send + Sync {
 
     /// How many different chunks it has.
     fn chunk_count(&self) -> usize;
+
+    /// The chunks that have a vector of the index's own model, ascending: those that are found by meaning.
+    fn meant(&self) -> Vec<ChunkId>;
+
+    /// What the set of another model has for this view by now; `None` where there is no such set.
+    fn vectors(&self, model: &str) -> Result<Option<Arc<dyn ViewVectors>>>;
 
     /// The chunks of the file with this index, in the order of its record.
     fn chunks_of(&self, file: usize) -> &[ChunkId];

@@ -12,6 +12,7 @@ mod patch;
 mod text_plan;
 mod threads;
 mod tokens;
+mod vectors;
 
 pub use code::{
     Ask, AskWord, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeStore,
@@ -30,11 +31,12 @@ pub use patch::{PatchPacker, unpack_patch};
 pub use text_plan::{TextPlan, Trigram};
 pub use threads::{apart, blocking, together};
 pub use tokens::{for_each_token, tokens};
+pub use vectors::{NewVector, PassageKey, SET_DIMENSIONS, VectorSet, VectorStore, VectorWriter, ViewVectors};
 
 /// A store that holds everything.
-pub trait IndexStore: HistoryStore + CodeStore {}
+pub trait IndexStore: HistoryStore + CodeStore + VectorStore {}
 
-impl<S: HistoryStore + CodeStore> IndexStore for S {}
+impl<S: HistoryStore + CodeStore + VectorStore> IndexStore for S {}
 
 /// The one writer of an index.
 pub trait IndexWriter: HistoryWriter + CodeWriter {}

@@ -13,7 +13,8 @@ use anyhow::{Context as _, Result, ensure};
 use rusqlite::{Connection, OpenFlags, Row, types::ValueRef};
 
 /// A title and the query behind it. Outer joins, so that a row which belongs to nothing shows.
-const QUERIES: [(&str, &str); 11] = [
+const QUERIES: [(&str, &str); 12] = [
+    ("vector_sets", "SELECT model, dimensions FROM vector_sets ORDER BY 1"),
     (
         "repos",
         "SELECT name, local_path, remote_url, default_branch, exclude_prefixes, author_filter, fork_of, branches \
@@ -67,7 +68,7 @@ const QUERIES: [(&str, &str); 11] = [
 ];
 
 /// Every table that is looked at, or left out on purpose. One that is not here was added without this module knowing.
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 17] = [
     "author_aliases",
     "blobs",
     "code_state",
@@ -83,6 +84,8 @@ const TABLES: [&str; 15] = [
     "rules",
     "segments",
     "snapshots",
+    "vector_files",
+    "vector_sets",
 ];
 
 /// Everything in the index, one row a line.

@@ -23,16 +23,18 @@ pub(crate) struct Config {
     pub(crate) register_project: bool,
     /// Files that are left out of the code index: lines as in a `.gitignore`.
     pub(crate) ignore: Vec<String>,
-    /// What turns text into vectors: `local` (the built-in model), `cortex-embed`, `openai` or `ollama`.
+    /// A second model beside the built-in one: `local` for none, `minilm` (a transformer, after `lore model install`), or a service: `cortex-embed`, `openai` or `ollama`.
     pub(crate) embedding_provider: String,
     /// The model of that service; empty for its default.
     pub(crate) embedding_model: String,
     /// Where that service is; empty for its default.
     pub(crate) embedding_endpoint: String,
-    /// The length of its vectors; 0 for its default.
+    /// The length of its vectors, 8 to 4096; 0 for what it gives.
     pub(crate) embedding_dimensions: usize,
     /// The key for that service, sent as `Authorization: Bearer`. It is never shown.
     pub(crate) embedding_api_key: Secret,
+    /// How long a question waits for that service before it is answered without, in milliseconds.
+    pub(crate) embedding_query_timeout_ms: u64,
     /// Runs of git side by side during a sync; 0 for one on each core.
     pub(crate) jobs: usize,
     /// The `git` program.
@@ -52,6 +54,7 @@ impl Default for Config {
             embedding_endpoint: String::new(),
             embedding_dimensions: 0,
             embedding_api_key: Secret::default(),
+            embedding_query_timeout_ms: 2000,
             jobs: 0,
             git: "git".to_owned(),
             pager: String::new(),
@@ -69,7 +72,7 @@ impl Config {
             dimensions: Some(self.embedding_dimensions).filter(|length| *length > 0),
             endpoint: given(&self.embedding_endpoint),
             api_key: given(&self.embedding_api_key.0).map(|key| ApiKey::new(&key)),
-            timeout: None,
+            ..ProviderConfig::default()
         }
     }
 }
@@ -109,7 +112,7 @@ impl<'de> Deserialize<'de> for Secret {
 }
 
 /// Name and documentation of every key, in the order in which they are shown.
-pub(crate) const KEYS: [(&str, &str); 11] = [
+pub(crate) const KEYS: [(&str, &str); 12] = [
     ("toolsets", "Toolsets that `lore serve` offers; empty for all, with commands where the project has some."),
     (
         "register_project",
@@ -118,12 +121,16 @@ pub(crate) const KEYS: [(&str, &str); 11] = [
     ("ignore", "Files that are left out of the code index: lines as in a `.gitignore`."),
     (
         "embedding_provider",
-        "What turns text into vectors: `local` (the built-in model), `cortex-embed`, `openai` or `ollama`.",
+        "A second model beside the built-in one: `local` for none, `minilm` (a transformer, after `lore model install`), or a service: `cortex-embed`, `openai` or `ollama`.",
     ),
     ("embedding_model", "The model of that service; empty for its default."),
     ("embedding_endpoint", "Where that service is; empty for its default."),
-    ("embedding_dimensions", "The length of its vectors; 0 for its default."),
+    ("embedding_dimensions", "The length of its vectors, 8 to 4096; 0 for what it gives."),
     ("embedding_api_key", "The key for that service, sent as `Authorization: Bearer`. It is never shown."),
+    (
+        "embedding_query_timeout_ms",
+        "How long a question waits for that service before it is answered without, in milliseconds.",
+    ),
     ("jobs", "Runs of git side by side during a sync; 0 for one on each core."),
     ("git", "The `git` program."),
     ("pager", "The pager for long output on a terminal; empty for `$GIT_PAGER`, `$PAGER` or `less`."),
@@ -239,6 +246,35 @@ impl Loaded {
             ((*key).to_owned(), values[*key].clone(), from)
         }));
         rows
+    }
+
+    /// Where models that run on this machine are installed.
+    pub(crate) fn models(&self) -> PathBuf {
+        self.home.join("models")
+    }
+
+    /// Sets a key in the file to a text. The rest of the file stays as it is.
+    pub(crate) fn set(&self, key: &str, value: &str) -> Result<(), Failure> {
+        let file = self.file().canonicalize().unwrap_or_else(|_| self.file());
+        let fault = |error: &dyn std::fmt::Display| {
+            Failure::new(Code::NoAccess, format!("{} cannot be changed: {error}", file.display()))
+                .hint(format!("write `{key} = \"{value}\"` there yourself"))
+        };
+        let text = match std::fs::read_to_string(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(fault(&error)),
+            text => text.unwrap_or_default(),
+        };
+        let mut document: toml_edit::DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| fault(&error))?;
+        document[key] = toml_edit::value(value);
+        // Whole or not at all, and as private as it was.
+        let part = file.with_extension("toml.part");
+        let written = std::fs::write(&part, document.to_string()).and_then(|()| {
+            if let Ok(meta) = std::fs::metadata(&file) {
+                std::fs::set_permissions(&part, meta.permissions())?;
+            }
+            std::fs::rename(&part, &file)
+        });
+        written.map_err(|error| fault(&error))
     }
 
     /// The file that is read.

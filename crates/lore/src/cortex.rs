@@ -141,6 +141,7 @@ fn choose(user: ProviderConfig, project: &Embedding, endpoint: Option<String>) -
         endpoint,
         api_key: None,
         timeout: user.timeout,
+        ..ProviderConfig::default()
     };
     if let Some(endpoint) = endpoint {
         // A protocol that somebody named is the one that is spoken there.

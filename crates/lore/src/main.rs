@@ -7,6 +7,7 @@ mod cortex;
 mod editor;
 mod environment;
 mod instructions;
+mod models;
 mod pager;
 mod progress;
 #[cfg(test)]

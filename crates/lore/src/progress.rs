@@ -7,9 +7,13 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use lore_core::{flows::FlowEvent, history::SyncEvent, search::CodeEvent};
+use lore_core::{
+    flows::FlowEvent,
+    history::SyncEvent,
+    search::{CodeEvent, EmbedEvent},
+};
 
-use crate::ui::Ui;
+use crate::ui::{self, Ui};
 
 /// The bar of a sync under way.
 fn bar_style(things: &str) -> ProgressStyle {
@@ -22,11 +26,39 @@ fn bar_style(things: &str) -> ProgressStyle {
     )
 }
 
+/// The progress of something that is counted in bytes: a bar on a terminal, nothing elsewhere.
+pub(crate) struct Steps(Option<ProgressBar>);
+
+impl Steps {
+    pub(crate) fn new(ui: &Ui, what: &str) -> Self {
+        let shown = std::io::stderr().is_terminal() && !ui.is_quiet();
+        Self(shown.then(|| {
+            let style = ProgressStyle::with_template("{prefix} {bar:30} {bytes}/{total_bytes}");
+            let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_prefix(what.to_owned())
+        }))
+    }
+
+    pub(crate) fn at(&self, done: u64, total: u64) {
+        if let Some(bar) = &self.0 {
+            bar.set_length(total);
+            bar.set_position(done);
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// What is counted.
 fn things(event: &FlowEvent) -> &'static str {
     match event {
         FlowEvent::History(_) => "commits",
         FlowEvent::Code(_) => "files",
+        FlowEvent::Embedding(_) => "chunks",
     }
 }
 
@@ -43,6 +75,8 @@ pub(crate) struct SyncProgress<'a> {
 
 struct Plain {
     total: u64,
+    /// What was done when it began.
+    first: u64,
     started: Instant,
     said: Instant,
 }
@@ -55,7 +89,7 @@ impl<'a> SyncProgress<'a> {
             bar.with_style(bar_style("files")).with_prefix(name.to_owned())
         });
         let now = Instant::now();
-        Self { ui, name, bar, plain: Mutex::new(Plain { total: 0, started: now, said: now }) }
+        Self { ui, name, bar, plain: Mutex::new(Plain { total: 0, first: 0, started: now, said: now }) }
     }
 
     /// Takes one event.
@@ -85,6 +119,18 @@ impl<'a> SyncProgress<'a> {
                 bar.set_position(done);
             }
             (Some(_), FlowEvent::Code(CodeEvent::Published)) => {}
+            (Some(bar), FlowEvent::Embedding(EmbedEvent { model, done, total })) => {
+                // The rate is that of what is embedded now.
+                if bar.length() != Some(total) || bar.message() != *model {
+                    bar.set_style(bar_style(&format!("chunks embedded with {}", ui::one_line(&model))));
+                    bar.set_message(model.to_string());
+                    bar.reset();
+                    bar.set_length(total);
+                    bar.set_position(done);
+                    bar.reset_eta();
+                }
+                bar.set_position(done);
+            }
             (None, event) => self.line(&event),
         }
     }
@@ -107,6 +153,20 @@ impl<'a> SyncProgress<'a> {
                 let left = plain.total.saturating_sub(*done) / rate;
                 let (name, total, things) = (self.name, plain.total, things(event));
                 self.ui.note(&format!("{name}: {done} of {total} {things}, {rate}/s, {left} s left"));
+            }
+            FlowEvent::Embedding(EmbedEvent { model, done, total }) => {
+                if plain.total != *total {
+                    (plain.total, plain.first, plain.started) = (*total, *done, Instant::now());
+                    plain.said = plain.started;
+                }
+                if plain.said.elapsed() >= LINE_EVERY {
+                    plain.said = Instant::now();
+                    let rate = ((done - plain.first) / plain.started.elapsed().as_secs().max(1)).max(1);
+                    let left = total.saturating_sub(*done) / rate;
+                    let (name, model) = (self.name, ui::one_line(model));
+                    let so_far = format!("{name}: embedding {done} of {total} chunks with {model}");
+                    self.ui.note(&format!("{so_far}, {rate}/s, {left} s left"));
+                }
             }
             FlowEvent::History(SyncEvent::Advanced(_)) | FlowEvent::Code(_) => {}
         }

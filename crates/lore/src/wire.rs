@@ -7,16 +7,16 @@ use lore_core::{
     commands::Commands,
     history::{History, Places},
     messages::Messages,
-    search::{ProjectIgnore, Search, Settings},
+    search::{ProjectIgnore, Search, Second, Settings},
 };
-use lore_embed::Embedder;
+use lore_embed::StaticModel;
 use lore_git::Git;
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 
 use crate::{config::Loaded, environment};
 
-/// The product over the index in the configured home.
-pub(crate) fn lore(loaded: &Loaded, embedder: Arc<dyn Embedder>) -> Arc<Lore> {
+/// The product over the index in the configured home, with the model that is configured besides the built-in one.
+pub(crate) fn lore(loaded: &Loaded, second: Option<Second>) -> Arc<Lore> {
     let store = Arc::new(EmbeddedStore::new(&loaded.home));
     let git = Git::new(&loaded.config.git);
     let history = History::new(Arc::clone(&store) as _, git, places(&loaded.home), Arc::new(SystemClock));
@@ -26,7 +26,7 @@ pub(crate) fn lore(loaded: &Loaded, embedder: Arc<dyn Embedder>) -> Arc<Lore> {
             .map(|home| lore_git::user_excludes(&home, environment::folder("XDG_CONFIG_HOME").as_deref())),
         project_ignore: Some(ProjectIgnore::new(crate::cortex::FILE, crate::cortex::ignored)),
     };
-    let search = Search::new(store, embedder, Arc::new(SystemClock), settings);
+    let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), settings);
     let messages = Messages::new(
         Arc::new(EmbeddedMessages::new(&loaded.home)),
         Arc::new(SystemClock),
@@ -34,7 +34,7 @@ pub(crate) fn lore(loaded: &Loaded, embedder: Arc<dyn Embedder>) -> Arc<Lore> {
     );
     Arc::new(Lore {
         history: Arc::new(history),
-        search: Arc::new(search),
+        search: Arc::new(search.with_second(second)),
         messages: Arc::new(messages),
         commands: Arc::new(Commands::new(environment::home())),
     })

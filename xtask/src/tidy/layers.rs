@@ -112,6 +112,8 @@ const FENCES: &[(&str, &[&str])] = &[
     ("rmcp", &["lore-mcp"]),
     ("axum", &["lore-server"]),
     ("reqwest", &["lore-remote", "lore-embed"]),
+    ("ureq", &["lore-embed"]),
+    ("ndarray", &["lore-embed"]),
     ("clap", &["lore", "xtask"]),
     ("figment", &["lore"]),
     ("tiktoken-rs", &["xtask"]),

@@ -13,7 +13,8 @@ use super::{
     evidence::{Asking, Evidence},
     index::embed_failure,
     query::{Query, QueryKind},
-    rank::{Explanation, Parts, Ranked, Ranking},
+    rank::{Explanation, Parts, Ranked, Ranking, SecondAsk},
+    second::{SecondQuery, SecondState},
     signals::{Role, folder_tags},
     snippet::Snippet,
 };
@@ -149,6 +150,8 @@ pub struct CodeAnswer {
     pub too_low: usize,
     /// How fresh it is, for each repository.
     pub freshness: Vec<CodeFreshness>,
+    /// What a second model contributed, where one is configured.
+    pub second: Option<SecondState>,
 }
 
 impl CodeAnswer {
@@ -271,8 +274,14 @@ impl Search {
         };
         let names: Vec<(RepoId, String)> =
             parts.iter().map(|part| (part.repo.id, part.repo.name().to_owned())).collect();
+        let (second, second_query) = match self.ask_second(request, &loaded, &query.text).await {
+            Ok(Some((state, query))) => (Some(state), query),
+            Ok(None) => (None, None),
+            Err(error) => return Ok(Err(error)),
+        };
         let work = Work {
             loaded,
+            second: second_query,
             query: Arc::clone(query),
             vector: vector.filter(|_| comparable),
             filter: Arc::clone(filter),
@@ -292,7 +301,22 @@ impl Search {
             no_room: 0,
             too_low,
             freshness,
+            second,
         }))
+    }
+
+    /// What the second model says of the question, where one is configured.
+    async fn ask_second(
+        &self,
+        request: &CodeRequest,
+        loaded: &Arc<Loaded>,
+        text: &str,
+    ) -> Result<Option<(SecondState, Option<SecondQuery>)>, StoreError> {
+        let wanted = request.parts.second && request.parts.meaning;
+        let Some(second) = self.second.as_ref().filter(|_| wanted) else { return Ok(None) };
+        let (here, model) = (Arc::clone(loaded), second.model().to_owned());
+        let vectors = blocking(move || here.view.vectors(&model)).await?;
+        Ok(Some(second.ask(loaded, vectors, text).await))
     }
 
     /// How fresh what a part shows of a repository is.
@@ -535,6 +559,7 @@ fn language_named(text: &str) -> Result<String, Failure> {
 /// Everything that ranking needs, on the thread that does it.
 struct Work {
     loaded: Arc<Loaded>,
+    second: Option<SecondQuery>,
     query: Arc<Query>,
     vector: Option<Vec<f32>>,
     filter: Arc<Filter>,
@@ -567,6 +592,7 @@ impl Work {
             query: &self.query,
             words: &words,
             vector: self.vector.as_deref(),
+            second: self.second.as_ref().map(|second| SecondAsk { vectors: &*second.vectors, query: &second.vector }),
             view,
             paths: &self.loaded.paths,
             parts: self.parts,

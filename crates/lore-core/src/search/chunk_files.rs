@@ -20,13 +20,12 @@ use serde_json::{Map, Value, value::RawValue};
 use tokio::sync::mpsc;
 
 use super::{
-    CodeRequest, LIMIT_MAX, Loaded,
+    CHOSEN_WAIT, CodeRequest, LIMIT_MAX, Loaded,
     answer::{Filter, fit},
     chunk_folder::Folder,
     index::embed_failure,
     query::{Query, QueryKind},
     rank::Ranking,
-    signals::PathIndex,
     snippet::Snippet,
 };
 use crate::{blocking, store_failure};
@@ -188,8 +187,8 @@ impl ChunkFiles {
         let filter = Filter::new(request)?;
         let text = request.query.clone();
         let query = blocking(move || Query::new(&text)).await;
-        let mut vectors = self.embedder.embed(&[&query.text], Mode::Query).await.map_err(embed_failure)?;
-        let vector = vectors.pop().filter(|vector| vector.iter().any(|value| *value != 0.0));
+        let vector = self.embedder.embed_query(&query.text, CHOSEN_WAIT).await.map_err(embed_failure)?;
+        let vector = Some(vector).filter(|vector| vector.iter().any(|value| *value != 0.0));
         let (Now { state, failed: stale }, request) = (self.now(), request.clone());
         let answer = blocking(move || state.answer(&request, &query, &filter, vector.as_deref())).await?;
         Ok(ChunkAnswer { stale, ..answer })
@@ -298,6 +297,7 @@ impl State {
             query,
             words: &words,
             vector,
+            second: None,
             view,
             paths: &self.loaded.paths,
             said: &[],
@@ -463,7 +463,7 @@ async fn load(
         chunks.push(file_chunks);
     }
     let view = store.open_view(vec![ViewPart { snapshot: None, overlay: input }]).await.map_err(store_failure)?;
-    let loaded = blocking(move || Loaded { paths: PathIndex::new(&*view), view }).await;
+    let loaded = blocking(move || Loaded::new(view)).await;
     Ok(State { loaded, chunks, prepared, signature, readable, skipped })
 }
 

@@ -76,16 +76,21 @@ impl Search {
             Some(part) => Some(self.load(&[part]).await.map_err(store_failure)?),
             None => None,
         };
-        Ok(Export { loaded, embedder: Arc::clone(&self.embedder), next: 0, freshness, plain: 0 })
+        Ok(Export { loaded, embedder: self.chosen().await?, next: 0, freshness, plain: 0 })
+    }
+}
+
+impl Export {
+    /// The name of the model that vectors are of.
+    pub fn model(&self) -> &str {
+        self.embedder.model()
     }
 
     /// How many numbers a vector has.
     pub fn dimensions(&self) -> usize {
         self.embedder.dimensions()
     }
-}
 
-impl Export {
     /// How many files there are.
     pub fn files(&self) -> usize {
         self.loaded.as_ref().map_or(0, |loaded| loaded.view.files().len())

@@ -3,6 +3,7 @@
 mod answer;
 mod chunk_files;
 mod chunk_folder;
+mod embedding;
 mod evidence;
 mod export;
 mod index;
@@ -12,6 +13,7 @@ mod project_ignore;
 mod query;
 mod rank;
 mod reading;
+mod second;
 mod signals;
 mod snippet;
 mod tips;
@@ -19,12 +21,13 @@ mod tips;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
 pub use answer::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX};
 pub use chunk_files::{ChunkAnswer, ChunkFiles, ChunkHit, ChunksPlace, FileChunk};
+pub use embedding::{EmbedEvent, EmbedReport};
 use evidence::Evidence;
 pub use export::{Export, ExportedChunk};
 pub use index::{CodeEvent, CodeReport, CodeTask};
@@ -39,6 +42,7 @@ pub use overview::CodeOverview;
 pub use project_ignore::ProjectIgnore;
 pub use query::{Query, QueryKind};
 pub use rank::{Effect, Explanation, Parts};
+pub use second::{Second, SecondState};
 use signals::PathIndex;
 pub use signals::Role;
 pub use snippet::{Snippet, estimate_tokens};
@@ -51,6 +55,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// After a look at a work tree that failed, questions leave it alone for this time.
 const LOOK_PAUSE: Duration = Duration::from_secs(5);
+
+/// How long those wait for a model who use one only.
+const CHOSEN_WAIT: Duration = Duration::from_secs(30);
 
 /// Views that are kept: the project's, and those of a few others that were asked for.
 const MAX_VIEWS: usize = 4;
@@ -101,7 +108,10 @@ impl Settings {
 /// The code of all registered repositories.
 pub struct Search {
     store: Arc<dyn IndexStore>,
+    /// The built-in model, which indexes everything.
     embedder: Arc<dyn Embedder>,
+    /// What is configured besides.
+    second: Option<Arc<Second>>,
     clock: Arc<dyn Clock>,
     settings: Settings,
     overlays: Mutex<HashMap<PathBuf, Arc<Mutex<Watched>>>>,
@@ -133,6 +143,18 @@ type Views = Mutex<Vec<(ViewKey, Arc<Loaded>)>>;
 struct Loaded {
     view: Arc<dyn CodeView>,
     paths: PathIndex,
+    meant: OnceLock<usize>,
+}
+
+impl Loaded {
+    fn new(view: Arc<dyn CodeView>) -> Self {
+        Self { paths: PathIndex::new(&*view), view, meant: OnceLock::new() }
+    }
+
+    /// How many chunks are found by meaning.
+    fn meant(&self) -> usize {
+        *self.meant.get_or_init(|| self.view.meant().len())
+    }
 }
 
 /// One repository in an answer.
@@ -171,6 +193,7 @@ impl Search {
         Self {
             store,
             embedder,
+            second: None,
             clock,
             settings,
             overlays: Mutex::default(),
@@ -182,19 +205,46 @@ impl Search {
         }
     }
 
+    /// The same with another model beside the one that indexes.
+    #[must_use]
+    pub fn with_second(mut self, second: Option<Second>) -> Self {
+        self.second = second.map(Arc::new);
+        self
+    }
+
     /// The user's own file of git ignore rules.
     pub(crate) fn user_excludes(&self) -> Option<PathBuf> {
         self.settings.user_excludes.clone()
     }
 
-    /// The name of the model in use.
+    /// The name of the model that indexes.
     pub fn model(&self) -> &str {
         self.embedder.model()
     }
 
-    /// The chunk files in a folder, read with the same model.
+    /// What is configured besides the model that indexes.
+    pub fn second(&self) -> Option<&Second> {
+        self.second.as_deref()
+    }
+
+    /// The chunk files in a folder, read with the configured model alone. It must give vectors as long as the files have.
     pub async fn open_chunk_files(&self, place: ChunksPlace) -> Result<ChunkFiles, Failure> {
-        ChunkFiles::open(place, Arc::clone(&self.store), Arc::clone(&self.embedder)).await
+        let embedder = self.chosen().await?;
+        if embedder.dimensions() != lore_embed::DIMENSIONS {
+            return Err(index::embed_failure(lore_embed::EmbedError::WrongDimensions {
+                model: embedder.model().to_owned(),
+                expected: lore_embed::DIMENSIONS,
+                got: embedder.dimensions(),
+            }));
+        }
+        ChunkFiles::open(place, Arc::clone(&self.store), embedder).await
+    }
+
+    /// The configured model for those who use one only, after it has shown that it answers.
+    async fn chosen(&self) -> Result<Arc<dyn Embedder>, Failure> {
+        let Some(second) = &self.second else { return Ok(Arc::clone(&self.embedder)) };
+        second.embedder.embed_query("hello", CHOSEN_WAIT).await.map_err(index::embed_failure)?;
+        Ok(Arc::clone(&second.embedder))
     }
 
     /// What is indexed of a repository, and whether that is all.
@@ -502,11 +552,7 @@ async fn left_out_of(work: Option<Arc<Mutex<Watched>>>) -> Vec<LeftOut> {
 
 async fn open(store: &dyn IndexStore, parts: Vec<ViewPart>) -> Result<Arc<Loaded>, StoreError> {
     let view = store.open_view(parts).await?;
-    let loaded = blocking(move || {
-        let paths = PathIndex::new(&*view);
-        Arc::new(Loaded { view, paths })
-    });
-    Ok(loaded.await)
+    Ok(blocking(move || Arc::new(Loaded::new(view))).await)
 }
 
 fn remember(views: &Views, key: ViewKey, loaded: Arc<Loaded>) {

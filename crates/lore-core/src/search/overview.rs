@@ -1,10 +1,10 @@
 //! What is indexed of a repository's code, for those who look after it.
 
 use lore_model::{Failure, Repo};
-use lore_store::{LeftOut, SnapshotInfo, SnapshotSummary};
+use lore_store::{LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart};
 
-use super::{CodeFreshness, Search, left_out_of};
-use crate::store_failure;
+use super::{CodeFreshness, Search, SecondState, left_out_of};
+use crate::{blocking, store_failure};
 
 /// What is indexed of one repository.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub struct CodeOverview {
     pub summary: SnapshotSummary,
     /// Uncommitted files that are not searched.
     pub uncommitted_left_out: Vec<LeftOut>,
+    /// How much of it the second model covers, where one is configured.
+    pub second: Option<SecondState>,
 }
 
 impl Search {
@@ -27,11 +29,47 @@ impl Search {
         let freshness = self.freshness(repo, &state, part.as_ref()).await;
         let Some(part) = part else {
             let (summary, uncommitted_left_out) = (SnapshotSummary::default(), Vec::new());
-            return Ok(CodeOverview { freshness, snapshot: None, summary, uncommitted_left_out });
+            return Ok(CodeOverview { freshness, snapshot: None, summary, uncommitted_left_out, second: None });
         };
         let summary = self.summarise(part.snapshot.id).await?;
+        let second = self.coverage(part.snapshot.id).await?;
         let uncommitted_left_out = left_out_of(part.work).await;
-        Ok(CodeOverview { freshness, snapshot: Some(part.snapshot), summary, uncommitted_left_out })
+        Ok(CodeOverview { freshness, snapshot: Some(part.snapshot), summary, uncommitted_left_out, second })
+    }
+
+    /// How many chunks of what is indexed of these repositories have a vector of a model, and of how many.
+    pub async fn covered_by(&self, repos: &[Repo], model: &str) -> Result<(u64, u64), Failure> {
+        let mut sum = (0, 0);
+        for repo in repos {
+            let state = self.state(repo.id).await?;
+            let Some(snapshot) = state.snapshots.last() else { continue };
+            if let Some(state) = self.coverage_of(snapshot.id, model).await? {
+                sum = (sum.0 + state.covered as u64, sum.1 + state.chunks as u64);
+            }
+        }
+        Ok(sum)
+    }
+
+    /// How much of a snapshot the second model covers.
+    async fn coverage(&self, snapshot: SnapshotId) -> Result<Option<SecondState>, Failure> {
+        match &self.second {
+            Some(second) => self.coverage_of(snapshot, second.model()).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn coverage_of(&self, snapshot: SnapshotId, model: &str) -> Result<Option<SecondState>, Failure> {
+        let part = ViewPart { snapshot: Some(snapshot), ..ViewPart::default() };
+        let view = match self.store.open_view(vec![part]).await {
+            Err(StoreError::Absent(_)) => return Ok(None),
+            other => other.map_err(store_failure)?,
+        };
+        let model = model.to_owned();
+        let counted = blocking(move || {
+            let covered = view.vectors(&model)?.map_or(0, |vectors| vectors.covered());
+            Ok(SecondState { covered, chunks: view.meant().len(), model, problem: None })
+        });
+        counted.await.map(Some).map_err(store_failure)
     }
 
     /// Looks for damage in what is derived of code; `deep` reads everything.

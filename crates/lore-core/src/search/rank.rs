@@ -4,7 +4,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use lore_model::{ChunkKind, RepoId};
 use lore_store::{
-    Ask, AskWord, BlobRecord, ChunkId, CodeView, Entry, FieldWeight, Result as StoreResult, Scored, for_each_token,
+    Ask, AskWord, BlobRecord, ChunkId, CodeView, Entry, FieldWeight, Result as StoreResult, Scored, ViewVectors,
+    for_each_token,
 };
 
 use super::{
@@ -18,6 +19,9 @@ const CANDIDATES: usize = 200;
 
 /// So many files are candidates because of their path.
 const PATH_FILES: usize = 40;
+
+/// How much of meaning is what the second model says, where a chunk has a vector of it.
+const SECOND_SHARE: f32 = 0.5;
 
 /// How names, source text and prose count in BM25.
 const FIELDS: [FieldWeight; 3] = [
@@ -76,6 +80,8 @@ pub struct Parts {
     pub text: bool,
     /// Meaning.
     pub meaning: bool,
+    /// What a configured model besides the built-in one says of meaning.
+    pub second: bool,
     /// The programmer's rules.
     pub rules: bool,
     /// What commits say; a rule like the others.
@@ -84,7 +90,7 @@ pub struct Parts {
 
 impl Default for Parts {
     fn default() -> Self {
-        Self { text: true, meaning: true, rules: true, history: true }
+        Self { text: true, meaning: true, second: true, rules: true, history: true }
     }
 }
 
@@ -97,6 +103,8 @@ pub struct Explanation {
     pub meaning: f32,
     /// The cosine itself, where there is one.
     pub cosine: Option<f32>,
+    /// The cosine that the second model gives, where there is one.
+    pub second: Option<f32>,
     /// Words of the query that occur in it.
     pub matched: Vec<String>,
     /// What rules did, by name, in this order.
@@ -160,12 +168,20 @@ impl FromIterator<ChunkId> for ChunkSet {
     }
 }
 
+/// A question to the vectors of a second model.
+#[derive(Clone, Copy)]
+pub(super) struct SecondAsk<'a> {
+    pub(super) vectors: &'a dyn ViewVectors,
+    pub(super) query: &'a [f32],
+}
+
 /// What is ranked, and by what.
 pub(super) struct Ranking<'a> {
     pub(super) query: &'a Query,
     /// The words of the query, as they count in this view.
     pub(super) words: &'a [AskWord],
     pub(super) vector: Option<&'a [f32]>,
+    pub(super) second: Option<SecondAsk<'a>>,
     pub(super) view: &'a dyn CodeView,
     pub(super) paths: &'a PathIndex,
     pub(super) parts: Parts,
@@ -252,12 +268,15 @@ impl Ranking<'_> {
             boosts.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
             boosts.dedup_by_key(|(chunk, _)| *chunk);
         }
+        let is_allowed: Option<&(dyn Fn(ChunkId) -> bool + Sync)> = allowed.is_some().then_some(&is_allowed);
+        let also = self.second.map_or_else(Vec::new, |second| second.vectors.nearest(second.query, is_allowed, top));
         self.view.search(&Ask {
             words,
             fields: FIELDS,
             vector: self.vector.filter(|_| self.parts.meaning),
             boosts: &boosts,
-            allowed: allowed.is_some().then_some(&is_allowed as &(dyn Fn(ChunkId) -> bool + Sync)),
+            allowed: is_allowed,
+            also: &also,
             top,
         })
     }
@@ -271,19 +290,28 @@ impl Ranking<'_> {
         let best_text = candidates.iter().map(|scored| scored.text).fold(0.0, f32::max).max(1e-6);
         let cosines = candidates.iter().filter_map(|scored| scored.vector);
         let (low, high) = cosines.fold((f32::MAX, f32::MIN), |(low, high), cosine| (low.min(cosine), high.max(cosine)));
+        let seconds = self.seconds(candidates);
         let meaning_share = match self.parts {
             Parts { text: false, .. } => 1.0,
             Parts { meaning: false, .. } => 0.0,
-            _ if self.vector.is_none() => 0.0,
+            _ if self.vector.is_none() && self.second.is_none() => 0.0,
             _ => self.query.kind.meaning(),
         };
         let mut ranked = Vec::with_capacity(candidates.len());
-        for (scored, place) in candidates.iter().zip(self.places(candidates, path_scores)?) {
+        for ((scored, second), place) in candidates.iter().zip(seconds).zip(self.places(candidates, path_scores)?) {
             let Some((file, entry, record)) = place else { continue };
             let text = (scored.text / best_text).powf(TEXT_SHARP);
             let meaning =
                 scored.vector.map_or(0.0, |cosine| (cosine - low) / (high - low).max(1e-6)).powf(MEANING_SHARP);
-            let mut explanation = Explanation { text, meaning, cosine: scored.vector, ..Explanation::default() };
+            let meaning = match second {
+                // The built-in model knows no word of the question.
+                Some((_, second)) if self.vector.is_none() => second,
+                Some((_, second)) => SECOND_SHARE * second + (1.0 - SECOND_SHARE) * meaning,
+                None => meaning,
+            };
+            let second = second.map(|(cosine, _)| cosine);
+            let mut explanation =
+                Explanation { text, meaning, cosine: scored.vector, second, ..Explanation::default() };
             let mut score = meaning_share * meaning + (1.0 - meaning_share) * text;
             if self.parts.rules {
                 score = self.apply_rules(
@@ -335,6 +363,19 @@ impl Ranking<'_> {
         let evidence =
             SURE.covered * covered + SURE.cosine * cosine + SURE.defines * defines.min(1.0) + SURE.path * path;
         1.0 / (1.0 + (SURE.doubt - evidence).exp())
+    }
+
+    /// The cosine that the second model gives for each candidate, and the same against the others: 0 to 1.
+    fn seconds(&self, candidates: &[Scored]) -> Vec<Option<(f32, f32)>> {
+        let Some(second) = self.second else { return vec![None; candidates.len()] };
+        let chunks: Vec<ChunkId> = candidates.iter().map(|scored| scored.chunk).collect();
+        let cosines = second.vectors.cosines(second.query, &chunks);
+        let (low, high) = cosines
+            .iter()
+            .flatten()
+            .fold((f32::MAX, f32::MIN), |(low, high), cosine| (low.min(*cosine), high.max(*cosine)));
+        let against = |cosine: f32| (cosine, ((cosine - low) / (high - low).max(1e-6)).powf(MEANING_SHARP));
+        cosines.into_iter().map(|cosine| cosine.map(against)).collect()
     }
 
     /// Where each candidate is shown: in the allowed file whose path fits best, the real thing before copies of it.

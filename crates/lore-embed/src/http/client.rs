@@ -1,6 +1,11 @@
-//! One request: bounded in time and size, sent once more where that may help.
+//! One request: bounded in time and size, sent again where that may help.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use ureq::{
     Agent, Proxy,
@@ -8,7 +13,7 @@ use ureq::{
     tls::{Certificate, RootCerts, TlsConfig},
 };
 
-use crate::{EmbedError, ProviderConfig, endpoint};
+use crate::{EmbedError, Patience, ProviderConfig, endpoint};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -20,10 +25,6 @@ const LARGEST_ANSWER: u64 = 16 << 20;
 const LARGEST_REFUSAL: u64 = 64 << 10;
 const SHOWN_REFUSAL: usize = 300;
 
-/// The pause before the second attempt, where the service names none.
-const PAUSE: Duration = Duration::from_millis(300);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-
 /// A service's address and how to talk to it.
 #[derive(Clone)]
 pub(super) struct Client {
@@ -32,14 +33,20 @@ pub(super) struct Client {
     authorization: Option<HeaderValue>,
     key: Option<String>,
     timeout: Duration,
+    patience: Patience,
+    /// Whether it is on this machine.
+    pub(super) is_here: bool,
     /// The address as it may be shown.
     pub(super) endpoint: String,
 }
 
-/// Why an attempt failed, and how long to wait before the next if it may help.
+/// Why an attempt failed.
 struct Refusal {
     error: EmbedError,
-    again_after: Option<Duration>,
+    /// Whether another attempt may help.
+    passing: bool,
+    /// How long the service wants to be left alone.
+    wants: Option<Duration>,
 }
 
 impl Client {
@@ -65,38 +72,49 @@ impl Client {
         if uri.scheme_str() == Some("https") {
             settings = settings.tls_config(tls(&endpoint)?);
         }
-        Ok(Self { agent: settings.build().into(), uri, authorization, key, timeout, endpoint })
+        let (is_here, patience) = (is_this_machine(&uri), config.patience);
+        Ok(Self { agent: settings.build().into(), uri, authorization, key, timeout, patience, is_here, endpoint })
     }
 
-    /// Sends a JSON body and gives the bytes of the answer.
-    pub(super) async fn post(&self, body: Vec<u8>) -> Result<Vec<u8>, EmbedError> {
-        let body = Arc::new(body);
-        match self.attempt(&body).await {
-            Ok(answer) => Ok(answer),
-            Err(Refusal { error, again_after: None }) => Err(error),
-            Err(Refusal { again_after: Some(pause), .. }) => {
-                tokio::time::sleep(pause).await;
-                self.attempt(&body).await.map_err(|refusal| refusal.error)
+    /// Sends a JSON body and gives the bytes of the answer; in a hurry, once and within that time.
+    pub(super) async fn post(&self, body: Vec<u8>, hurry: Option<Duration>) -> Result<Vec<u8>, EmbedError> {
+        let (body, begun) = (Arc::new(body), Instant::now());
+        let mut pause = self.patience.pause;
+        for attempt in 1.. {
+            let refusal = match self.attempt(&body, hurry.unwrap_or(self.timeout)).await {
+                Ok(answer) => return Ok(answer),
+                Err(refusal) => refusal,
+            };
+            let wait = refusal.wants.unwrap_or_else(|| varied(pause)).min(self.patience.longest);
+            let has_time = begun.elapsed() + wait <= self.patience.total;
+            if hurry.is_some() || !refusal.passing || attempt >= self.patience.attempts || !has_time {
+                return Err(refusal.error);
             }
+            tracing::debug!(error = %refusal.error, ?wait, "the embedding service is asked again");
+            tokio::time::sleep(wait).await;
+            pause *= 2;
         }
+        Err(self.unreachable("it was not asked"))
     }
 
-    async fn attempt(&self, body: &Arc<Vec<u8>>) -> Result<Vec<u8>, Refusal> {
+    async fn attempt(&self, body: &Arc<Vec<u8>>, limit: Duration) -> Result<Vec<u8>, Refusal> {
         let (client, body) = (self.clone(), Arc::clone(body));
-        let done = tokio::task::spawn_blocking(move || client.attempt_blocking(&body)).await;
+        let done = tokio::task::spawn_blocking(move || client.attempt_blocking(&body, limit)).await;
         done.unwrap_or_else(|_| Err(Refusal::last(self.unreachable("the request was given up"))))
     }
 
-    fn attempt_blocking(&self, body: &[u8]) -> Result<Vec<u8>, Refusal> {
+    fn attempt_blocking(&self, body: &[u8], limit: Duration) -> Result<Vec<u8>, Refusal> {
         let mut request = self.agent.post(&self.uri).header(header::CONTENT_TYPE, "application/json");
         if let Some(value) = &self.authorization {
             request = request.header(header::AUTHORIZATION, value);
         }
-        let mut response = request.send(body).map_err(|error| self.refusal(error))?;
+        let request =
+            request.config().timeout_global(Some(limit)).timeout_connect(Some(limit.min(CONNECT_TIMEOUT))).build();
+        let mut response = request.send(body).map_err(|error| self.refusal(error, limit))?;
         let status = response.status();
         if status.is_success() {
             let answer = response.body_mut().with_config().limit(LARGEST_ANSWER).read_to_vec();
-            return answer.map_err(|error| self.refusal(error));
+            return answer.map_err(|error| self.refusal(error, limit));
         }
         let wait = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
         let said = response.body_mut().with_config().limit(LARGEST_REFUSAL).read_to_vec().unwrap_or_default();
@@ -105,20 +123,19 @@ impl Client {
             status: status.as_u16(),
             answer: self.presentable(&String::from_utf8_lossy(&said)),
         };
-        let may_help = status.as_u16() == 429 || status.is_server_error();
-        let pause = wait.map_or(PAUSE, Duration::from_secs).min(LONGEST_PAUSE);
-        Err(Refusal { error, again_after: may_help.then_some(pause) })
+        let passing = matches!(status.as_u16(), 408 | 429) || status.is_server_error();
+        Err(Refusal { error, passing, wants: wait.map(Duration::from_secs) })
     }
 
-    fn refusal(&self, error: ureq::Error) -> Refusal {
+    fn refusal(&self, error: ureq::Error, limit: Duration) -> Refusal {
         match error {
-            ureq::Error::Timeout(_) => Refusal::last(self.late()),
+            ureq::Error::Timeout(_) => Refusal::last(self.late(limit)),
             ureq::Error::BodyExceedsLimit(limit) => {
                 Refusal::last(self.malformed(&format!("it is longer than {} MiB", limit >> 20)))
             }
-            ureq::Error::Io(error) if is_late(&error) => Refusal::last(self.late()),
+            ureq::Error::Io(error) if is_late(&error) => Refusal::last(self.late(limit)),
             ureq::Error::Io(_) | ureq::Error::ConnectionFailed | ureq::Error::HostNotFound => {
-                Refusal { error: self.unreachable(&error.to_string()), again_after: Some(PAUSE) }
+                Refusal { error: self.unreachable(&error.to_string()), passing: true, wants: None }
             }
             ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => {
                 Refusal::last(self.malformed(&error.to_string()))
@@ -127,11 +144,11 @@ impl Client {
         }
     }
 
-    fn late(&self) -> EmbedError {
-        EmbedError::Timeout { endpoint: self.endpoint.clone(), after: self.timeout }
+    fn late(&self, after: Duration) -> EmbedError {
+        EmbedError::Timeout { endpoint: self.endpoint.clone(), after }
     }
 
-    fn unreachable(&self, what: &str) -> EmbedError {
+    pub(super) fn unreachable(&self, what: &str) -> EmbedError {
         EmbedError::Unreachable { endpoint: self.endpoint.clone(), what: self.presentable(what) }
     }
 
@@ -153,8 +170,15 @@ impl Client {
 
 impl Refusal {
     fn last(error: EmbedError) -> Self {
-        Self { error, again_after: None }
+        Self { error, passing: false, wants: None }
     }
+}
+
+/// A pause between a half and one and a half of this one.
+fn varied(pause: Duration) -> Duration {
+    let chance = RandomState::new().build_hasher().finish() % 1024;
+    let share = u32::try_from(chance).unwrap_or(0) + 512;
+    pause * share / 1024
 }
 
 fn is_late(error: &io::Error) -> bool {

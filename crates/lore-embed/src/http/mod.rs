@@ -1,18 +1,27 @@
 //! Embedding services elsewhere, behind the same trait as the built-in model.
 //!
-//! Requests are blocking calls on tokio's threads for such: batches go one after the other, so that an asynchronous
+//! Requests are blocking calls on tokio's threads for such: only a few are under way at once, so that an asynchronous
 //! client would bring its dependencies and gain nothing.
 
 mod client;
 mod service;
 
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
 use async_trait::async_trait;
+use tokio::task::JoinSet;
 use ureq::http::{
     Uri,
     uri::{Parts, PathAndQuery},
 };
 
-use crate::{DIMENSIONS, EmbedError, Embedder, Mode, ProviderConfig, endpoint};
+use crate::{EmbedError, Embedder, Mode, ProviderConfig, endpoint, error::LENGTHS};
 use client::Client;
 use service::Asked;
 pub(crate) use service::Service;
@@ -24,86 +33,170 @@ const BATCH_BYTES: usize = 128 << 10;
 /// Longer texts are cut: models read some thousand tokens at most, and several services refuse more.
 const LONGEST_TEXT: usize = 16 << 10;
 
-/// A service that answered once.
-pub(crate) struct Remote {
+/// What a service does not take in one request at all is cut to a quarter, until it is as short as this.
+const SHORTEST_TEXT: usize = 1 << 10;
+
+/// So many requests are under way at once to another machine. One on this machine has no more cores for more.
+const IN_FLIGHT: usize = 3;
+
+/// A service.
+pub(crate) struct Remote(Arc<Inner>);
+
+struct Inner {
     service: Service,
     client: Client,
     /// The model as the service knows it.
     asked: Option<String>,
-    dimensions: Option<usize>,
+    /// The length that is asked for.
+    configured: Option<usize>,
+    /// The length of its vectors, once it is known.
+    dimensions: OnceLock<usize>,
+    /// The most texts in one request: fewer where the service did not take so many.
+    batch: AtomicUsize,
     /// The name of the vector space.
     name: String,
 }
 
 impl Remote {
-    /// Checks the configuration, then asks the service for one vector.
-    pub(crate) async fn connect(service: Service, config: &ProviderConfig) -> Result<Self, EmbedError> {
+    /// Checks the configuration.
+    pub(crate) fn new(service: Service, config: &ProviderConfig) -> Result<Self, EmbedError> {
         let asked = config.model.as_deref().map(str::trim).filter(|model| !model.is_empty()).map(str::to_owned);
         if asked.is_none() && service.needs_model() {
             return Err(EmbedError::NoModel { provider: service.name().to_owned() });
         }
-        if let Some(configured) = config.dimensions.filter(|dimensions| *dimensions != DIMENSIONS) {
-            return Err(EmbedError::UnsupportedDimensions { configured });
+        if let Some(length) = config.dimensions.filter(|length| !LENGTHS.contains(length)) {
+            return Err(EmbedError::UnsupportedDimensions { length });
         }
         let uri = uri(service, config.endpoint.as_deref())?;
         let client = Client::new(uri, config)?;
-        let name = format!("{}:{}@{DIMENSIONS}", service.name(), asked.as_deref().unwrap_or("default"));
-        let remote = Self { service, client, asked, dimensions: config.dimensions, name };
-        remote.embed(&["hello"], Mode::Query).await?;
-        Ok(remote)
-    }
-
-    async fn request(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let asked = Asked { model: self.asked.as_deref(), dimensions: self.dimensions, mode };
-        let body = self.service.request(&asked, texts).to_string().into_bytes();
-        let answer = self.client.post(body).await?;
-        let mut vectors = self.service.vectors(&answer, texts.len()).map_err(|what| self.client.malformed(&what))?;
-        if let Some(wrong) = vectors.iter().find(|vector| vector.len() != DIMENSIONS) {
-            return Err(EmbedError::WrongDimensions {
-                model: self.name.clone(),
-                expected: DIMENSIONS,
-                got: wrong.len(),
-            });
+        let length = config.dimensions.map_or_else(String::new, |length| format!("@{length}"));
+        let name = format!("{}:{}{length}", service.name(), asked.as_deref().unwrap_or("default"));
+        let dimensions = OnceLock::new();
+        if let Some(length) = config.dimensions {
+            dimensions.get_or_init(|| length);
         }
+        let (configured, batch) = (config.dimensions, AtomicUsize::new(BATCH_TEXTS));
+        Ok(Self(Arc::new(Inner { service, client, asked, configured, dimensions, batch, name })))
+    }
+}
+
+/// Some of the texts, as places among all.
+type Batch = Vec<(usize, String)>;
+
+impl Inner {
+    async fn request(&self, texts: &[&str], mode: Mode, hurry: Option<Duration>) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let asked = Asked { model: self.asked.as_deref(), dimensions: self.configured, mode };
+        let body = self.service.request(&asked, texts).to_string().into_bytes();
+        let answer = self.client.post(body, hurry).await?;
+        let mut vectors = self.service.vectors(&answer, texts.len()).map_err(|what| self.client.malformed(&what))?;
         for vector in &mut vectors {
+            if !LENGTHS.contains(&vector.len()) {
+                return Err(EmbedError::UnsupportedDimensions { length: vector.len() });
+            }
+            let expected = *self.dimensions.get_or_init(|| vector.len());
+            if vector.len() != expected {
+                let (model, got) = (self.name.clone(), vector.len());
+                return Err(EmbedError::WrongDimensions { model, expected, got });
+            }
             make_one_long(vector);
         }
         Ok(vectors)
+    }
+
+    /// One request for a batch, and what is left to be asked where the service did not take so much.
+    async fn send(
+        self: Arc<Self>,
+        batch: Batch,
+        mode: Mode,
+    ) -> Result<(Vec<(usize, Vec<f32>)>, Vec<Batch>), EmbedError> {
+        let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
+        let error = match self.request(&texts, mode, None).await {
+            Ok(vectors) => return Ok((batch.iter().map(|(at, _)| *at).zip(vectors).collect(), Vec::new())),
+            Err(error @ EmbedError::Status { status: 400 | 413 | 422, .. }) => error,
+            Err(error) => return Err(error),
+        };
+        if batch.len() > 1 {
+            let half = batch.len() / 2;
+            self.batch.fetch_min(half, Ordering::Relaxed);
+            tracing::debug!(%error, half, "the service is sent fewer texts at once");
+            let mut first = batch;
+            let second = first.split_off(half);
+            return Ok((Vec::new(), vec![first, second]));
+        }
+        // A text that the service finds too long is known by its beginning.
+        match batch.into_iter().next() {
+            Some((at, mut text)) if text.len() > SHORTEST_TEXT => {
+                text.truncate(text.floor_char_boundary((text.len() / 4).max(SHORTEST_TEXT)));
+                Ok((Vec::new(), vec![vec![(at, text)]]))
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// The texts in batches, so that the first is taken from the end.
+    fn batches(&self, texts: &[&str]) -> Vec<Batch> {
+        // Services refuse empty texts; their vectors stay zero.
+        let sent: Vec<(usize, &str)> =
+            texts.iter().enumerate().map(|(at, text)| (at, cut(text))).filter(|(_, text)| !text.is_empty()).collect();
+        let (mut rest, mut batches) = (&sent[..], Vec::new());
+        while !rest.is_empty() {
+            let (batch, later) = rest.split_at(batch_length(rest, self.batch.load(Ordering::Relaxed)));
+            batches.push(batch.iter().map(|(at, text)| (*at, (*text).to_owned())).collect());
+            rest = later;
+        }
+        batches.reverse();
+        batches
     }
 }
 
 #[async_trait]
 impl Embedder for Remote {
     fn model(&self) -> &str {
-        &self.name
+        &self.0.name
     }
 
     fn dimensions(&self) -> usize {
-        DIMENSIONS
+        self.0.dimensions.get().copied().unwrap_or(0)
     }
 
     async fn embed(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let mut vectors = vec![vec![0.0; DIMENSIONS]; texts.len()];
-        // Services refuse empty texts; their vectors stay zero.
-        let sent: Vec<(usize, &str)> =
-            texts.iter().enumerate().map(|(at, text)| (at, cut(text))).filter(|(_, text)| !text.is_empty()).collect();
-        let mut rest = &sent[..];
-        while !rest.is_empty() {
-            let (batch, later) = rest.split_at(batch_length(rest));
-            let texts: Vec<&str> = batch.iter().map(|(_, text)| *text).collect();
-            for ((at, _), vector) in batch.iter().zip(self.request(&texts, mode).await?) {
-                vectors[*at] = vector;
+        let mut vectors = vec![Vec::new(); texts.len()];
+        let mut waiting = self.0.batches(texts);
+        // Dropped, they end: nothing goes on being asked for somebody who has gone.
+        let mut under_way = JoinSet::new();
+        let most = if self.0.client.is_here { 1 } else { IN_FLIGHT };
+        loop {
+            while under_way.len() < most
+                && let Some(batch) = waiting.pop()
+            {
+                under_way.spawn(Arc::clone(&self.0).send(batch, mode));
             }
-            rest = later;
+            let Some(done) = under_way.join_next().await else { break };
+            let done = done.unwrap_or_else(|_| Err(self.0.client.unreachable("the request was given up")));
+            let (given, left) = done?;
+            for (at, vector) in given {
+                vectors[at] = vector;
+            }
+            waiting.extend(left.into_iter().rev());
         }
+        let length = self.dimensions();
+        vectors.iter_mut().filter(|vector| vector.is_empty()).for_each(|vector| vector.resize(length, 0.0));
         Ok(vectors)
+    }
+
+    async fn embed_query(&self, text: &str, limit: Duration) -> Result<Vec<f32>, EmbedError> {
+        let text = cut(text);
+        if text.is_empty() {
+            return Ok(vec![0.0; self.dimensions()]);
+        }
+        Ok(self.0.request(&[text], Mode::Query, Some(limit)).await?.pop().unwrap_or_default())
     }
 }
 
 /// How many of the texts, at least one, go into the next request.
-fn batch_length(texts: &[(usize, &str)]) -> usize {
+fn batch_length(texts: &[(usize, &str)], most: usize) -> usize {
     let mut bytes = 0;
-    let fitting = texts.iter().take(BATCH_TEXTS).take_while(|(_, text)| {
+    let fitting = texts.iter().take(most).take_while(|(_, text)| {
         bytes += text.len();
         bytes <= BATCH_BYTES
     });
@@ -176,7 +269,7 @@ mod tests {
         let (short, long) = ("x".repeat(100), "x".repeat(LONGEST_TEXT));
         let check = |text: &str, count: usize, expected: usize| {
             let texts: Vec<(usize, &str)> = (0..count).map(|at| (at, text)).collect();
-            assert_eq!(batch_length(&texts), expected);
+            assert_eq!(batch_length(&texts, BATCH_TEXTS), expected);
         };
         check(&short, 3, 3);
         check(&short, 100, BATCH_TEXTS);

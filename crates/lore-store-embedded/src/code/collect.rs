@@ -137,8 +137,13 @@ fn runs_of_small(rows: &[SegmentRow]) -> Vec<Vec<SegmentRow>> {
         .collect()
 }
 
-/// Deletes the blobs that no snapshot names, and returns every chunk that one does.
-fn sweep_blobs(shared: &Shared) -> Result<HashSet<ChunkId>> {
+/// Every chunk that a snapshot names.
+pub(crate) fn living_chunks(shared: &Shared) -> Result<HashSet<ChunkId>> {
+    Ok(named(shared)?.1)
+}
+
+/// The blobs and the chunks that snapshots name.
+fn named(shared: &Shared) -> Result<(HashSet<i64>, HashSet<ChunkId>)> {
     let packed: Vec<Vec<u8>> = shared.query(|connection| {
         connection.prepare("SELECT files FROM snapshots")?.query_map([], |row| row.get(0))?.collect()
     })?;
@@ -151,6 +156,12 @@ fn sweep_blobs(shared: &Shared) -> Result<HashSet<ChunkId>> {
             chunks.extend(file.chunks);
         }
     }
+    Ok((blobs, chunks))
+}
+
+/// Deletes the blobs that no snapshot names, and returns every chunk that one does.
+fn sweep_blobs(shared: &Shared) -> Result<HashSet<ChunkId>> {
+    let (blobs, chunks) = named(shared)?;
     shared.write(|transaction, _| {
         let all: Vec<i64> = transaction
             .prepare("SELECT blob_id FROM blobs")?

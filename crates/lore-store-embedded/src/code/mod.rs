@@ -8,7 +8,7 @@ mod write;
 
 use std::{path::Path, sync::Arc};
 
-pub(crate) use collect::{Thoroughness, collect};
+pub(crate) use collect::{Thoroughness, collect, living_chunks};
 use lore_store::{Result, StoreError};
 use rusqlite::Connection;
 pub(crate) use write::{Claims, Pending};

@@ -153,7 +153,9 @@ impl CodeStore for EmbeddedStore {
         let store = self.clone();
         run(move || {
             let rows = store.read_here(segment_rows)?.unwrap_or_default();
-            Ok(rows.iter().filter_map(|row| check_segment(&store, &row.file, deep)).collect())
+            let mut wrong: Vec<String> = rows.iter().filter_map(|row| check_segment(&store, &row.file, deep)).collect();
+            wrong.extend(crate::vectors::check(&store, deep)?);
+            Ok(wrong)
         })
         .await
     }

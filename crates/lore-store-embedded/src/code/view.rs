@@ -8,7 +8,7 @@ use std::{
 use lore_model::{RepoId, RepoPath};
 use lore_store::{
     Ask, BlobRecord, ChunkId, ChunkKey, CodeView, Entry, OverlayInput, Result, Scored, SnapshotId, StoreError,
-    TextPlan, ViewFile,
+    TextPlan, ViewFile, ViewVectors,
 };
 use rusqlite::{OptionalExtension, Row};
 
@@ -21,6 +21,7 @@ use super::{
 use crate::{
     EmbeddedStore, rows,
     segment::{Segment, SegmentBuilder, View},
+    vectors,
 };
 
 /// Records that were read are kept up to this number.
@@ -99,6 +100,8 @@ pub(super) struct EmbeddedView {
     holders: Vec<u32>,
     view: View,
     records: Mutex<HashMap<i64, Arc<BlobRecord<ChunkId>>>>,
+    /// What sets of other models had when they were asked for last.
+    sets: Mutex<HashMap<String, Arc<vectors::Opened>>>,
 }
 
 /// A file on its way into a view.
@@ -158,6 +161,7 @@ impl EmbeddedView {
             holders,
             view,
             records: Mutex::default(),
+            sets: Mutex::default(),
         })
     }
 }
@@ -272,6 +276,17 @@ impl CodeView for EmbeddedView {
 
     fn chunk_count(&self) -> usize {
         self.members.len()
+    }
+
+    fn meant(&self) -> Vec<ChunkId> {
+        self.view.with_vectors()
+    }
+
+    fn vectors(&self, model: &str) -> Result<Option<Arc<dyn ViewVectors>>> {
+        let before = self.sets.lock().unwrap_or_else(PoisonError::into_inner).get(model).cloned();
+        let Some(opened) = vectors::open(&self.store, model, &self.members, before.as_ref())? else { return Ok(None) };
+        self.sets.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned(), Arc::clone(&opened));
+        Ok(Some(opened))
     }
 
     fn chunks_of(&self, file: usize) -> &[ChunkId] {

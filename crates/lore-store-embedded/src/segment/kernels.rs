@@ -85,6 +85,41 @@ fn dots_avx2(query: &[i8; ROW], rows: &[[u8; ROW]], wanted: &[u32], out: &mut Ve
     }
 }
 
+/// Rows of other models are filled up with zeros to a multiple of this.
+pub(crate) const WIDE_STEP: usize = 32;
+
+/// The product of two rows of any one length, a multiple of [`WIDE_STEP`]. Neither has a byte of -128.
+pub(crate) fn dot_wide(query: &[i8], row: &[u8]) -> i32 {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has AVX2.
+        return unsafe { dot_wide_avx2(query, row) };
+    }
+    dot_wide_portable(query, row)
+}
+
+fn dot_wide_portable(query: &[i8], row: &[u8]) -> i32 {
+    query.iter().zip(row).map(|(a, b)| i32::from(*a) * i32::from(b.cast_signed())).sum()
+}
+
+/// As [`dots_avx2`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn dot_wide_avx2(query: &[i8], row: &[u8]) -> i32 {
+    let ones = _mm256_set1_epi16(1);
+    let mut sums = [_mm256_setzero_si256(); 2];
+    for (part, (a, b)) in query.as_chunks::<32>().0.iter().zip(row.as_chunks::<32>().0).enumerate() {
+        // SAFETY: both are 32 bytes long, and the load needs no alignment.
+        let (a, b) = unsafe { (_mm256_loadu_si256(a.as_ptr().cast()), _mm256_loadu_si256(b.as_ptr().cast())) };
+        let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
+        sums[part & 1] = _mm256_add_epi32(sums[part & 1], _mm256_madd_epi16(pairs, ones));
+    }
+    let sum = _mm256_add_epi32(sums[0], sums[1]);
+    let sum = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+    let sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0b01_00_11_10));
+    _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0b10_11_00_01)))
+}
+
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn prefetch(row: &[u8; ROW]) {
@@ -230,6 +265,10 @@ mod tests {
         distances(&code, &[block], &mut blocks);
         distances_portable(&code, &[block], &mut plain);
         assert_eq!(blocks, plain);
+        for length in [0, 32, 64, 352, ROW] {
+            let (a, b) = (&query[..length], &rows[3][..length]);
+            assert_eq!(dot_wide(a, b), dot_wide_portable(a, b));
+        }
         let mut single = Vec::new();
         distances_of_rows(&code, &rows, &(0..8).collect::<Vec<_>>(), &mut single);
         assert_eq!(blocks, single);

@@ -1,4 +1,4 @@
-//! The bytes of a segment: a mapped file, or memory.
+//! The bytes of a segment, or of a set of vectors: a mapped file, or memory.
 //!
 //! A mapped file must keep its content and length while it is mapped: cut short by somebody else, it would end the
 //! process with SIGBUS. Lore writes a segment under another name, publishes it by renaming, never changes it after
@@ -12,7 +12,8 @@ use memmap2::Mmap;
 use super::Result;
 
 /// Bytes that do not change.
-pub(super) enum Bytes {
+#[derive(Debug)]
+pub(crate) enum Bytes {
     /// A file.
     Mapped(Mmap),
     /// Memory.
@@ -20,7 +21,7 @@ pub(super) enum Bytes {
 }
 
 impl Bytes {
-    pub(super) fn map(path: &Path) -> Result<Self> {
+    pub(crate) fn map(path: &Path) -> Result<Self> {
         let file = File::open(path)?;
         // SAFETY: nobody changes a published segment (see above), so the slice stays what it is.
         let map = unsafe { Mmap::map(&file) }?;

@@ -38,6 +38,8 @@ mod tests;
 
 pub(crate) use builder::SegmentBuilder;
 pub(crate) use error::SegmentError;
+pub(crate) use kernels::{WIDE_STEP, dot_wide};
+pub(crate) use map::Bytes;
 pub(crate) use merge::merge;
 pub(crate) use prepare::{ChunkInput, Prepared, Scratch};
 pub(crate) use publish::{make_folder, write_atomically};

@@ -45,6 +45,10 @@ impl WithRows {
         all
     }
 
+    pub(super) fn ordinals(&self) -> &[u32] {
+        &self.ordinals
+    }
+
     fn push(&mut self, ordinal: u32, row: u32) {
         self.ordinals.push(ordinal);
         self.rows.push(row);

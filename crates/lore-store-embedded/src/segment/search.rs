@@ -106,6 +106,7 @@ pub(super) fn search(view: &View, ask: &Ask<'_>, work: &mut Work) -> Vec<Scored>
     if let Some(nearest) = &nearest {
         slots.extend(nearest.best(view, ask, &mut work.near));
     }
+    slots.extend(ask.also.iter().filter_map(|id| view.slot(*id)));
     slots.sort_by_cached_key(|slot| (view.key(*slot), *slot));
     slots.dedup();
     let masks = |slot: usize, bits: fn(&WordBits) -> &Bits| {

@@ -86,6 +86,17 @@ impl View {
         self.chunks
     }
 
+    /// The chunks that have a vector, ascending.
+    pub(crate) fn with_vectors(&self) -> Vec<ChunkId> {
+        let of = |share: &Share| {
+            let ordinals = share.with_rows().ordinals();
+            ordinals.iter().filter_map(|ordinal| share.segment.id(*ordinal)).collect::<Vec<_>>()
+        };
+        let mut all: Vec<ChunkId> = self.shares.iter().flat_map(of).collect();
+        all.sort_unstable();
+        all
+    }
+
     /// The best chunks by text and the best by vector, each with both scores, in the order of their keys.
     ///
     /// Where scores are equal at a cut, smaller keys win. So the answer depends on the chunks of the view alone: not on

@@ -90,18 +90,18 @@ fn read(sink: &dyn ChunkSink, texts: &[&str]) -> (BlobRecord<ChunkKey>, Vec<(Chu
     (record, chunks)
 }
 
-fn file(path: &str, number: u8) -> SnapshotFile {
+pub(super) fn file(path: &str, number: u8) -> SnapshotFile {
     SnapshotFile { path: path.into(), key: BlobKey { blob: blob(number), hint: ".rs".into() } }
 }
 
-async fn put(writer: &dyn IndexWriter, number: u8, texts: &[&str]) {
+pub(super) async fn put(writer: &dyn IndexWriter, number: u8, texts: &[&str]) {
     let sink = writer.sink();
     let (record, chunks) = read(&*sink, texts);
     let key = BlobKey { blob: blob(number), hint: ".rs".into() };
     writer.put_blobs(RULES, vec![NewBlob { key, record, chunks }]).await.expect(OK);
 }
 
-async fn publish(writer: &dyn IndexWriter, repo: RepoId, number: u8, files: Vec<SnapshotFile>) -> CodeState {
+pub(super) async fn publish(writer: &dyn IndexWriter, repo: RepoId, number: u8, files: Vec<SnapshotFile>) -> CodeState {
     let left_out = vec![LeftOut { reason: "a symbolic link".to_owned(), path: "link".into() }];
     let end = CodeEnd {
         at: i64::from(number),
@@ -114,7 +114,7 @@ async fn publish(writer: &dyn IndexWriter, repo: RepoId, number: u8, files: Vec<
     writer.end_code(repo, end).await.expect(OK)
 }
 
-async fn view(store: &dyn IndexStore, state: &CodeState, overlay: OverlayInput) -> Arc<dyn CodeView> {
+pub(super) async fn view(store: &dyn IndexStore, state: &CodeState, overlay: OverlayInput) -> Arc<dyn CodeView> {
     let parts = vec![ViewPart { snapshot: Some(state.snapshots[0].id), overlay }];
     store.open_view(parts).await.expect(OK)
 }
@@ -130,6 +130,7 @@ fn ask(view: &dyn CodeView, words: &[&str]) -> Vec<(String, u32, Option<u32>)> {
             vector: Some(&query),
             boosts: &[],
             allowed: None,
+            also: &[],
             top: 3,
         })
         .expect(OK);

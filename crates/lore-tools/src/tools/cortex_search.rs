@@ -336,6 +336,7 @@ fn index_metadata(found: &CodeAnswer, coming: &Coming) -> Map<String, Value> {
     let unread =
         unread.then(|| "uncommitted work could not be read, or not all of it: see `uncommitted_error`".to_owned());
     freshness.put_some("note", is_partial.then(|| coming.note()).or(unread));
+    freshness.put_some("embedding", found.second.as_ref().and_then(lore_core::search::SecondState::remark));
     freshness.put("repos", rows);
     let mut metadata = Fields::default();
     metadata.put("query_kind", found.kind.as_str());

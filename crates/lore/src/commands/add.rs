@@ -87,9 +87,14 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             repo.name()
         ));
     }
-    let synced = context.sync_one(&*writer, &repo, &context.sync_options(), &cancel_on_interrupt()).await;
+    let cancel = cancel_on_interrupt();
+    let synced = context.sync_one(&*writer, &repo, &context.sync_options(), &cancel).await;
     match synced {
-        Ok(report) => sync::print(context, &[Ok(report)]),
+        Ok(mut report) => {
+            drop(writer);
+            report.embedding = context.embed_one(&repo, &cancel).await;
+            sync::print(context, &[Ok(report)])
+        }
         // What cannot be cloned is not worth remembering; what was interrupted is.
         Err(failure) if matches!(repo.info.source, Source::Url(_)) && failure.code != Code::Interrupted => {
             history.remove(&*writer, &repo).await?;

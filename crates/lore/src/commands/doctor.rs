@@ -46,7 +46,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     findings.extend(index(context, args.deep).await);
     findings.extend(code(context, args.deep).await);
     findings.extend(comments(context).await);
-    findings.extend(embedding(context));
+    findings.extend(embedding(context).await);
     findings.extend(hosts(context));
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Fine);
     print(context, &findings)?;
@@ -239,11 +239,23 @@ async fn comments(context: &Context<'_>) -> Vec<Finding> {
     findings
 }
 
-/// A configured service that is not there.
-fn embedding(context: &Context<'_>) -> Option<Finding> {
-    let failure = context.no_embedder.as_ref()?;
-    let found = finding(Level::Broken, "embedding", failure.message.clone());
-    Some(Finding { hint: failure.hint.clone(), ..found })
+/// The configured model, and whether it answers.
+async fn embedding(context: &Context<'_>) -> Option<Finding> {
+    if let Some(failure) = &context.no_embedder {
+        let found = finding(Level::Broken, "embedding", failure.message.clone());
+        return Some(Finding { hint: failure.hint.clone(), ..found });
+    }
+    let second = context.lore.search.second()?;
+    Some(match second.probe().await {
+        Ok(dimensions) => {
+            let text = format!("{} gives vectors of {dimensions} dimensions", second.model());
+            finding(Level::Fine, "embedding", text)
+        }
+        Err(failure) => {
+            let found = finding(Level::Broken, "embedding", failure.message.clone());
+            Finding { hint: failure.hint.clone(), ..found }
+        }
+    })
 }
 
 fn hosts(context: &Context<'_>) -> Vec<Finding> {

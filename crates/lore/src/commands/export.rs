@@ -74,8 +74,8 @@ pub(super) async fn run(context: &Context<'_>, Args { what: What::Chunks(args) }
     fs::create_dir_all(&args.folder).map_err(|error| no_access(&args.folder, &error))?;
     let about = |kind: ChunkKind| {
         json!({
-            "model": context.lore.search.model(),
-            "dimensions": context.lore.search.dimensions(),
+            "model": export.model(),
+            "dimensions": export.dimensions(),
             "chunk_type": kind.as_str(),
             "generated": moment(now),
             "version": "2.0.0",

@@ -13,6 +13,7 @@ mod doctor;
 mod export;
 mod import;
 mod log;
+mod model;
 mod patch;
 mod project;
 mod reindex;
@@ -30,14 +31,15 @@ mod touches;
 #[cfg(test)]
 pub(crate) use tools::cost as tool_cost;
 
-use std::{num::NonZero, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{num::NonZero, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::{Parser, Subcommand};
 use lore_core::{
     Lore,
     history::{FreshState, Freshness, SyncOptions},
+    search::{Second, SecondState},
 };
-use lore_embed::{Embedder, ProviderConfig};
+use lore_embed::ProviderConfig;
 use lore_model::Failure;
 
 use crate::{
@@ -96,6 +98,7 @@ enum Command {
     Serve(serve::Args),
     Setup(setup::Args),
     Tools(tools::Args),
+    Model(model::Args),
     Doctor(doctor::Args),
     Bench(bench::Args),
     Import(import::Args),
@@ -112,13 +115,13 @@ pub(crate) struct Context<'a> {
     pub(crate) ui: &'a Ui,
     pub(crate) loaded: Loaded,
     pub(crate) lore: Arc<Lore>,
-    /// Why the configured embedding service is not there, for commands that can do without.
+    /// Why the configured model cannot be used, for commands that can do without.
     pub(crate) no_embedder: Option<Failure>,
     /// Whether the user wants to be told more.
     pub(crate) verbose: bool,
 }
 
-/// Whether a command needs what turns text into vectors.
+/// Whether a command has to do with the model that is configured besides the built-in one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Embedding {
     Needed,
@@ -139,7 +142,7 @@ impl Command {
             | Self::Reindex(_)
             | Self::Bench(_)
             | Self::Debug(_) => Embedding::Needed,
-            Self::Status(_) | Self::Doctor(_) => Embedding::Wanted,
+            Self::Status(_) | Self::Doctor(_) | Self::Model(_) => Embedding::Wanted,
             Self::Remove(_)
             | Self::Repos(_)
             | Self::Log(_)
@@ -189,17 +192,20 @@ impl Command {
         }
     }
 
-    /// The embedder for this command, and why it is not the configured one where it is not.
-    ///
-    /// A service that is down must not keep anybody from asking what does not need it.
-    async fn embedder(&self, loaded: &Loaded) -> Result<(Arc<dyn Embedder>, Option<Failure>), Failure> {
-        let built_in = ProviderConfig::default();
+    /// The model that is configured besides the built-in one, and why it cannot be used where it cannot. Nothing is
+    /// asked of it yet.
+    fn second(&self, loaded: &Loaded) -> Result<(Option<Second>, Option<Failure>), Failure> {
         let wanted = self.embedding();
-        let config = if wanted == Embedding::Unused { built_in.clone() } else { self.provider(loaded)? };
-        match lore_embed::connect(&config).await {
-            Ok(embedder) => Ok((embedder, None)),
+        if wanted == Embedding::Unused {
+            return Ok((None, None));
+        }
+        let limit = Duration::from_millis(loaded.config.embedding_query_timeout_ms);
+        let provider = ProviderConfig { models: Some(loaded.models()), ..self.provider(loaded)? };
+        match lore_embed::connect(&provider) {
+            Ok(embedder) if embedder.as_local().is_some() => Ok((None, None)),
+            Ok(embedder) => Ok((Some(Second::new(embedder, limit)), None)),
             Err(error) if wanted == Embedding::Needed => Err(embedding(error)),
-            Err(error) => Ok((lore_embed::connect(&built_in).await.map_err(embedding)?, Some(embedding(error)))),
+            Err(error) => Ok((None, Some(embedding(error)))),
         }
     }
 }
@@ -216,13 +222,14 @@ impl Cli {
             return completions::run(ui, args).map(|()| ExitCode::SUCCESS);
         }
         let mut loaded = crate::config::load(self.home.as_deref(), flags)?;
+        // A model that is installed lies in the user's home.
+        let (second, no_embedder) = self.command.second(&loaded)?;
         // Removed when everything is done.
         let _own_home = match &self.command {
             Command::Bench(args) => Some(args.take_own_home(&mut loaded)?),
             _ => None,
         };
-        let (embedder, no_embedder) = self.command.embedder(&loaded).await?;
-        let lore = wire::lore(&loaded, embedder);
+        let lore = wire::lore(&loaded, second);
         let context = Context { ui, loaded, lore, no_embedder, verbose: self.verbose > 0 };
         let done = |()| ExitCode::SUCCESS;
         let ended = match self.command {
@@ -242,6 +249,7 @@ impl Cli {
             Command::Serve(args) => serve::run(&context, args).await.map(done),
             Command::Setup(args) => setup::run(&context, &args).map(done),
             Command::Tools(args) => tools::run(&context, &args).map(done),
+            Command::Model(args) => model::run(&context, args).await.map(done),
             Command::Doctor(args) => doctor::run(&context, args).await,
             Command::Bench(args) => bench::run(&context, args).await,
             Command::Import(args) => import::run(&context, args).await,
@@ -265,6 +273,11 @@ fn names_here(repos: &[String]) -> bool {
 }
 
 impl Context<'_> {
+    /// Where models that run on this machine are installed.
+    fn models(&self) -> PathBuf {
+        self.loaded.models()
+    }
+
     /// How syncs are done, as configured.
     fn sync_options(&self) -> SyncOptions {
         SyncOptions { jobs: NonZero::new(self.loaded.config.jobs), ..SyncOptions::default() }
@@ -323,8 +336,18 @@ fn freshness_json(freshness: &Freshness) -> serde_json::Value {
         .collect()
 }
 
+/// What a second model contributes, for `--json`.
+fn second_json(second: &SecondState) -> serde_json::Value {
+    serde_json::json!({
+        "model": second.model,
+        "covered": second.covered,
+        "chunks": second.chunks,
+        "problem": second.problem,
+    })
+}
+
 /// Lower-case hexadecimal digits of bytes that are no text.
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::new(), |mut text, byte| {
         write!(text, "{byte:02x}").expect("writing to a string cannot fail");

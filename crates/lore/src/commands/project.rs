@@ -1,9 +1,12 @@
 //! The repository the user stands in: found, registered at first use, and brought up to date before it answers.
 
+use std::sync::Arc;
+
 use lore_core::{
     Cancel,
     flows::{FlowEvent, FlowReport, FlowTask},
     history::{AddRequest, FreshState, SyncOptions, SyncReport, SyncTask, Target},
+    search::EmbedReport,
 };
 use lore_model::{Code, Failure, Repo, Source};
 use lore_store::IndexWriter;
@@ -124,6 +127,30 @@ impl Context<'_> {
         let done = self.lore.sync(repo, &task).await;
         progress.finish();
         done
+    }
+}
+
+impl Context<'_> {
+    /// Gives what is indexed of a repository vectors of the second model, with progress; `None` where there is no such
+    /// model. What keeps it from that is told here, and in the report.
+    pub(super) async fn embed_one(&self, repo: &Repo, cancel: &Cancel) -> Option<EmbedReport> {
+        let model = self.lore.search.second()?.model().to_owned();
+        let progress = SyncProgress::new(self.ui, repo.name());
+        let done = self.lore.search.embed_all(repo, cancel, &|event| progress.event(FlowEvent::Embedding(event))).await;
+        progress.finish();
+        let failure = match done {
+            Ok(report) => return report,
+            Err(failure) if failure.code == Code::Busy => {
+                self.ui.note(&format!("{}: another lore process is embedding, and goes on with it", repo.name()));
+                return Some(EmbedReport { model, ..EmbedReport::default() });
+            }
+            Err(failure) => failure,
+        };
+        if !self.ui.is_json() {
+            self.ui.warn(&format!("{}: not all chunks could be embedded; what was done is kept", repo.name()));
+            self.ui.failure(&failure);
+        }
+        Some(EmbedReport { model, failure: Some(Arc::new(failure)), ..EmbedReport::default() })
     }
 }
 

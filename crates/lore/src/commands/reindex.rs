@@ -49,6 +49,13 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
             break;
         }
     }
+    // A text that is known keeps its vectors of a second model: only what is new is embedded.
+    drop(writer);
+    for (repo, done) in &reports {
+        if done.is_ok() && !cancel.is_cancelled() {
+            context.embed_one(repo, &cancel).await;
+        }
+    }
     let after = context.lore.search.bytes().await?;
     print(context, &reports, [before, after], started)?;
     let failed = reports.iter().find_map(|(_, done)| done.as_ref().err());

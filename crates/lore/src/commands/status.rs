@@ -61,7 +61,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         }));
     }
     if let Some(failure) = &context.no_embedder {
-        ui.warn(&format!("the configured embedding service is not there: {failure}"));
+        ui.warn(&format!("the configured embedding model cannot be used: {failure}"));
     }
     ui.line(&format!(
         "{}, {}, {:.1} MB in {} ({:.1} MB code, {:.1} MB history)",
@@ -191,6 +191,14 @@ fn print_code(context: &Context<'_>, code: &CodeOverview, now: i64, list: bool) 
             ui.line(&ui.paint(RED, &format!("           {what}: {}", one_line(error))))?;
         }
     }
+    if let Some(second) = &code.second {
+        let (covered, chunks) = (second.covered as u64, count(second.chunks as u64, "chunk"));
+        let line =
+            format!("  meaning  {} covers {covered} of {chunks} ({} %)", one_line(&second.model), second.percent());
+        let is_whole = second.covered >= second.chunks;
+        let rest = if is_whole { String::new() } else { ui.paint(YELLOW, ", `lore sync` goes on") };
+        ui.line(&format!("{line}{rest}"))?;
+    }
     let languages = code.summary.languages.iter().filter(|(_, counts)| counts[1] > 0);
     let languages = languages.map(|(name, counts)| format!("{name} {}", count(counts[1], "line")));
     let shown = if context.verbose { usize::MAX } else { SHOWN };
@@ -240,6 +248,7 @@ fn code_json(code: &CodeOverview, list: bool) -> Value {
         "uncommitted": code.freshness.uncommitted,
         "uncommitted_error": code.freshness.uncommitted_error,
         "ignore_error": code.freshness.ignore_error,
+        "embedding": code.second.as_ref().map(super::second_json),
         "uncommitted_left_out": reasons(&code.uncommitted_left_out),
     });
     if list {

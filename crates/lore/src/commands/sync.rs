@@ -1,15 +1,15 @@
 //! `lore sync`: brings the index up to date.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
-use lore_core::{flows::FlowReport, history::SyncOptions};
+use lore_core::{flows::FlowReport, history::SyncOptions, search::EmbedReport};
 use lore_model::{Code, Failure, Repo};
 use serde_json::{Value, json};
 
 use super::{Context, names_here, project::cancel_on_interrupt};
 use crate::{
     config::Flags,
-    ui::{BOLD, DIM},
+    ui::{BOLD, DIM, one_line},
 };
 
 /// Read what is new in all registered repositories: code and history
@@ -50,6 +50,10 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
         if args.repo.is_empty() { Vec::new() } else { repos.iter().map(|repo| repo.name().to_owned()).collect() };
     let reports = sync_all(context, repos, &options).await?;
     print(context, &reports)?;
+    // A text that is read again is known by its old vector: only when everything is embedded is something garbage.
+    if args.repo.is_empty() && exit_code(&reports) == ExitCode::SUCCESS {
+        collect_vectors(context).await;
+    }
     let interrupted = |report: &Report| report.as_ref().is_err_and(|(_, failure)| failure.code == Code::Interrupted);
     if args.watch && !reports.iter().any(interrupted) {
         watch(context, &names, &options).await?;
@@ -85,7 +89,7 @@ async fn watch(context: &Context<'_>, names: &[String], options: &SyncOptions) -
 }
 
 /// What was done, in a few words.
-fn done_line(FlowReport { history, code }: &FlowReport) -> String {
+fn done_line(FlowReport { history, code, embedding }: &FlowReport) -> String {
     let mut done = Vec::new();
     if history.added > 0 {
         done.push(format!("{} read", count(history.added, "commit")));
@@ -95,6 +99,9 @@ fn done_line(FlowReport { history, code }: &FlowReport) -> String {
     }
     if code.read > 0 {
         done.push(format!("{} read", count(code.read, "file")));
+    }
+    if let Some(embedding) = embedding.as_ref().filter(|embedding| embedding.embedded > 0) {
+        done.push(format!("{} embedded with {}", count(embedding.embedded, "chunk"), one_line(&embedding.model)));
     }
     if done.is_empty() {
         done.push("up to date".to_owned());
@@ -114,7 +121,7 @@ pub(super) async fn sync_all(
 ) -> Result<Vec<Report>, Failure> {
     let cancel = cancel_on_interrupt();
     let writer = context.writer().await?;
-    let mut reports = Vec::new();
+    let (mut reports, mut synced) = (Vec::new(), Vec::new());
     for repo in repos {
         // Another process may have synced it while this one waited.
         let repo = match context.lore.history.repo(repo.name()).await {
@@ -124,16 +131,37 @@ pub(super) async fn sync_all(
         let done = context.sync_one(&*writer, &repo, options, &cancel).await;
         let stop = done.as_ref().is_err_and(|failure| matches!(failure.code, Code::Interrupted | Code::DiskFull));
         reports.push(done.map_err(|failure| (repo.name().to_owned(), failure)));
+        synced.push(repo);
         if stop {
+            return Ok(reports);
+        }
+    }
+    // Vectors of a second model can take long, and others may write meanwhile.
+    drop(writer);
+    for (repo, report) in synced.iter().zip(&mut reports) {
+        let Ok(report) = report else { continue };
+        report.embedding = context.embed_one(repo, &cancel).await;
+        if cancel.is_cancelled() {
             break;
         }
     }
     Ok(reports)
 }
 
+/// Removes vectors of chunks that are gone. It can wait where that is not possible now.
+async fn collect_vectors(context: &Context<'_>) {
+    if let Err(failure) = context.lore.search.collect_vectors().await {
+        tracing::debug!(%failure, "vectors of chunks that are gone are still there");
+    }
+}
+
 /// The exit code of the first failure.
 pub(super) fn exit_code(reports: &[Report]) -> ExitCode {
-    let first = reports.iter().find_map(|report| report.as_ref().err()).map(|(_, failure)| failure.code.row().exit);
+    let failed = |report: &Report| match report {
+        Err((_, failure)) => Some(failure.code),
+        Ok(report) => report.embedding.as_ref()?.failure.as_ref().map(|failure| failure.code),
+    };
+    let first = reports.iter().find_map(failed).map(|code| code.row().exit);
     first.map_or(ExitCode::SUCCESS, ExitCode::from)
 }
 
@@ -179,14 +207,28 @@ fn report_json(report: &Report) -> Value {
     }
 }
 
-fn done_json(FlowReport { history, code }: &FlowReport) -> Value {
+fn done_json(FlowReport { history, code, embedding }: &FlowReport) -> Value {
     json!({
         "repo": history.repo,
         "added": history.added,
         "removed": history.removed,
         "commits": history.total,
         "code": {"read": code.read, "files": code.files, "chunks": code.chunks, "lines": code.lines},
+        "embedding": embedding.as_ref().map(embedding_json),
         "left_out": history.problems.iter().map(|problem| json!({"reason": problem.reason, "count": problem.count})).collect::<Vec<_>>(),
+    })
+}
+
+/// What was done to the vectors of a second model, for `--json`.
+pub(super) fn embedding_json(report: &EmbedReport) -> Value {
+    let error =
+        |failure: &Arc<Failure>| json!({"code": failure.code.name(), "message": failure.message, "hint": failure.hint});
+    json!({
+        "model": report.model,
+        "embedded": report.embedded,
+        "known": report.known,
+        "chunks": report.chunks,
+        "error": report.failure.as_ref().map(error),
     })
 }
 

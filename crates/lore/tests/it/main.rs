@@ -25,6 +25,7 @@ mod messages_projects;
 mod messages_record;
 mod messages_robust;
 mod messages_upstream;
+mod model;
 mod place;
 mod regressions;
 mod repositories;

@@ -794,7 +794,7 @@ fn a_configured_service_that_is_down_is_told_at_the_start_and_with_each_question
 }
 
 #[test]
-fn uncommitted_work_is_embedded_by_a_service_too() {
+fn uncommitted_work_is_found_while_a_service_is_configured() {
     let service = Service::start();
     let place = Place::new();
     let project = place.repo("project");

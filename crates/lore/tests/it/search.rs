@@ -278,6 +278,7 @@ fn json_answers_are_stable() {
                 "text": "a number",
                 "meaning": "a number",
                 "cosine": "a number",
+                "second_cosine": null,
                 "matched": [
                   "retry_with_backoff",
                   "retry",
@@ -303,6 +304,7 @@ fn json_answers_are_stable() {
               "ignore_error": null
             }
           ],
+          "embedding": null,
           "took_ms": 0
         }"#]].assert_eq(&shown);
     let plain = shop.json(&["search", "retry_with_backoff", "--limit", "1"]);
@@ -467,10 +469,13 @@ fn the_provider_of_a_project_is_for_that_project_alone() {
     // Nobody listens there.
     shop.repo
         .write(".cortex/config.yml", "embedding: {provider: cortex-embed, endpoint: 'http://127.0.0.1:9/embed'}\n");
-    for args in [&["search", "bucket"][..], &["search", "bucket", "--repo", "."], &["sync", "--repo", "."]] {
-        let output = shop.run(args);
-        assert_eq!(output.status.code(), Some(8), "{args:?}: {output:?}");
+    let model = |args: &[&str]| shop.json(args)["embedding"]["model"].clone();
+    for args in [&["search", "bucket"][..], &["search", "bucket", "--repo", "."]] {
+        assert_eq!(model(args), "cortex-embed:default");
     }
+    assert_eq!(model(&["search", "bucket", "--all-repos"]), Value::Null);
+    let output = shop.run(&["sync", "--repo", "."]);
+    assert_eq!(output.status.code(), Some(8), "{output:?}");
     for args in [&["sync"][..], &["search", "bucket", "--all-repos"], &["sync", "--repo", "shop"], &["reindex"]] {
         let output = shop.run(args);
         assert!(output.status.success(), "{args:?}: {output:?}");
@@ -779,7 +784,7 @@ fn watching_syncs_what_moves() {
 }
 
 #[test]
-fn an_embedding_service_that_is_down_stops_only_what_needs_it() {
+fn an_embedding_service_that_is_down_stops_nobody_from_asking() {
     let shop = Shop::new();
     let with = |args: &[&str]| {
         let mut command = shop.command(args);
@@ -787,8 +792,17 @@ fn an_embedding_service_that_is_down_stops_only_what_needs_it() {
         run(command.env("LORE_EMBEDDING_API_KEY", "12345"))
     };
     let output = with(&["search", "bucket"]);
-    assert_eq!(output.status.code(), Some(8), "{output:?}");
-    for args in [&["log", "shop"][..], &["repos"], &["status"], &["config", "show"]] {
+    assert_eq!(output.status.code(), Some(8), "without a model that is no configuration: {output:?}");
+    let with = |args: &[&str]| {
+        let mut command = shop.command(args);
+        command.env("LORE_EMBEDDING_PROVIDER", "openai").env("LORE_EMBEDDING_ENDPOINT", "http://127.0.0.1:9/v1");
+        command.env("LORE_EMBEDDING_MODEL", "small");
+        run(command.env("LORE_EMBEDDING_API_KEY", "12345"))
+    };
+    let output = with(&["sync"]);
+    let said = &output.stderr;
+    assert!(output.status.code() == Some(8) || said.contains("no repository"), "{said}");
+    for args in [&["search", "bucket"][..], &["log", "shop"], &["repos"], &["status"], &["config", "show"]] {
         let output = with(args);
         assert!(output.status.success(), "{args:?}: {output:?}");
         assert!(!String::from_utf8_lossy(&output.stdout).contains("12345"), "{output:?}");
@@ -796,4 +810,81 @@ fn an_embedding_service_that_is_down_stops_only_what_needs_it() {
     let shown: Value = serde_json::from_slice(&with(&["config", "show", "--json"]).stdout).expect("it is JSON");
     assert_eq!(shown["embedding_api_key"]["value"], "set");
     assert!(!with(&["doctor"]).status.success());
+}
+
+/// A service that knows apples from beans, in 16 dimensions.
+fn taste_service() -> String {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let endpoint = format!("http://{}/v1", listener.local_addr().expect("it is bound"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut reader = BufReader::new(&stream);
+            let (mut head, mut length) = (String::new(), 0);
+            while !head.ends_with("\r\n\r\n") && reader.read_line(&mut head).is_ok_and(|read| read > 0) {}
+            for line in head.to_lowercase().lines() {
+                length =
+                    line.strip_prefix("content-length:").and_then(|text| text.trim().parse().ok()).unwrap_or(length);
+            }
+            let mut body = vec![0; length];
+            let Ok(asked) = reader.read_exact(&mut body).map(|()| serde_json::from_slice::<Value>(&body)) else {
+                continue;
+            };
+            let texts = asked.expect("it is JSON")["input"].as_array().cloned().unwrap_or_default();
+            let vector = |text: &Value| {
+                let text = text.as_str().unwrap_or_default();
+                let mut vector = vec![0.01; 16];
+                vector[0] = f32::from(u8::from(text.contains("apple") || text.contains("りんご")));
+                vector[1] = f32::from(u8::from(text.contains("bean") || text.contains("豆")));
+                vector
+            };
+            let data: Vec<Value> = texts.iter().map(|text| serde_json::json!({"embedding": vector(text)})).collect();
+            let body = serde_json::json!({"data": data}).to_string();
+            let head = format!("HTTP/1.1 200 x\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            drop((&stream).write_all((head + &body).as_bytes()));
+        }
+    });
+    endpoint
+}
+
+#[test]
+fn a_service_is_a_second_model() {
+    let shop = Shop::new();
+    shop.repo
+        .write("src/a.rs", "/// Peels an apple.\npub fn peel() {}\n")
+        .write("src/b.rs", "/// Boils a bean.\npub fn boil() {}\n");
+    shop.repo.commit("Food");
+    let endpoint = taste_service();
+    let with = |args: &[&str]| {
+        let mut command = shop.command(args);
+        command.env("LORE_EMBEDDING_PROVIDER", "openai").env("LORE_EMBEDDING_MODEL", "taste");
+        run(command.env("LORE_EMBEDDING_ENDPOINT", &endpoint))
+    };
+    let json = |args: &[&str]| -> Value {
+        let output = with(&[args, &["--json"]].concat());
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).expect("it is JSON")
+    };
+    // A first search does not wait for the service.
+    let before = json(&["search", "りんご"]);
+    assert_eq!((&before["embedding"]["model"], &before["embedding"]["covered"]), (&"openai:taste".into(), &0.into()));
+    let synced = json(&["sync"]);
+    let done = &synced["repos"][0]["embedding"];
+    assert!(done["embedded"].as_u64() > Some(2) && done["error"].is_null(), "{synced}");
+    assert_eq!(json(&["sync"])["repos"][0]["embedding"]["embedded"], 0);
+    for (question, path) in [("りんご", "src/a.rs"), ("豆", "src/b.rs")] {
+        let found = json(&["search", question, "--explain"]);
+        assert_eq!(found["results"][0]["path"], path, "{found}");
+        assert!(found["results"][0]["explanation"]["second_cosine"].as_f64() > Some(0.9), "{found}");
+        assert_eq!(found["embedding"]["covered"], found["embedding"]["chunks"]);
+    }
+    let status = json(&["status"]);
+    let covered = &status["repos"][0]["code"]["embedding"];
+    assert!(covered["model"] == "openai:taste" && covered["covered"] == covered["chunks"], "{status}");
+    let said = String::from_utf8_lossy(&with(&["status"]).stdout).into_owned();
+    assert!(said.contains("meaning  openai:taste covers") && said.contains("(100 %)"), "{said}");
+    let said = String::from_utf8_lossy(&with(&["search", "apple", "--explain"]).stdout).into_owned();
+    assert!(said.contains(", second 1.00)"), "{said}");
+    // Without it everything is as before.
+    assert!(shop.json(&["search", "apple"])["embedding"].is_null());
 }

@@ -129,5 +129,5 @@ fn ask_words(words: &[(&str, f32)]) -> Vec<AskWord> {
 
 /// A question of words alone.
 fn ask(words: &[AskWord], top: usize) -> Ask<'_> {
-    Ask { words, fields: FIELDS, vector: None, boosts: &[], allowed: None, top }
+    Ask { words, fields: FIELDS, vector: None, boosts: &[], allowed: None, also: &[], top }
 }

@@ -4,15 +4,16 @@ use lore_core::search::Parts;
 
 /// The parts that are on: names separated by commas, or `all`.
 pub(in crate::commands) fn parts(text: &str) -> Result<Parts, String> {
-    let mut parts = Parts { text: false, meaning: false, rules: false, history: false };
+    let mut parts = Parts { text: false, meaning: false, second: false, rules: false, history: false };
     for part in text.split(',') {
         match part {
             "text" => parts.text = true,
             "meaning" => parts.meaning = true,
+            "second" => parts.second = true,
             "rules" => parts.rules = true,
             "history" => parts.history = true,
             "all" => parts = Parts::default(),
-            _ => return Err(format!("`{part}` is not `text`, `meaning`, `rules`, `history` or `all`")),
+            _ => return Err(format!("`{part}` is not `text`, `meaning`, `second`, `rules`, `history` or `all`")),
         }
     }
     Ok(parts)

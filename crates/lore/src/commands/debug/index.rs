@@ -46,6 +46,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         context.lore.sync_code(&repo, &task).await?
     };
     let wall = started.elapsed();
+    drop(writer);
+    let embedded = context.lore.search.embed_all(&repo, &cancel, &|_| {}).await?;
     let state = context.lore.search.state(repo.id).await?;
     context.ui.value(&json!({
         "repo": repo.name(),
@@ -58,5 +60,6 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         "code_bytes": context.lore.search.bytes().await?,
         "wall_us": micros(wall),
         "first_answer_us": published.get().copied().map(micros),
+        "embedded": embedded.map(|report| report.embedded),
     }))
 }

@@ -27,7 +27,7 @@ pub(super) struct Args {
     /// Only files below this folder
     #[arg(long, value_name = "FOLDER")]
     path: Option<String>,
-    /// Parts of the ranking that are on: `text`, `meaning`, `rules` and `history`, or `all` (may be repeated)
+    /// Parts of the ranking that are on: `text`, `meaning`, `second`, `rules` and `history`, or `all` (may be repeated)
     #[arg(long, value_name = "PARTS", default_value = "all")]
     parts: Vec<Chosen>,
     /// At most so many results for each

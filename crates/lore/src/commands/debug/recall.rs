@@ -63,7 +63,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     if exact.is_empty() {
         return Err(nothing());
     }
-    let embedder = lore_embed::connect(&lore_embed::ProviderConfig::default()).await.map_err(embedding)?;
+    let embedder = lore_embed::connect(&lore_embed::ProviderConfig::default()).map_err(embedding)?;
     let mut recalls = Vec::new();
     for query in &queries {
         let Some(vector) = embedder.embed(&[query], Mode::Query).await.map_err(embedding)?.pop() else { continue };
@@ -120,7 +120,7 @@ fn recall(view: &dyn CodeView, exact: &HashMap<ChunkId, Vec<f32>>, query: &[f32]
 fn nearest(view: &dyn CodeView, query: &[f32], top: u16) -> StoreResult<Vec<(ChunkId, f32)>> {
     let top = usize::from(top);
     let fields = [FieldWeight { weight: 1.0, length: 0.5 }; 3];
-    let ask = Ask { words: &[], fields, vector: Some(query), boosts: &[], allowed: None, top };
+    let ask = Ask { words: &[], fields, vector: Some(query), boosts: &[], allowed: None, also: &[], top };
     let found = view.search(&ask)?;
     let mut found: Vec<(ChunkId, f32)> =
         found.into_iter().filter_map(|scored| Some((scored.chunk, scored.vector?))).collect();

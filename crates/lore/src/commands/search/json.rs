@@ -5,7 +5,7 @@ use std::time::Duration;
 use lore_core::search::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, Effect, Explanation, LIMIT_MAX};
 use serde_json::{Map, Value, json};
 
-use crate::commands::path_json;
+use crate::commands::{path_json, second_json};
 
 pub(super) fn answer(request: &CodeRequest, answer: &CodeAnswer, took: Duration, explain: bool) -> Value {
     let limit = request.limit.clamp(1, LIMIT_MAX);
@@ -19,6 +19,7 @@ pub(super) fn answer(request: &CodeRequest, answer: &CodeAnswer, took: Duration,
         "query_cut": answer.query_cut,
         "limit_clamped": (limit != request.limit).then_some(limit),
         "freshness": answer.freshness.iter().map(freshness).collect::<Vec<_>>(),
+        "embedding": answer.second.as_ref().map(second_json),
         "took_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })
 }
@@ -72,6 +73,7 @@ fn explanation(why: &Explanation) -> Value {
         "text": rounded(why.text),
         "meaning": rounded(why.meaning),
         "cosine": why.cosine.map(rounded),
+        "second_cosine": why.second.map(rounded),
         "matched": why.matched,
         "rules": why.rules.iter().map(|(rule, effect)| match effect {
             Effect::Adds(value) => json!({"rule": rule, "adds": rounded(*value)}),

@@ -5,7 +5,9 @@ mod page;
 mod ready;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use lore_core::search::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX};
+use lore_core::search::{
+    CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX, SecondState,
+};
 use lore_model::{ChunkKind, Code, Failure, SymbolKind};
 use ready::Wanted;
 
@@ -112,7 +114,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     request.check()?;
     let mut wanted = ready::find(context, &args).await?;
     request.repos = wanted.iter().map(Wanted::asked).collect();
-    let shown_early = if args.no_sync { false } else { ready::refresh(context, &mut wanted, &request).await? };
+    let shown_early =
+        if args.no_sync { false } else { Box::pin(ready::refresh(context, &mut wanted, &request)).await? };
     let asked = std::time::Instant::now();
     let mut answer = context.lore.search.search(&request).await?;
     let took = asked.elapsed();
@@ -192,6 +195,10 @@ fn warn_if_not_fresh(context: &Context<'_>, answer: &CodeAnswer) {
         if !names.is_empty() && !context.ui.is_quiet() {
             context.ui.warn(&format!("{} {what}", names.join(", ")));
         }
+    }
+    let problem = answer.second.as_ref().filter(|second| second.problem.is_some() && !context.ui.is_quiet());
+    if let Some(remark) = problem.and_then(SecondState::remark) {
+        context.ui.warn(&remark);
     }
     for fresh in answer.freshness.iter().filter(|_| !context.ui.is_quiet()) {
         if let Some(error) = &fresh.uncommitted_error {

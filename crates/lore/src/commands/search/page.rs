@@ -137,7 +137,12 @@ impl Page<'_> {
         if !why.matched.is_empty() {
             said[0] = format!("{} ({})", said[0], why.matched.join(", "));
         }
-        let cosine = why.cosine.map_or_else(String::new, |cosine| format!(" (cosine {cosine:.2})"));
+        let cosine = match (why.cosine, why.second) {
+            (None, None) => String::new(),
+            (Some(cosine), None) => format!(" (cosine {cosine:.2})"),
+            (None, Some(second)) => format!(" (second cosine {second:.2})"),
+            (Some(cosine), Some(second)) => format!(" (cosine {cosine:.2}, second {second:.2})"),
+        };
         said.push(format!("meaning {:.2}{cosine}", why.meaning));
         said.extend(why.rules.iter().map(|(rule, effect)| match effect {
             Effect::Adds(value) => format!("{rule} {value:+.2}"),
@@ -214,6 +219,10 @@ impl Page<'_> {
             many => format!("{} repositories", many.len()),
         };
         let mut said = format!("{} in {from}, {} ms", count(hits as u64, "result"), took.as_millis());
+        if let Some(second) = self.answer.second.as_ref().filter(|second| second.covered < second.chunks) {
+            write!(said, "; {} covers {} % of the code", one_line(&second.model), second.percent())
+                .expect("writing to a string cannot fail");
+        }
         if self.answer.more {
             said.push_str("; --limit shows more");
         }

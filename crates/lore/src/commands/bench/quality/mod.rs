@@ -126,7 +126,6 @@ async fn ask_all(
     cancel: &Cancel,
 ) -> Result<Vec<Asked>, Failure> {
     let (lore, options) = (&context.lore, context.sync_options());
-    let writer = context.writer().await?;
     let mut repo: Option<Repo> = None;
     let mut asked = Vec::new();
     let progress = Progress::new(context.ui, "reading the first tree and the history before it");
@@ -135,6 +134,7 @@ async fn ask_all(
             break;
         }
         borrowed.put(planned_one.at)?;
+        let writer = context.writer().await?;
         let known = match repo.take() {
             Some(repo) => repo,
             None => lore.history.add(&*writer, AddRequest::new(Target::Folder(borrowed.path().to_owned()))).await?,
@@ -143,6 +143,14 @@ async fn ask_all(
         match lore.sync(&known, &task).await {
             Err(failure) if failure.code == Code::Interrupted => break,
             done => drop(done?),
+        }
+        // Whoever embeds writes by himself.
+        drop(writer);
+        if let Some(failure) = lore.search.embed_all(&known, cancel, &|_| {}).await?.and_then(|done| done.failure) {
+            if failure.code == Code::Interrupted {
+                break;
+            }
+            return Err(Failure::new(failure.code, failure.message.clone()));
         }
         progress.at(number, planned.len());
         let asker = Asker { lore, repo: &known, place: borrowed.path(), at: planned_one.at };

