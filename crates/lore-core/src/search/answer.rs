@@ -16,7 +16,7 @@ use super::{
     rank::{Explanation, Parts, Ranked, Ranking, SecondAsk},
     second::{SecondQuery, SecondState},
     signals::{Role, folder_tags},
-    snippet::Snippet,
+    snippet::{Snippet, estimate_tokens},
 };
 use crate::{blocking, store_failure, together};
 
@@ -155,10 +155,10 @@ pub struct CodeAnswer {
 }
 
 impl CodeAnswer {
-    /// Cuts texts so that all hits together take at most so many bytes where they are shown; `size` tells how many one does.
-    pub fn fit(&mut self, bytes: usize, size: &dyn Fn(&CodeHit) -> usize) {
+    /// Cuts texts so that all hits together take at most so many tokens where they are shown; `size` tells how many one does.
+    pub fn fit(&mut self, tokens: usize, size: &dyn Fn(&CodeHit) -> usize) {
         let hits = std::mem::take(&mut self.hits);
-        (self.hits, self.no_room) = fit(hits, bytes, size, |hit| &mut hit.snippet);
+        (self.hits, self.no_room) = fit(hits, tokens, size, |hit| &mut hit.snippet);
     }
 }
 
@@ -676,14 +676,14 @@ impl Work {
     }
 }
 
-/// Those that have room in so many bytes, their texts cut where they must be, and how many have none.
+/// Those that have room in so many tokens, their texts cut where they must be, and how many have none.
 pub(super) fn fit<H>(
     hits: Vec<H>,
-    bytes: usize,
+    tokens: usize,
     size: &dyn Fn(&H) -> usize,
     snippet: fn(&mut H) -> &mut Snippet,
 ) -> (Vec<H>, usize) {
-    let (mut left, mut kept, mut no_room) = (bytes, Vec::new(), 0);
+    let (mut left, mut kept, mut no_room) = (tokens, Vec::new(), 0);
     for mut hit in hits {
         let mut taken = size(&hit);
         if taken > left {
@@ -691,17 +691,17 @@ pub(super) fn fit<H>(
             snippet(&mut hit).text.clear();
             let room = left.saturating_sub(size(&hit));
             // How much longer a text gets where it is shown is not known before it is: quotation marks, line ends.
-            let mut tokens = room / 4;
+            let mut tokens = room;
             let fits = loop {
                 let Some(cut) = whole.clone().within(tokens) else { break false };
-                let length = cut.text.len();
+                let length = estimate_tokens(&cut.text);
                 *snippet(&mut hit) = cut;
                 taken = size(&hit);
                 if taken <= left {
                     break true;
                 }
                 // In proportion: what made it longer is mostly spread over all of it.
-                tokens = (tokens * left / taken.max(1)).min(tokens - 1).min(length / 4);
+                tokens = (tokens * left / taken.max(1)).min(tokens.saturating_sub(1)).min(length);
                 if tokens == 0 {
                     break false;
                 }
@@ -833,7 +833,7 @@ mod tests {
     fn texts_are_cut_so_that_everything_fits() {
         let hits: Vec<Snippet> = (1..=5).map(|at| Snippet::whole("\"a line\"\n".repeat(at * 20), 1)).collect();
         // As JSON, with something around it.
-        let size = |hit: &Snippet| serde_json::to_string(&hit.text).map_or(0, |text| text.len()) + 50;
+        let size = |hit: &Snippet| estimate_tokens(&serde_json::to_string(&hit.text).unwrap_or_default()) + 12;
         let all: usize = hits.iter().map(size).sum();
         for bytes in [0, 10, 60, 100, 500, 1000, 2000, all] {
             let (kept, no_room) = fit(hits.clone(), bytes, &size, |hit| hit);

@@ -6,6 +6,7 @@ use lore_core::{
     FoundProject,
     search::{
         ChunkAnswer, ChunkHit, CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX,
+        estimate_tokens,
     },
 };
 use lore_model::{ChunkKind, Code, Failure, Repo, brief, closest, escape_controls};
@@ -15,9 +16,6 @@ use serde_json::{Map, Value, json};
 
 use super::run;
 use crate::{Answer, Context, Errors, Source, Tool, Toolset, Upkeep, answer::AnswerBuilder, schema};
-
-/// Roughly so many bytes are a token for a language model.
-const BYTES_PER_TOKEN: usize = 4;
 
 /// What is said of a question that is too long.
 const QUERY_CUT: &str = "the query is very long: only its first 64 words, of at most 8 KiB, were looked for";
@@ -75,17 +73,17 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         .hint("leave `repo` out")),
         (Source::Files(files), None) => {
             let mut found = files.search(&request).await?;
-            if let Some(bytes) = room(max_tokens, &file_metadata(&found)) {
-                found.fit(bytes, &|hit| size(&file_hit_json(hit)));
+            if let Some(tokens) = room(max_tokens, &file_metadata(&found)) {
+                found.fit(tokens, &|hit| size(&file_hit_json(hit)));
             }
             let results = found.hits.iter().map(file_hit_json).collect();
             Ok(answer(results, took(file_metadata(&found))))
         }
         (Source::Index(folder, upkeep), repo) => {
             let (mut found, coming) = search_index(&context, request, repo.as_deref(), (&folder, upkeep)).await?;
-            if let Some(bytes) = room(max_tokens, &index_metadata(&found, &coming)) {
+            if let Some(tokens) = room(max_tokens, &index_metadata(&found, &coming)) {
                 let freshness = found.freshness.clone();
-                found.fit(bytes, &|hit| size(&hit_json(hit, &freshness)));
+                found.fit(tokens, &|hit| size(&hit_json(hit, &freshness)));
             }
             let results = found.hits.iter().map(|hit| hit_json(hit, &found.freshness)).collect();
             Ok(answer(results, took(index_metadata(&found, &coming))))
@@ -93,18 +91,18 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     }
 }
 
-/// How many bytes there are for results, where the whole answer may have so many tokens.
+/// How many tokens there are for results, where the whole answer may have so many.
 fn room(max_tokens: Option<usize>, metadata: &Map<String, Value>) -> Option<usize> {
     /// What is not known yet: how long it took, how many results there are and how many had no room.
-    const NUMBERS: usize = 80;
+    const NUMBERS: usize = 30;
     let frame = Value::Object(fields(Vec::new(), metadata.clone()));
-    Some(max_tokens?.saturating_mul(BYTES_PER_TOKEN).saturating_sub(size(&frame) + NUMBERS))
+    Some(max_tokens?.saturating_sub(size(&frame) + NUMBERS))
 }
 
-/// How long a value is as text, with a comma behind it. What is invisible is shown, which takes more room.
+/// How many tokens a value is as text, with a comma behind it. What is invisible is shown, which takes more room.
 fn size(value: &Value) -> usize {
     let text = value.to_string();
-    escape_controls(&text).len() + 2 * text.matches("\\u00").count() + 1
+    estimate_tokens(&escape_controls(&text)) + 2 * text.matches("\\u00").count() + 1
 }
 
 /// The arguments as a question, or what is wrong with them.

@@ -2,7 +2,10 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use lore_core::{Lore, search::CodeHit};
+use lore_core::{
+    Lore,
+    search::{CodeHit, estimate_tokens},
+};
 use lore_model::{Code, Failure};
 use lore_tools::{Body, Toolset};
 use serde_json::{Map, Value};
@@ -29,7 +32,7 @@ pub(in crate::commands) async fn text(
     })
 }
 
-/// How long a result's own text is where it stands in JSON.
-pub(super) fn text_bytes(hit: &CodeHit) -> usize {
-    Value::from(hit.snippet.text.as_str()).to_string().len()
+/// How many tokens a result's own text is where it stands in JSON.
+pub(super) fn text_tokens(hit: &CodeHit) -> usize {
+    estimate_tokens(&Value::from(hit.snippet.text.as_str()).to_string())
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use lore_core::search::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, Effect, Explanation, LIMIT_MAX};
+use lore_core::search::{
+    CodeAnswer, CodeFreshness, CodeHit, CodeRequest, Effect, Explanation, LIMIT_MAX, estimate_tokens,
+};
 use serde_json::{Map, Value, json};
 
 use crate::commands::{path_json, second_json};
@@ -27,12 +29,13 @@ pub(super) fn answer(request: &CodeRequest, answer: &CodeAnswer, took: Duration,
 /// A count that is not known yet, and the end of the line.
 const NUMBERS: usize = 20;
 
-/// Cuts texts so that the answer as it is printed takes at most so many bytes.
-pub(super) fn fit(answer: &mut CodeAnswer, bytes: usize, shown: &dyn Fn(&CodeAnswer) -> Value) {
-    let length = |answer: &CodeAnswer| serde_json::to_string_pretty(&shown(answer)).map_or(0, |text| text.len());
+/// Cuts texts so that the answer as it is printed takes at most so many tokens.
+pub(super) fn fit(answer: &mut CodeAnswer, tokens: usize, shown: &dyn Fn(&CodeAnswer) -> Value) {
+    let length =
+        |answer: &CodeAnswer| serde_json::to_string_pretty(&shown(answer)).map_or(0, |text| estimate_tokens(&text));
     let empty = CodeAnswer { hits: Vec::new(), ..answer.clone() };
     let frame = length(&empty);
-    answer.fit(bytes.saturating_sub(frame + NUMBERS), &|hit| {
+    answer.fit(tokens.saturating_sub(frame + NUMBERS), &|hit| {
         let one = CodeAnswer { hits: vec![hit.clone()], ..empty.clone() };
         // And a comma.
         length(&one).saturating_sub(frame) + 1

@@ -14,9 +14,6 @@ use ready::Wanted;
 use super::{Context, names_here, sync::count};
 use crate::{editor, ui::one_line};
 
-/// Roughly so many bytes are a token for a language model.
-const BYTES_PER_TOKEN: usize = 4;
-
 /// Search code by words, names and meaning
 ///
 /// A question, some words, or the name of a function, a type or a file: the definition of what you name comes first.
@@ -58,7 +55,7 @@ pub(crate) struct Args {
     /// Only results with at least this score, 0 to 1; 0.5 leaves out what is probably wrong
     #[arg(long, value_name = "SCORE", default_value_t = 0.0)]
     min_score: f32,
-    /// Cut texts so that the whole answer fits into so many tokens (bytes / 4)
+    /// Cut texts so that the whole answer fits into so many tokens
     #[arg(long, value_name = "NUMBER")]
     max_tokens: Option<usize>,
     /// Show why each result stands where it does
@@ -122,16 +119,15 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     if let Some(number) = args.open {
         return open(context, &wanted, &answer, number);
     }
-    let bytes = args.max_tokens.map(|tokens| tokens.saturating_mul(BYTES_PER_TOKEN));
     if context.ui.is_json() {
         let shown = |answer: &CodeAnswer| json::answer(&request, answer, took, args.explain);
-        if let Some(bytes) = bytes {
-            json::fit(&mut answer, bytes, &shown);
+        if let Some(tokens) = args.max_tokens {
+            json::fit(&mut answer, tokens, &shown);
         }
         return context.ui.value(&shown(&answer));
     }
-    if let Some(bytes) = bytes {
-        page::fit(context, &wanted, &mut answer, args.explain, bytes);
+    if let Some(tokens) = args.max_tokens {
+        page::fit(context, &wanted, &mut answer, args.explain, tokens);
     }
     warn_if_not_fresh(context, &answer);
     if answer.query_cut {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use lore_core::search::{CodeAnswer, CodeHit, Effect, Explanation, Role, Snippet};
+use lore_core::search::{CodeAnswer, CodeHit, Effect, Explanation, Role, Snippet, estimate_tokens};
 use lore_model::ChunkKind;
 
 use super::ready::Wanted;
@@ -23,7 +23,7 @@ const LINES: usize = 8;
 const COLUMNS: usize = 110;
 
 /// What the last line may say besides once it is known: that some had no room, and how to open one.
-const FOOT: usize = 80;
+const FOOT: usize = 30;
 
 /// What is kept before the first match of a line that is cut at its beginning.
 const BEFORE: usize = 30;
@@ -41,13 +41,13 @@ pub(super) fn rule(context: &Context<'_>, text: &str) -> String {
     context.ui.paint(YELLOW, &format!("── {text} ──"))
 }
 
-/// Cuts texts so that the answer as it is shown takes at most so many bytes.
-pub(super) fn fit(context: &Context<'_>, wanted: &[Wanted], answer: &mut CodeAnswer, explain: bool, bytes: usize) {
+/// Cuts texts so that the answer as it is shown takes at most so many tokens.
+pub(super) fn fit(context: &Context<'_>, wanted: &[Wanted], answer: &mut CodeAnswer, explain: bool, tokens: usize) {
     let whole = CodeAnswer { hits: Vec::new(), ..answer.clone() };
     let foot = Page { context, wanted, answer: &whole, explain }.foot("", Duration::from_secs(9));
-    answer.fit(bytes.saturating_sub(foot.len() + FOOT), &|hit| {
+    answer.fit(tokens.saturating_sub(estimate_tokens(&foot) + FOOT), &|hit| {
         let one = CodeAnswer { hits: vec![hit.clone()], ..whole.clone() };
-        Page { context, wanted, answer: &one, explain }.text("", None).len()
+        estimate_tokens(&Page { context, wanted, answer: &one, explain }.text("", None))
     });
 }
 

@@ -9,7 +9,7 @@ use std::{
 use lore_bench::{Found, Question, RESULTS, Reading, Score, WAYS, Way, first_right, results_end, score};
 use lore_core::{
     Lore,
-    search::{CodeAnswer, CodeHit, CodeRequest},
+    search::{CodeAnswer, CodeHit, CodeRequest, estimate_tokens},
 };
 use lore_model::{Code, CommitId, Failure, Repo};
 
@@ -95,27 +95,24 @@ fn reading(answer: &CodeAnswer, question: &Question, text: &str, is_current: boo
     let right = first_right(&results, &question.relevant);
     let ends = results_end(text).unwrap_or_default();
     let exact = is_current && ends.len() == answer.hits.len();
-    let bytes = match right {
-        Some(right) if exact => ends[right],
-        None if exact => text.len(),
+    let tokens = match right {
+        Some(right) if exact => estimate_tokens(&text[..ends[right]]),
+        None if exact => estimate_tokens(text),
         right => {
             let read = right.map_or(answer.hits.len(), |right| right + 1);
-            let texts: usize = answer.hits.iter().take(read).map(agent::text_bytes).sum();
+            let texts: usize = answer.hits.iter().take(read).map(agent::text_tokens).sum();
             texts + read * frame(text)
         }
     };
-    Reading { tokens: bytes.div_ceil(BYTES_PER_TOKEN), found: right.is_some() }
+    Reading { tokens, found: right.is_some() }
 }
 
-/// As [`lore_core::search::estimate_tokens`] counts.
-const BYTES_PER_TOKEN: usize = 4;
-
-/// How many bytes of a text there are for each result beside the result's own text.
+/// How many tokens of a text there are for each result beside the result's own text.
 fn frame(text: &str) -> usize {
     let value: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
     let results = value["results"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let texts: usize = results.iter().map(|result| result["chunk"]["text"].to_string().len()).sum();
-    text.len().saturating_sub(texts).checked_div(results.len()).unwrap_or(0)
+    let texts: usize = results.iter().map(|result| estimate_tokens(&result["chunk"]["text"].to_string())).sum();
+    estimate_tokens(text).saturating_sub(texts).checked_div(results.len()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -125,17 +122,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_counted_as_answers_count_them() {
-        for length in 0..9 {
-            let text = "x".repeat(length);
-            assert_eq!(length.div_ceil(BYTES_PER_TOKEN), lore_core::search::estimate_tokens(&text));
-        }
-    }
-
-    #[test]
     fn the_frame_is_what_is_not_text() {
         let text = json!({"results": [{"chunk": {"text": "abc"}}, {"chunk": {"text": "\n"}}]}).to_string();
-        assert_eq!(frame(&text), (text.len() - "\"abc\"\"\\n\"".len()) / 2);
+        let texts = estimate_tokens("\"abc\"") + estimate_tokens("\"\\n\"");
+        assert_eq!(frame(&text), (estimate_tokens(&text) - texts) / 2);
         assert_eq!(frame("{\"results\":[]}"), 0);
         assert_eq!(frame("nothing"), 0);
     }

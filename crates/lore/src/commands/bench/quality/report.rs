@@ -26,7 +26,7 @@ that changed documents only: right are the files that they changed, searched as 
 const ABOUT_FIGURES: &str = "NDCG@10 is 1 where everything right comes first and 0 where nothing right is among the first ten files; MRR@10 is one \
 divided by the rank of the first right file. A difference is more than chance where its interval (95 %, by drawing the questions 2,000 \
 times) does not hold 0. Tokens are those that an agent reads of the answer of `cortex_search` up to the end of the first right result \
-(bytes / 4, the median).";
+(as `--max-tokens` counts them, the median).";
 
 pub(super) fn print(context: &Context<'_>, measured: &Measured) -> Result<(), Failure> {
     let ui = context.ui;
