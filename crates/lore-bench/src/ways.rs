@@ -21,10 +21,11 @@ pub const NO_MODEL: &str = "no model";
 pub const WAYS: &[Way] = &[
     Way { name: "words", parts: "text", about: Some("words alone") },
     Way { name: "model", parts: "meaning", about: Some("the model alone") },
+    Way { name: "words and rules", parts: "text,rules", about: None },
     Way { name: NO_MODEL, parts: "text,rules,history", about: Some("without the model") },
     Way { name: "no rules", parts: "text,meaning,second", about: Some("without rules") },
     Way { name: "no history", parts: "text,meaning,second,rules", about: Some("without what commits say") },
-    Way { name: "built-in", parts: "text,meaning,rules,history", about: Some("without a second model") },
+    Way { name: "built-in", parts: "text,meaning,rules,history", about: None },
     Way { name: ALL, parts: "all", about: Some("current settings") },
 ];
 

@@ -97,19 +97,26 @@ impl Lore {
                 other => Ok(other?),
             };
             let history = self.history.sync(repo, &history_task).await?;
-            self.sync_evidence(repo, writer).await?;
+            self.sync_evidence(repo, writer, history.added > 0 || options.retry_missing, cancel).await?;
             return Ok(FlowReport { history, code: code?, embedding: None });
         }
         let history = self.history.sync(repo, &history_task).await?;
-        self.sync_evidence(repo, writer).await?;
         let code = self.sync_code(repo, task).await?;
+        self.sync_evidence(repo, writer, history.added > 0 || options.retry_missing, cancel).await?;
         Ok(FlowReport { history, code, embedding: None })
     }
 
-    /// Keeps what the commits say about the files, as the history is now.
-    async fn sync_evidence(&self, repo: &Repo, writer: &dyn IndexWriter) -> Result<(), Failure> {
+    /// Keeps what the commits say about the files, as history and code are now; `anew` where it may have to be other
+    /// although both seem the same.
+    pub async fn sync_evidence(
+        &self,
+        repo: &Repo,
+        writer: &dyn IndexWriter,
+        anew: bool,
+        cancel: &Cancel,
+    ) -> Result<(), Failure> {
         let repo = self.history.repo(repo.name()).await?;
-        self.search.sync_evidence(&repo, writer).await
+        self.search.sync_evidence(&repo, writer, anew, cancel).await
     }
 
     /// Brings the code of one repository up to date.

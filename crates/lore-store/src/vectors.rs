@@ -89,8 +89,8 @@ pub trait VectorWriter: Send + Sync {
     /// Removes a set; `None` where there is none, else what that freed.
     async fn remove_set(&self, model: &str) -> Result<Option<Collected>>;
 
-    /// Removes vectors of chunks that no snapshot has any more. Cheap where there is little to do.
+    /// Removes vectors of a set whose chunks no snapshot has any more. Cheap where there is little to do.
     ///
     /// Not before everything that is to be embedded is: a text that was read again is known by its old vector.
-    async fn collect_vectors(&self) -> Result<Collected>;
+    async fn collect_vectors(&self, model: &str) -> Result<Collected>;
 }

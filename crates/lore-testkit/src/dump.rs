@@ -13,7 +13,11 @@ use anyhow::{Context as _, Result, ensure};
 use rusqlite::{Connection, OpenFlags, Row, types::ValueRef};
 
 /// A title and the query behind it. Outer joins, so that a row which belongs to nothing shows.
-const QUERIES: [(&str, &str); 12] = [
+const QUERIES: [(&str, &str); 13] = [
+    (
+        "evidence",
+        "SELECT r.name, e.made_of, hex(e.packed) FROM evidence AS e LEFT JOIN repos AS r ON r.repo_id = e.repo_id ORDER BY 1",
+    ),
     ("vector_sets", "SELECT model, dimensions FROM vector_sets ORDER BY 1"),
     (
         "repos",
@@ -68,12 +72,13 @@ const QUERIES: [(&str, &str); 12] = [
 ];
 
 /// Every table that is looked at, or left out on purpose. One that is not here was added without this module knowing.
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 18] = [
     "author_aliases",
     "blobs",
     "code_state",
     "commits",
     "commits_fts",
+    "evidence",
     "file_changes",
     "ingest_state",
     "meta",
@@ -192,6 +197,8 @@ mod tests {
         let connection = Connection::open(&file)?;
         connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0001_history.sql"))?;
         connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0002_code.sql"))?;
+        connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0004_evidence.sql"))?;
+        connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0005_vectors.sql"))?;
         connection.execute_batch(&ROWS.replace(":o", &offset.to_string()))?;
         connection.execute_batch(change)?;
         drop(connection);

@@ -92,13 +92,12 @@ impl Search {
         Ok(state.snapshots.iter().any(|snapshot| !complete.contains(&snapshot.id)))
     }
 
-    /// Removes vectors of chunks that are gone. Not before all repositories have been embedded.
+    /// Removes vectors of the second model whose chunks are gone. Not before all repositories have been embedded: a text that
+    /// is read again is known by its old vector. What other models left is theirs, and may have been paid for.
     pub async fn collect_vectors(&self) -> Result<(), Failure> {
-        if self.store.vector_sets().await.map_err(store_failure)?.is_empty() {
-            return Ok(());
-        }
+        let Some(second) = self.second.as_deref() else { return Ok(()) };
         let writer = self.store.vector_writer().await.map_err(store_failure)?;
-        writer.collect_vectors().await.map(|_| ()).map_err(store_failure)
+        writer.collect_vectors(second.model()).await.map(|_| ()).map_err(store_failure)
     }
 
     /// What is kept of every model besides the built-in one.

@@ -31,10 +31,11 @@ const UNSAID: f32 = 0.3;
 const WEIGHT_UNIT: f32 = 1.0 / 16.0;
 const LENGTH_UNIT: f32 = 1.0 / 8.0;
 
-/// Everything but the commits that decides what is packed.
-pub(super) fn made_of(sync: &lore_model::SyncState) -> String {
+/// Everything that decides what is packed: the commits, and the trees whose files are spoken of.
+pub(super) fn made_of(sync: &lore_model::SyncState, code: &lore_store::CodeState) -> String {
     let tips: Vec<String> = sync.tips.iter().map(|tip| tip.commit.to_hex()).collect();
-    format!("{FORMAT} {} {} {}", sync.fingerprint, sync.commit_count, tips.join(" "))
+    let trees: Vec<String> = code.snapshots.iter().map(|snapshot| snapshot.commit.to_hex()).collect();
+    format!("{FORMAT} {} {} {} of {}", sync.fingerprint, sync.commit_count, tips.join(" "), trees.join(" "))
 }
 
 /// What is said about one file.
@@ -44,8 +45,10 @@ struct Said {
     words: HashMap<u32, f32>,
 }
 
-/// Packs what subjects say about the files that are still there.
-pub(super) fn pack(subjects: &Subjects) -> Vec<u8> {
+/// Packs what subjects say about the files that are there now, in any of the trees that are searched.
+pub(super) fn pack(subjects: &Subjects, is_there: &dyn Fn(&RepoPath) -> bool) -> Vec<u8> {
+    let is_there: Vec<bool> = subjects.paths.iter().map(is_there).collect();
+    let is_there = |path: u32| is_there.get(path as usize).copied().unwrap_or(false);
     let (mut numbers, mut words) = (HashMap::<String, u32>::new(), Vec::<String>::new());
     // Which file of today a path of then is; `None` where it is gone.
     let mut today: HashMap<u32, Option<u32>> = HashMap::new();
@@ -71,8 +74,9 @@ pub(super) fn pack(subjects: &Subjects) -> Vec<u8> {
         #[expect(clippy::cast_precision_loss, reason = "a weight needs no precision")]
         let weight = 1.0 / (commit.file_count.max(1) as f32).sqrt();
         for file in &commit.files {
-            let is_there = (file.status != FileStatus::Deleted).then_some(file.path);
-            let Some(file) = *today.entry(file.path).or_insert(is_there) else { continue };
+            let Some(file) = *today.entry(file.path).or_insert(is_there(file.path).then_some(file.path)) else {
+                continue;
+            };
             let said = said.entry(file).or_default();
             if tokens.is_empty() || said.commits == MAX_COMMITS {
                 continue;
@@ -82,12 +86,13 @@ pub(super) fn pack(subjects: &Subjects) -> Vec<u8> {
                 *said.words.entry(token).or_default() += weight;
             }
         }
-        // Before it was renamed, a file had its former path.
-        for file in commit.files.iter().filter(|file| file.status == FileStatus::Renamed) {
-            if let (Some(old), Some(now)) = (file.old_path, today.get(&file.path).copied()) {
-                today.insert(old, now);
-            }
-        }
+        // Before it was renamed, a file had its former path; unless a tree still has that, as other branches may. All of them
+        // at once: numbers of migrations are moved up in one commit.
+        let renamed = commit.files.iter().filter(|file| file.status == FileStatus::Renamed);
+        let former: Vec<(u32, Option<u32>)> = renamed
+            .filter_map(|file| Some((file.old_path.filter(|old| !is_there(*old))?, today.get(&file.path).copied()?)))
+            .collect();
+        today.extend(former);
     }
     write(subjects, &words, said)
 }
@@ -365,14 +370,22 @@ mod tests {
             ("Speak the proxy protocol", &[('M', "http.rs", None)]),
             ("Drop the old parser", &[('D', "old.rs", None)]),
             ("Parse headers", &[('A', "old.rs", None), ('A', "lib.rs", None)]),
+            ("Renumber", &[('R', "0001.sql", Some("0002.sql")), ('R', "0002.sql", Some("0003.sql"))]),
+            ("Invoices", &[('A', "0003.sql", None)]),
+            ("Gone on another branch", &[('D', "kept.rs", None)]),
+            ("Keep zebras", &[('A', "kept.rs", None)]),
         ]);
-        let evidence = Evidence::open(pack(&found)).unwrap();
+        let there = ["net.rs", "lib.rs", "0001.sql", "0002.sql", "kept.rs"].map(RepoPath::from);
+        let evidence = Evidence::open(pack(&found, &|path| there.contains(path))).unwrap();
         assert!(score(&evidence, "retries of uploads", "net.rs") > 0.2);
         assert!(score(&evidence, "proxy protocol", "net.rs") > 0.2, "it was called http.rs then");
         assert!(score(&evidence, "proxy protocol", "lib.rs") <= 0.0);
         assert!(score(&evidence, "proxy protocol", "http.rs") <= 0.0, "it is gone");
         assert!(score(&evidence, "parse headers", "old.rs") <= 0.0, "it is gone");
         assert!(score(&evidence, "parse headers", "lib.rs") > 0.2);
+        assert!(score(&evidence, "invoices", "0002.sql") > 0.1, "it was 0003.sql");
+        assert!(score(&evidence, "invoices", "0001.sql") <= 0.0);
+        assert!(score(&evidence, "zebras", "kept.rs") > 0.1, "a tree that is searched still has it");
         assert!(score(&evidence, "12", "net.rs") <= 0.0, "numbers say nothing");
         let (only, among) = (score(&evidence, "proxy", "net.rs"), score(&evidence, "proxy elephants", "net.rs"));
         assert!(only > among && among > 0.0, "a word that nobody said makes the fit worse");
@@ -380,11 +393,11 @@ mod tests {
 
     #[test]
     fn nothing_is_made_of_nothing_and_damage_is_no_evidence() {
-        let evidence = Evidence::open(pack(&Subjects::default())).unwrap();
+        let evidence = Evidence::open(pack(&Subjects::default(), &|_| true)).unwrap();
         assert!(score(&evidence, "anything", "a.rs") <= 0.0);
         let found = subjects(&[("Some words about it", &[('A', "a", None), ('A', "b", None)])]);
-        let whole = pack(&found);
-        assert_eq!(pack(&found), whole, "the same every time");
+        let whole = pack(&found, &|_| true);
+        assert_eq!(pack(&found, &|_| true), whole, "the same every time");
         for length in 0..whole.len() {
             if let Some(evidence) = Evidence::open(whole[..length].to_vec()) {
                 score(&evidence, "some words about", "a");

@@ -19,7 +19,7 @@ mod snippet;
 mod tips;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, Instant},
@@ -32,7 +32,7 @@ use evidence::Evidence;
 pub use export::{Export, ExportedChunk};
 pub use index::{CodeEvent, CodeReport, CodeTask};
 use lore_embed::Embedder;
-use lore_git::{Repository, WorktreeOptions};
+use lore_git::{Cancel, Repository, WorktreeOptions};
 use lore_model::{Code, CommitId, Failure, Repo, RepoId, RepoPath};
 use lore_store::{
     CodeView, IndexStore, IndexWriter, LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
@@ -48,7 +48,7 @@ pub use signals::Role;
 pub use snippet::{Snippet, estimate_tokens};
 use tips::{TipCache, Tips};
 
-use crate::{Clock, blocking, store_failure};
+use crate::{Clock, blocking, git_failure, store_failure};
 
 /// A work tree that nobody watches is looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -131,6 +131,11 @@ struct Watched {
     looked: Option<Instant>,
     /// Whether somebody says which files change.
     live: bool,
+}
+
+/// Whether the evidence that is kept was made of the history and the trees as they are.
+fn is_made_of(state: &lore_store::CodeState, repo: &Repo) -> bool {
+    state.evidence.as_ref().is_some_and(|kept| kept.made_of == evidence::made_of(&repo.sync, state))
 }
 
 /// Which snapshots and which state of their work trees a view shows.
@@ -354,18 +359,38 @@ impl Search {
     pub(crate) async fn has_evidence(&self, repo: &Repo) -> bool {
         let state = self.store.code_state(repo.id).await;
         // Where the history is not whole, the sync that ends it comes first.
-        repo.sync.partial
-            || state.is_ok_and(|state| state.evidence.is_some_and(|kept| kept.made_of == evidence::made_of(&repo.sync)))
+        repo.sync.partial || state.is_ok_and(|state| is_made_of(&state, repo))
     }
 
-    /// Keeps what the commits of a repository say about its files, unless that is kept already.
-    pub(crate) async fn sync_evidence(&self, repo: &Repo, writer: &dyn IndexWriter) -> Result<(), Failure> {
-        if self.has_evidence(repo).await {
+    /// Keeps what the commits of a repository say about its files, unless that is kept already and `anew` is not asked for.
+    pub(crate) async fn sync_evidence(
+        &self,
+        repo: &Repo,
+        writer: &dyn IndexWriter,
+        anew: bool,
+        cancel: &Cancel,
+    ) -> Result<(), Failure> {
+        let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
+        if repo.sync.partial || (!anew && is_made_of(&state, repo) && self.can_read_evidence(repo.id).await?) {
             return Ok(());
         }
+        cancel.check().map_err(git_failure)?;
+        let mut there: HashSet<RepoPath> = HashSet::new();
+        for snapshot in &state.snapshots {
+            let part = ViewPart { snapshot: Some(snapshot.id), ..ViewPart::default() };
+            let view = self.store.open_view(vec![part]).await.map_err(store_failure)?;
+            there.extend(view.files().iter().map(|file| file.path.clone()));
+        }
         let subjects = self.store.list_subjects(repo.id, evidence::MAX_FILES).await.map_err(store_failure)?;
-        let packed = blocking(move || evidence::pack(&subjects)).await;
-        writer.put_evidence(repo.id, &evidence::made_of(&repo.sync), packed).await.map_err(store_failure)
+        cancel.check().map_err(git_failure)?;
+        let packed = blocking(move || evidence::pack(&subjects, &|path| there.contains(path))).await;
+        let made_of = evidence::made_of(&repo.sync, &state);
+        writer.put_evidence(repo.id, &made_of, packed).await.map_err(store_failure)
+    }
+
+    async fn can_read_evidence(&self, repo: RepoId) -> Result<bool, Failure> {
+        let kept = self.store.evidence(repo).await.map_err(store_failure)?;
+        Ok(kept.is_some_and(|(_, bytes)| Evidence::open(bytes).is_some()))
     }
 
     /// What the commits of a repository say about its files, read once for each time that it was made.
@@ -376,7 +401,7 @@ impl Search {
         }
         let Some((number, bytes)) = self.store.evidence(repo).await? else { return Ok(None) };
         let Some(evidence) = Evidence::open(bytes).map(Arc::new) else {
-            tracing::warn!(%repo, "what commits say cannot be read: the next sync makes it anew");
+            tracing::warn!(%repo, "what commits say cannot be read: `lore sync` makes it anew");
             return Ok(None);
         };
         self.evidence.lock().unwrap_or_else(PoisonError::into_inner).insert(repo, (number, Arc::clone(&evidence)));
@@ -595,7 +620,7 @@ fn base<'a>(repo: &Repo, tips: Option<&Tips>, state: &'a lore_store::CodeState) 
 #[cfg(test)]
 mod tests {
     use lore_embed::StaticModel;
-    use lore_git::{Cancel, Git};
+    use lore_git::Git;
     use lore_model::{BranchChoice, NewRepo, RepoName, Source, SyncState, Tip};
     use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 

@@ -36,15 +36,6 @@ impl QueryKind {
             Self::Sentence => "sentence",
         }
     }
-
-    /// How much meaning counts against words, 0 to 1.
-    pub(super) fn meaning(self) -> f32 {
-        match self {
-            Self::Name => 0.25,
-            Self::Path => 0.15,
-            Self::Words | Self::Sentence => 0.58,
-        }
-    }
 }
 
 /// Words that say how something is asked, not what.
@@ -150,6 +141,17 @@ impl Query {
         phrases.truncate(MAX_PHRASES);
         names.truncate(MAX_WORDS);
         Self { text: text.to_owned(), cut, kind, words, names, phrases, wants }
+    }
+
+    /// How much meaning counts against words, 0 to 1.
+    pub(super) fn meaning(&self) -> f32 {
+        match self.kind {
+            QueryKind::Name => 0.25,
+            QueryKind::Path => 0.15,
+            // Who writes names among words knows what it is called.
+            QueryKind::Words | QueryKind::Sentence if !self.names.is_empty() => 0.40,
+            QueryKind::Words | QueryKind::Sentence => 0.58,
+        }
     }
 }
 

@@ -291,11 +291,14 @@ impl Ranking<'_> {
         let cosines = candidates.iter().filter_map(|scored| scored.vector);
         let (low, high) = cosines.fold((f32::MAX, f32::MIN), |(low, high), cosine| (low.min(cosine), high.max(cosine)));
         let seconds = self.seconds(candidates);
+        // As long as few candidates have a vector of it, the second model knows little of how they compare.
+        #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
+        let second_share = SECOND_SHARE * seconds.iter().flatten().count() as f32 / (candidates.len().max(1) as f32);
         let meaning_share = match self.parts {
             Parts { text: false, .. } => 1.0,
             Parts { meaning: false, .. } => 0.0,
             _ if self.vector.is_none() && self.second.is_none() => 0.0,
-            _ => self.query.kind.meaning(),
+            _ => self.query.meaning(),
         };
         let mut ranked = Vec::with_capacity(candidates.len());
         for ((scored, second), place) in candidates.iter().zip(seconds).zip(self.places(candidates, path_scores)?) {
@@ -306,12 +309,15 @@ impl Ranking<'_> {
             let meaning = match second {
                 // The built-in model knows no word of the question.
                 Some((_, second)) if self.vector.is_none() => second,
-                Some((_, second)) => SECOND_SHARE * second + (1.0 - SECOND_SHARE) * meaning,
+                Some((_, second)) => second_share * second + (1.0 - second_share) * meaning,
                 None => meaning,
             };
             let second = second.map(|(cosine, _)| cosine);
             let mut explanation =
                 Explanation { text, meaning, cosine: scored.vector, second, ..Explanation::default() };
+            // What no model has seen stands by its words alone.
+            let meaning_share =
+                if self.vector.is_none() && second.is_none() && self.parts.text { 0.0 } else { meaning_share };
             let mut score = meaning_share * meaning + (1.0 - meaning_share) * text;
             if self.parts.rules {
                 score = self.apply_rules(
@@ -374,6 +380,10 @@ impl Ranking<'_> {
             .iter()
             .flatten()
             .fold((f32::MAX, f32::MIN), |(low, high), cosine| (low.min(*cosine), high.max(*cosine)));
+        // One alone cannot be compared.
+        if high - low < 1e-6 {
+            return vec![None; candidates.len()];
+        }
         let against = |cosine: f32| (cosine, ((cosine - low) / (high - low).max(1e-6)).powf(MEANING_SHARP));
         cosines.into_iter().map(|cosine| cosine.map(against)).collect()
     }

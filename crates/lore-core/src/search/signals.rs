@@ -131,14 +131,14 @@ const OWN_LANGUAGE: f32 = 0.2;
 
 /// Programming languages, each with what it is called.
 const PROGRAMMING: [&[&str]; 18] = [
-    &["bash", "shell"],
+    &["bash"],
     &["c"],
     &["cpp", "c++"],
     &["csharp", "c#", "dotnet"],
     &["dart"],
     &["go", "golang"],
     &["java"],
-    &["javascript", "js", "node", "nodejs"],
+    &["javascript", "js", "nodejs"],
     &["kotlin"],
     &["lua"],
     &["php"],

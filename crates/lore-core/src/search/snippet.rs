@@ -40,8 +40,13 @@ pub fn estimate_tokens(text: &str) -> usize {
             }
             byte if byte.is_ascii() => {
                 let length = run(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control());
-                // A single space belongs to the word behind it.
-                (length, if &bytes[at..at + length] == b" " { 0 } else { WIDE_SPACE.max(length * WIDE_SPACE / 16) })
+                let counts = match bytes[at..].get(length) {
+                    _ if &bytes[at..at + length] != b" " => WIDE_SPACE.max(length * WIDE_SPACE / 16),
+                    Some(digit) if digit.is_ascii_digit() => WORD,
+                    // It belongs to the word behind it.
+                    _ => 0,
+                };
+                (length, counts)
             }
             _ => {
                 let length = run(|byte| !byte.is_ascii());
@@ -100,7 +105,7 @@ impl Snippet {
         let (mut room, mut fit) = (tokens, 0_usize);
         for line in &lines {
             // The end of the line may be a token.
-            let Some(left) = room.checked_sub(estimate_tokens(line) + 1) else { break };
+            let Some(left) = room.checked_sub(estimate_tokens(line) + 2) else { break };
             (room, fit) = (left, fit + 1);
         }
         if fit == 0 {
@@ -160,8 +165,9 @@ mod tests {
             ("HTTPServer", 2),
             ("a b c", 3),
             ("1234567", 5),
-            ("{\"a\":1}", 5),
+            ("{\"a\":1}", 6),
             ("日本語", 4),
+            ("0 1 0", 7),
         ] {
             assert_eq!(estimate_tokens(text), most, "{text}");
         }

@@ -87,8 +87,9 @@ impl VectorWriter for Writer {
         self.run(move |inner| inner.remove(&model)).await
     }
 
-    async fn collect_vectors(&self) -> Result<Collected> {
-        self.run(Inner::collect).await
+    async fn collect_vectors(&self, model: &str) -> Result<Collected> {
+        let model = model.to_owned();
+        self.run(move |inner| inner.collect(&model)).await
     }
 }
 
@@ -241,33 +242,24 @@ impl Inner {
         Ok(Some(Collected { chunks, bytes }))
     }
 
-    fn collect(&self) -> Result<Collected> {
+    fn collect(&self, model: &str) -> Result<Collected> {
         let writer = self.writer()?;
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.remove_strays(&writer)?;
-        let models: Vec<String> = writer.query(|connection| {
-            connection.prepare("SELECT model FROM vector_sets")?.query_map([], |row| row.get(0))?.collect()
-        })?;
         let mut collected = Collected::default();
-        if models.is_empty() {
-            return Ok(collected);
-        }
+        let Some((_, dimensions, files)) = self.set(model)? else { return Ok(collected) };
         let alive = living_chunks(&writer)?;
-        for model in models {
-            let Some((_, dimensions, files)) = self.set(&model)? else { continue };
-            for row in files {
-                let Ok(file) = open_file(&self.store, &row.file, dimensions) else { continue };
-                let dead = file.ids().filter(|id| !alive.contains(id)).count();
-                #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
-                let worth_it = dead as f64 >= DEAD_SHARE * row.vectors as f64;
-                if dead > 0 && worth_it {
-                    let before = row.bytes;
-                    self.replace(&writer, &model, dimensions, &[row], &|chunk| alive.contains(&chunk))?;
-                    let after: u64 =
-                        self.set(&model)?.map_or(0, |(_, _, files)| files.last().map_or(0, |row| row.bytes));
-                    collected.chunks += dead as u64;
-                    collected.bytes += before.saturating_sub(after.min(before));
-                }
+        for row in files {
+            let Ok(file) = open_file(&self.store, &row.file, dimensions) else { continue };
+            let dead = file.ids().filter(|id| !alive.contains(id)).count();
+            #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
+            let worth_it = dead as f64 >= DEAD_SHARE * row.vectors as f64;
+            if dead > 0 && worth_it {
+                let before = row.bytes;
+                self.replace(&writer, model, dimensions, &[row], &|chunk| alive.contains(&chunk))?;
+                let after: u64 = self.set(model)?.map_or(0, |(_, _, files)| files.last().map_or(0, |row| row.bytes));
+                collected.chunks += dead as u64;
+                collected.bytes += before.saturating_sub(after.min(before));
             }
         }
         Ok(collected)

@@ -195,12 +195,12 @@ async fn what_no_snapshot_has_is_collected(store: &dyn IndexStore) {
     put(&*index, 2, &["alpha"]).await;
     let state = publish(&*index, repo, 2, vec![file("a.rs", 2)]).await;
     drop(index);
-    let gone = adds.collect_vectors().await.expect(OK);
+    let gone = adds.collect_vectors(MODEL).await.expect(OK);
     assert!(gone.chunks == 2 && gone.bytes > 0, "{gone:?}");
     assert_eq!(held.covered(), 3, "a reader keeps what it has");
     assert!(held.cosines(&direction(16, 1), &chunks).iter().all(Option::is_some));
     let vectors = open(store, &state).await.vectors(MODEL).expect(OK).expect("it is there");
     assert_eq!(vectors.covered(), 1);
     assert_eq!(store.vector_sets().await.expect(OK)[0].vectors, 1);
-    assert_eq!(adds.collect_vectors().await.expect(OK).chunks, 0);
+    assert_eq!(adds.collect_vectors(MODEL).await.expect(OK).chunks, 0);
 }

@@ -111,7 +111,9 @@ impl Context<'_> {
         let task = SyncTask { writer, options: &options, cancel: &cancel, progress: &heard };
         let done = self.lore.history.sync(repo, &task).await;
         progress.finish();
-        done
+        let done = done?;
+        self.lore.sync_evidence(repo, writer, done.added > 0, &cancel).await?;
+        Ok(done)
     }
 
     /// Syncs history and code of one repository with progress.
@@ -141,8 +143,11 @@ impl Context<'_> {
         let failure = match done {
             Ok(report) => return report,
             Err(failure) if failure.code == Code::Busy => {
-                self.ui.note(&format!("{}: another lore process is embedding, and goes on with it", repo.name()));
-                return Some(EmbedReport { model, ..EmbedReport::default() });
+                self.ui.note(&format!(
+                    "{}: another lore process is embedding; run `lore sync` again when it has ended",
+                    repo.name()
+                ));
+                return None;
             }
             Err(failure) => failure,
         };

@@ -51,7 +51,11 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     let reports = sync_all(context, repos, &options).await?;
     print(context, &reports)?;
     // A text that is read again is known by its old vector: only when everything is embedded is something garbage.
-    if args.repo.is_empty() && exit_code(&reports) == ExitCode::SUCCESS {
+    let is_embedded = |report: &Report| {
+        let embedding = report.as_ref().ok().and_then(|report| report.embedding.as_ref());
+        embedding.is_some_and(|embedding| embedding.failure.is_none())
+    };
+    if args.repo.is_empty() && reports.iter().all(is_embedded) {
         collect_vectors(context).await;
     }
     let interrupted = |report: &Report| report.as_ref().is_err_and(|(_, failure)| failure.code == Code::Interrupted);

@@ -236,9 +236,9 @@ fn limits_are_clamped_not_refused() {
         let answer = server.call(TOOL, &json!({"query": "password", "limit": 50, "max_tokens": tokens}));
         // The metadata is there in any case.
         assert!(answer.text.len() <= 4 * tokens.max(150), "{tokens}: {} bytes", answer.text.len());
-        assert!(tokens < 1000 || answer.text.len() > 3 * tokens, "{tokens}: {} bytes", answer.text.len());
+        assert!(tokens < 1000 || 2 * answer.text.len() > 3 * tokens, "{tokens}: {} bytes", answer.text.len());
     }
-    let few = server.call(TOOL, &json!({"query": "password", "limit": 50, "max_tokens": 300}));
+    let few = server.call(TOOL, &json!({"query": "password", "limit": 50, "max_tokens": 600}));
     let results = few.value["results"].as_array().expect("a list");
     assert!(!results.is_empty() && results.len() < 50, "{}", few.text);
     assert!(few.value["metadata"]["left_out_by_max_tokens"].as_u64() > Some(0), "{}", few.text);

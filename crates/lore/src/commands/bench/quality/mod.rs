@@ -133,6 +133,13 @@ async fn ask_all(
         if cancel.is_cancelled() {
             break;
         }
+        let is_read = number > 0 && planned[number - 1].at == planned_one.at;
+        if let Some(known) = repo.as_ref().filter(|_| is_read) {
+            progress.at(number, planned.len());
+            let asker = Asker { lore, repo: known, place: borrowed.path(), at: planned_one.at };
+            asked.push(asker.ask(&planned_one.question).await?);
+            continue;
+        }
         borrowed.put(planned_one.at)?;
         let writer = context.writer().await?;
         let known = match repo.take() {
