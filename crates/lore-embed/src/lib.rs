@@ -40,8 +40,8 @@ pub enum Mode {
 /// Something that turns texts into vectors.
 #[async_trait]
 pub trait Embedder: Send + Sync {
-    /// Names the vector space, such as `lore-static-1`, `ollama:all-minilm` or, where a length is configured,
-    /// `openai:text-embedding-3-small@512`.
+    /// Names the vector space, such as `lore-static-2`, `ollama:all-minilm` or, where a length and another place than the
+    /// usual one are configured, `openai:text-embedding-3-small@512#1a2b3c4d`.
     ///
     /// Vectors of different names are never compared.
     fn model(&self) -> &str;

@@ -52,7 +52,7 @@ pub struct ProviderConfig {
     pub endpoint: Option<String>,
     /// A key, sent as `Authorization: Bearer`.
     pub api_key: Option<ApiKey>,
-    /// How long one request may take; 30 seconds if absent.
+    /// How long one request may take; 30 seconds for a question and two minutes for passages if absent.
     pub timeout: Option<Duration>,
     /// How often and for how long a service is asked again.
     pub patience: Patience,

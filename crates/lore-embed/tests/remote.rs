@@ -153,6 +153,18 @@ fn good(request: &Request, dimensions: usize) -> Answer {
     Answer::Say(200, json!({"embeddings": vectors, "data": data}).to_string())
 }
 
+/// A name without what tells where the service is: the listener is never in the usual place.
+fn unplaced(model: &str) -> &str {
+    let (name, place) = model.split_once('#').unwrap();
+    assert!(place.len() == 8 && place.bytes().all(|byte| byte.is_ascii_hexdigit()), "{model}");
+    name
+}
+
+/// The texts of a request.
+fn texts_of(request: &Request) -> Vec<&str> {
+    request.body["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
+}
+
 async fn refused(config: &ProviderConfig) -> EmbedError {
     let error = connect(config).await.err().unwrap();
     let shown = format!("{error} {error:?} {error:#?} {} {config:?}", error.hint());
@@ -169,7 +181,7 @@ async fn each_protocol_is_spoken() {
     ] {
         let service = Service::start(|_, request| good(request, 384));
         let embedder = connect(&service.config(provider)).await.unwrap();
-        assert_eq!(embedder.model(), format!("{provider}:small"));
+        assert_eq!(unplaced(embedder.model()), format!("{provider}:small"));
         assert_eq!(embedder.dimensions(), 384);
         assert!(embedder.as_local().is_none());
         let vectors = embedder.embed(&["one", " \n", "three"], Mode::Passage).await.unwrap();
@@ -223,11 +235,12 @@ async fn the_length_of_vectors_is_learned_and_stays() {
     assert_eq!(embedder.dimensions(), 0, "nothing was asked yet");
     assert!(service.requests().is_empty());
     assert_eq!(embedder.embed_query("hello", Duration::from_secs(2)).await.unwrap().len(), 1536);
-    assert_eq!((embedder.dimensions(), embedder.model()), (1536, "openai:small"));
+    assert_eq!((embedder.dimensions(), unplaced(embedder.model())), (1536, "openai:small"));
     let vectors = embedder.embed(&["one", ""], Mode::Passage).await.unwrap();
     assert_eq!(vectors.iter().map(Vec::len).collect::<Vec<_>>(), [1536, 1536]);
     let error = embedder.embed(&["two"], Mode::Passage).await.unwrap_err();
-    assert_eq!(error, EmbedError::WrongDimensions { model: "openai:small".to_owned(), expected: 1536, got: 768 });
+    let model = embedder.model().to_owned();
+    assert_eq!(error, EmbedError::WrongDimensions { model, expected: 1536, got: 768 });
     assert!(error.hint().contains("lore model remove"), "{}", error.hint());
 }
 
@@ -236,7 +249,9 @@ async fn vectors_of_another_length_than_configured_are_refused() {
     let service = Service::start(|_, request| good(request, 1536));
     let config = ProviderConfig { dimensions: Some(768), ..service.config("ollama") };
     let error = refused(&config).await;
-    assert_eq!(error, EmbedError::WrongDimensions { model: "ollama:small@768".to_owned(), expected: 768, got: 1536 });
+    let model = lore_embed::connect(&config).unwrap().model().to_owned();
+    assert_eq!(unplaced(&model), "ollama:small@768");
+    assert_eq!(error, EmbedError::WrongDimensions { model, expected: 768, got: 1536 });
     for length in [7, 4097] {
         let config = ProviderConfig { dimensions: Some(length), ..service.config("ollama") };
         assert_eq!(refused(&config).await, EmbedError::UnsupportedDimensions { length });
@@ -253,7 +268,7 @@ async fn a_model_must_be_named_where_there_are_many() {
         assert_eq!(refused(&config).await, EmbedError::NoModel { provider: provider.to_owned() });
     }
     let config = ProviderConfig { model: None, ..service.config("cortex-embed") };
-    assert_eq!(connect(&config).await.unwrap().model(), "cortex-embed:default");
+    assert_eq!(unplaced(connect(&config).await.unwrap().model()), "cortex-embed:default");
 }
 
 #[tokio::test]
@@ -331,6 +346,68 @@ async fn batches_shrink_until_the_service_takes_them() {
     let error = refused(&service.config("openai")).await;
     assert!(error.to_string().contains("no such model"), "{error}");
     assert_eq!(service.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn one_text_that_is_not_taken_does_not_stop_others() {
+    let not_finite = json!({"data": [{"embedding": [1e300]}]}).to_string();
+    for (status, body) in [(400, "no"), (413, "no"), (422, "no"), (500, "no"), (200, &not_finite), (200, "<html>")] {
+        let said = body.to_owned();
+        let service = Service::start(move |_, request| {
+            let is_bad = texts_of(request).contains(&"bad");
+            if is_bad { Answer::Say(status, said.clone()) } else { good(request, 16) }
+        });
+        let embedder = lore_embed::connect(&service.config("openai")).unwrap();
+        for bad in [&[0, 1, 2, 3, 4][..], &[31], &[69]] {
+            let mut texts = ["good"; 70];
+            for at in bad {
+                texts[*at] = "bad";
+            }
+            let vectors = embedder.embed(&texts, Mode::Passage).await.unwrap();
+            for (text, vector) in texts.iter().zip(&vectors) {
+                assert_eq!((vector.len(), vector[0] > 0.5), (16, *text == "good"), "{status} {body}");
+            }
+        }
+        // It is not a sign that less is taken at once.
+        let before = service.requests().len();
+        embedder.embed(&["good"; 64], Mode::Passage).await.unwrap();
+        assert!(service.requests().len() - before <= 2, "{status} {body}");
+        // Where nothing is taken, that is told.
+        assert!(embedder.embed(&["bad"; 9], Mode::Passage).await.is_err());
+        assert!(embedder.embed(&["bad"], Mode::Query).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn a_service_that_does_not_work_is_not_asked_for_each_text() {
+    for (status, most) in [(500, 5), (200, 2), (400, 8)] {
+        let service = Service::start(move |_, _| Answer::Say(status, "no".to_owned()));
+        let embedder = lore_embed::connect(&service.config("openai")).unwrap();
+        assert!(embedder.embed(&["text"; 64], Mode::Passage).await.is_err());
+        assert!(service.requests().len() <= most, "{status}: {}", service.requests().len());
+    }
+    // Nor are vectors made up where it stops to work in between.
+    let service =
+        Service::start(|number, request| if number == 0 { good(request, 16) } else { Answer::Say(500, String::new()) });
+    let embedder = lore_embed::connect(&service.config("openai")).unwrap();
+    assert!(embedder.embed(&["text"; 65], Mode::Passage).await.is_err());
+}
+
+#[tokio::test]
+async fn passages_that_take_too_long_are_sent_in_smaller_parts() {
+    let service = Service::start(|_, request| match texts_of(request).len() {
+        0..=2 => good(request, 16),
+        _ => Answer::Hang,
+    });
+    let config = ProviderConfig { timeout: Some(Duration::from_millis(300)), ..service.config("openai") };
+    let embedder = lore_embed::connect(&config).unwrap();
+    let vectors = embedder.embed(&["text"; 8], Mode::Passage).await.unwrap();
+    assert!(vectors.len() == 8 && vectors.iter().all(|vector| vector[..2] == [0.6, 0.8]));
+    let service = Service::start(|_, _| Answer::Hang);
+    let config = ProviderConfig { timeout: Some(Duration::from_millis(100)), ..service.config("openai") };
+    let error = lore_embed::connect(&config).unwrap().embed(&["text"; 4], Mode::Passage).await.unwrap_err();
+    assert!(matches!(error, EmbedError::Timeout { .. }), "{error}");
+    assert_eq!(service.requests().len(), 3);
 }
 
 #[tokio::test]

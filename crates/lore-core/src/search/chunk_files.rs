@@ -573,6 +573,8 @@ fn read_file(folder: &Folder, name: &str, path: &Path, kind: ChunkKind, model: &
 /// Whether a file's vectors are of the model in use: `text-embedding-3-small` is that of `openai:text-embedding-3-small@384`.
 fn is_model(metadata: &FileMetadata, model: &str) -> bool {
     let bare = model.split_once(':').map_or(model, |(_, rest)| rest);
+    // Where the service is, and how long its vectors are.
+    let bare = bare.rsplit_once('#').map_or(bare, |(name, _)| name);
     let bare = bare.rsplit_once('@').map_or(bare, |(name, _)| name);
     let named = metadata.model.as_ref().and_then(Value::as_str);
     let dimensions = metadata.dimensions.as_ref().and_then(Value::as_u64);

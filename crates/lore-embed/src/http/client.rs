@@ -15,7 +15,9 @@ use ureq::{
 
 use crate::{EmbedError, Patience, ProviderConfig, endpoint};
 
+/// How long a question may take, and how long many passages may.
 const TIMEOUT: Duration = Duration::from_secs(30);
+const PASSAGES_TIMEOUT: Duration = Duration::from_mins(2);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The largest answer: 64 vectors of 4,096 numbers fit, so that a wrong length is told as such.
@@ -32,7 +34,9 @@ pub(super) struct Client {
     uri: Uri,
     authorization: Option<HeaderValue>,
     key: Option<String>,
-    timeout: Duration,
+    /// How long a request of questions may take, and one of passages.
+    pub(super) timeout: Duration,
+    pub(super) passages_timeout: Duration,
     patience: Patience,
     /// Whether it is on this machine.
     pub(super) is_here: bool,
@@ -53,6 +57,7 @@ impl Client {
     pub(super) fn new(uri: Uri, config: &ProviderConfig) -> Result<Self, EmbedError> {
         let endpoint = endpoint::shown(&uri.to_string());
         let timeout = config.timeout.unwrap_or(TIMEOUT);
+        let passages_timeout = config.timeout.unwrap_or(PASSAGES_TIMEOUT);
         let key = config.api_key.as_ref().map(|key| key.expose().to_owned()).filter(|key| !key.is_empty());
         let authorization = key.as_ref().map(|key| HeaderValue::from_str(&format!("Bearer {key}"))).transpose();
         let mut authorization = authorization.map_err(|_| EmbedError::BadKey)?;
@@ -73,21 +78,22 @@ impl Client {
             settings = settings.tls_config(tls(&endpoint)?);
         }
         let (is_here, patience) = (is_this_machine(&uri), config.patience);
-        Ok(Self { agent: settings.build().into(), uri, authorization, key, timeout, patience, is_here, endpoint })
+        let agent = settings.build().into();
+        Ok(Self { agent, uri, authorization, key, timeout, passages_timeout, patience, is_here, endpoint })
     }
 
-    /// Sends a JSON body and gives the bytes of the answer; in a hurry, once and within that time.
-    pub(super) async fn post(&self, body: Vec<u8>, hurry: Option<Duration>) -> Result<Vec<u8>, EmbedError> {
+    /// Sends a JSON body and gives the bytes of the answer, each attempt within that time.
+    pub(super) async fn post(&self, body: Vec<u8>, limit: Duration, once: bool) -> Result<Vec<u8>, EmbedError> {
         let (body, begun) = (Arc::new(body), Instant::now());
         let mut pause = self.patience.pause;
         for attempt in 1.. {
-            let refusal = match self.attempt(&body, hurry.unwrap_or(self.timeout)).await {
+            let refusal = match self.attempt(&body, limit).await {
                 Ok(answer) => return Ok(answer),
                 Err(refusal) => refusal,
             };
             let wait = refusal.wants.unwrap_or_else(|| varied(pause)).min(self.patience.longest);
             let has_time = begun.elapsed() + wait <= self.patience.total;
-            if hurry.is_some() || !refusal.passing || attempt >= self.patience.attempts || !has_time {
+            if once || !refusal.passing || attempt >= self.patience.attempts || !has_time {
                 return Err(refusal.error);
             }
             tracing::debug!(error = %refusal.error, ?wait, "the embedding service is asked again");

@@ -39,6 +39,15 @@ const SHORTEST_TEXT: usize = 1 << 10;
 /// So many requests are under way at once to another machine. One on this machine has no more cores for more.
 const IN_FLIGHT: usize = 3;
 
+/// After so many texts in a row that a service did not take, it is asked whether it takes anything.
+const DOUBT_AFTER: usize = 3;
+
+/// What it is asked then.
+const PROBE: &str = "hello";
+
+/// After so many requests that were as large as the service took, it is tried with larger ones again.
+const GROW_AFTER: usize = 32;
+
 /// A service.
 pub(crate) struct Remote(Arc<Inner>);
 
@@ -53,6 +62,8 @@ struct Inner {
     dimensions: OnceLock<usize>,
     /// The most texts in one request: fewer where the service did not take so many.
     batch: AtomicUsize,
+    /// How many requests of that size it took since.
+    taken: AtomicUsize,
     /// The name of the vector space.
     name: String,
 }
@@ -68,26 +79,52 @@ impl Remote {
             return Err(EmbedError::UnsupportedDimensions { length });
         }
         let uri = uri(service, config.endpoint.as_deref())?;
+        let place = other_place(service, &uri)?;
         let client = Client::new(uri, config)?;
         let length = config.dimensions.map_or_else(String::new, |length| format!("@{length}"));
-        let name = format!("{}:{}{length}", service.name(), asked.as_deref().unwrap_or("default"));
+        let name = format!("{}:{}{length}{place}", service.name(), asked.as_deref().unwrap_or("default"));
         let dimensions = OnceLock::new();
         if let Some(length) = config.dimensions {
             dimensions.get_or_init(|| length);
         }
         let (configured, batch) = (config.dimensions, AtomicUsize::new(BATCH_TEXTS));
-        Ok(Self(Arc::new(Inner { service, client, asked, configured, dimensions, batch, name })))
+        let taken = AtomicUsize::new(0);
+        Ok(Self(Arc::new(Inner { service, client, asked, configured, dimensions, batch, taken, name })))
     }
 }
 
 /// Some of the texts, as places among all.
-type Batch = Vec<(usize, String)>;
+struct Batch {
+    texts: Vec<(usize, String)>,
+    /// Set where it is one half of what was refused.
+    half: Option<Arc<Half>>,
+}
+
+/// The halves of a batch that was refused. Only where both are taken it was too large: else it holds a text that the
+/// service does not take at all, which says nothing about others.
+struct Half {
+    length: usize,
+    left: AtomicUsize,
+}
+
+/// What became of a batch.
+enum Done {
+    Given(Vec<(usize, Vec<f32>)>),
+    /// It is to be asked for in parts; whether the service may be unable to answer anything.
+    Parts(Vec<Batch>, EmbedError, bool),
+    /// The service does not take this one text.
+    Refused(usize, EmbedError),
+}
 
 impl Inner {
     async fn request(&self, texts: &[&str], mode: Mode, hurry: Option<Duration>) -> Result<Vec<Vec<f32>>, EmbedError> {
         let asked = Asked { model: self.asked.as_deref(), dimensions: self.configured, mode };
         let body = self.service.request(&asked, texts).to_string().into_bytes();
-        let answer = self.client.post(body, hurry).await?;
+        let usual = match mode {
+            Mode::Query => self.client.timeout,
+            Mode::Passage => self.client.passages_timeout,
+        };
+        let answer = self.client.post(body, hurry.unwrap_or(usual), hurry.is_some()).await?;
         let mut vectors = self.service.vectors(&answer, texts.len()).map_err(|what| self.client.malformed(&what))?;
         for vector in &mut vectors {
             if !LENGTHS.contains(&vector.len()) {
@@ -104,33 +141,65 @@ impl Inner {
     }
 
     /// One request for a batch, and what is left to be asked where the service did not take so much.
-    async fn send(
-        self: Arc<Self>,
-        batch: Batch,
-        mode: Mode,
-    ) -> Result<(Vec<(usize, Vec<f32>)>, Vec<Batch>), EmbedError> {
-        let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
+    async fn send(self: Arc<Self>, batch: Batch, mode: Mode) -> Result<Done, EmbedError> {
+        let texts: Vec<&str> = batch.texts.iter().map(|(_, text)| text.as_str()).collect();
         let error = match self.request(&texts, mode, None).await {
-            Ok(vectors) => return Ok((batch.iter().map(|(at, _)| *at).zip(vectors).collect(), Vec::new())),
-            Err(error @ EmbedError::Status { status: 400 | 413 | 422, .. }) => error,
-            Err(error) => return Err(error),
+            Ok(vectors) => {
+                self.learn(&batch);
+                return Ok(Done::Given(batch.texts.iter().map(|(at, _)| *at).zip(vectors).collect()));
+            }
+            Err(error) => error,
         };
-        if batch.len() > 1 {
-            let half = batch.len() / 2;
-            self.batch.fetch_min(half, Ordering::Relaxed);
-            tracing::debug!(%error, half, "the service is sent fewer texts at once");
-            let mut first = batch;
-            let second = first.split_off(half);
-            return Ok((Vec::new(), vec![first, second]));
+        let is_passage = mode == Mode::Passage;
+        let is_late = matches!(error, EmbedError::Timeout { .. });
+        // What may be due to one of the texts, and as well to a service that does not work.
+        let is_doubtful = matches!(error, EmbedError::Status { status: 500.., .. } | EmbedError::Malformed { .. });
+        let is_refused = matches!(error, EmbedError::Status { status: 400 | 413 | 422, .. });
+        if !is_refused && !(is_passage && (is_late || is_doubtful)) {
+            return Err(error);
         }
-        // A text that the service finds too long is known by its beginning.
-        match batch.into_iter().next() {
+        let Batch { mut texts, .. } = batch;
+        if texts.len() > 1 {
+            let length = texts.len() / 2;
+            tracing::debug!(%error, length, "the service is sent fewer texts at once");
+            let half = Some(Arc::new(Half { length, left: AtomicUsize::new(2) }));
+            let second = Batch { texts: texts.split_off(length), half: half.clone() };
+            return Ok(Done::Parts(vec![Batch { texts, half }, second], error, is_doubtful));
+        }
+        match texts.pop() {
+            _ if is_late => Err(error),
+            // A text that the service finds too long is known by its beginning.
             Some((at, mut text)) if text.len() > SHORTEST_TEXT => {
                 text.truncate(text.floor_char_boundary((text.len() / 4).max(SHORTEST_TEXT)));
-                Ok((Vec::new(), vec![vec![(at, text)]]))
+                Ok(Done::Parts(vec![Batch { texts: vec![(at, text)], half: None }], error, is_doubtful))
             }
+            Some((at, _)) if is_passage => Ok(Done::Refused(at, error)),
             _ => Err(error),
         }
+    }
+
+    /// Remembers how much the service takes at once.
+    fn learn(&self, batch: &Batch) {
+        if let Some(half) = &batch.half
+            && half.left.fetch_sub(1, Ordering::Relaxed) == 1
+        {
+            self.batch.fetch_min(half.length, Ordering::Relaxed);
+            self.taken.store(0, Ordering::Relaxed);
+            return;
+        }
+        let most = self.batch.load(Ordering::Relaxed);
+        if most < BATCH_TEXTS
+            && batch.texts.len() >= most
+            && self.taken.fetch_add(1, Ordering::Relaxed) + 1 >= GROW_AFTER
+        {
+            self.batch.store((most * 2).min(BATCH_TEXTS), Ordering::Relaxed);
+            self.taken.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the service gives vectors at all at this moment.
+    async fn works(&self) -> bool {
+        self.request(&[PROBE], Mode::Passage, Some(self.client.timeout)).await.is_ok()
     }
 
     /// The texts in batches, so that the first is taken from the end.
@@ -141,7 +210,8 @@ impl Inner {
         let (mut rest, mut batches) = (&sent[..], Vec::new());
         while !rest.is_empty() {
             let (batch, later) = rest.split_at(batch_length(rest, self.batch.load(Ordering::Relaxed)));
-            batches.push(batch.iter().map(|(at, text)| (*at, (*text).to_owned())).collect());
+            let texts = batch.iter().map(|(at, text)| (*at, (*text).to_owned())).collect();
+            batches.push(Batch { texts, half: None });
             rest = later;
         }
         batches.reverse();
@@ -165,6 +235,9 @@ impl Embedder for Remote {
         // Dropped, they end: nothing goes on being asked for somebody who has gone.
         let mut under_way = JoinSet::new();
         let most = if self.0.client.is_here { 1 } else { IN_FLIGHT };
+        // Texts that were not taken, and how many of them since the service was last seen to work.
+        let (mut refused, mut in_doubt) = (Vec::new(), 0);
+        let (mut works, mut has_given) = (false, false);
         loop {
             while under_way.len() < most
                 && let Some(batch) = waiting.pop()
@@ -173,11 +246,43 @@ impl Embedder for Remote {
             }
             let Some(done) = under_way.join_next().await else { break };
             let done = done.unwrap_or_else(|_| Err(self.0.client.unreachable("the request was given up")));
-            let (given, left) = done?;
-            for (at, vector) in given {
-                vectors[at] = vector;
+            match done? {
+                Done::Given(given) => {
+                    (works, has_given, in_doubt) = (true, true, 0);
+                    for (at, vector) in given {
+                        vectors[at] = vector;
+                    }
+                }
+                Done::Parts(parts, error, is_doubtful) => {
+                    if is_doubtful && !works && !self.0.works().await {
+                        return Err(error);
+                    }
+                    works |= is_doubtful;
+                    waiting.extend(parts.into_iter().rev());
+                }
+                Done::Refused(at, error) => {
+                    in_doubt += 1;
+                    if !works || in_doubt >= DOUBT_AFTER {
+                        if !self.0.works().await {
+                            return Err(error);
+                        }
+                        (works, in_doubt) = (true, 0);
+                    }
+                    refused.push((at, error));
+                }
             }
-            waiting.extend(left.into_iter().rev());
+        }
+        // No vector is made up for a text because the service stopped to work meanwhile.
+        if !refused.is_empty() && (!has_given || (in_doubt > 0 && !self.0.works().await)) {
+            return Err(refused.swap_remove(0).1);
+        }
+        for (at, error) in refused {
+            tracing::warn!(
+                model = self.0.name,
+                bytes = texts[at].len(),
+                status = status(&error),
+                "the embedding service does not take a text: it is not found by meaning"
+            );
         }
         let length = self.dimensions();
         vectors.iter_mut().filter(|vector| vector.is_empty()).for_each(|vector| vector.resize(length, 0.0));
@@ -226,6 +331,39 @@ fn uri(service: Service, configured: Option<&str>) -> Result<Uri, EmbedError> {
     Uri::from_parts(parts).map_err(|_| bad("it is not an address"))
 }
 
+/// What tells a service in another place than the usual one from others with a model of the same name: nothing for the
+/// usual place, else `#` and eight digits, computed without query and credentials.
+fn other_place(service: Service, uri: &Uri) -> Result<String, EmbedError> {
+    let place = place(uri);
+    if place == place_of_default(service)? {
+        return Ok(String::new());
+    }
+    // FNV-1a.
+    let hash = place.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    Ok(format!("#{hash:08x}"))
+}
+
+fn place_of_default(service: Service) -> Result<String, EmbedError> {
+    uri(service, None).map(|uri| place(&uri))
+}
+
+/// Scheme, host, port and path.
+fn place(uri: &Uri) -> String {
+    let scheme = uri.scheme_str().unwrap_or_default();
+    let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
+    let host = uri.host().unwrap_or_default().to_ascii_lowercase();
+    let host = if ["127.0.0.1", "[::1]"].contains(&host.as_str()) { "localhost" } else { &host };
+    format!("{scheme}://{host}:{port}{}", uri.path())
+}
+
+/// What went wrong with one text, in a word: answers may repeat the text.
+fn status(error: &EmbedError) -> String {
+    match error {
+        EmbedError::Status { status, .. } => status.to_string(),
+        _ => "malformed".to_owned(),
+    }
+}
+
 fn make_one_long(vector: &mut [f32]) {
     let norm = vector.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
     if norm > 0.0 {
@@ -262,6 +400,25 @@ mod tests {
             Some("https://ada:secret@example.com"),
             Err("`https://example.com` cannot be used: it holds credentials"),
         );
+    }
+
+    #[test]
+    fn another_place_is_another_name() {
+        let name = |endpoint: Option<&str>| {
+            let config = ProviderConfig {
+                model: Some("m".to_owned()),
+                endpoint: endpoint.map(str::to_owned),
+                ..ProviderConfig::default()
+            };
+            Remote::new(Service::Ollama, &config).unwrap_or_else(|error| panic!("{error}")).model().to_owned()
+        };
+        for usual in [None, Some("http://LOCALHOST:11434/"), Some("http://127.0.0.1:11434/api/embed?key=x")] {
+            assert_eq!(name(usual), "ollama:m");
+        }
+        let other = name(Some("http://example.com:80/api?key=x"));
+        assert!(other.starts_with("ollama:m#") && other.len() == "ollama:m#".len() + 8, "{other}");
+        assert_eq!(other, name(Some("http://example.com")));
+        assert_ne!(other, name(Some("http://example.com:81")));
     }
 
     #[test]

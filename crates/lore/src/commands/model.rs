@@ -1,6 +1,6 @@
 //! `lore model`: the models that turn text into vectors.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use lore_embed::{MINILM, MINILM_SPACE};
 use lore_model::{Code, Failure};
@@ -169,9 +169,10 @@ async fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
         return Err(Failure::new(Code::InvalidArgument, "the built-in model cannot be removed"));
     }
     let is_minilm = [MINILM, MINILM_SPACE, "minilm"].contains(&name);
-    let files = if is_minilm { models::remove(&context.models())? } else { None };
     let model = if is_minilm { MINILM_SPACE } else { name };
-    let vectors = search.remove_vectors(model).await?;
+    // The files last: what fails before leaves a model that can be used.
+    let vectors = remove_vectors(context, model, is_minilm).await?;
+    let files = if is_minilm { models::remove(&context.models())? } else { None };
     if files.is_none() && vectors.is_none() {
         let sets = search.vector_sets().await?;
         let names: Vec<&str> = sets.iter().map(|set| set.model.as_str()).collect();
@@ -198,4 +199,25 @@ async fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
         ui.note("it is still configured: set embedding_provider = \"local\" in config.toml to do without");
     }
     Ok(())
+}
+
+/// Forgets the vectors of a model, after telling the user where somebody who makes some has to be waited for.
+async fn remove_vectors(context: &Context<'_>, model: &str, may_come: bool) -> Result<Option<(u64, u64)>, Failure> {
+    let search = &context.lore.search;
+    if !may_come && !search.vector_sets().await?.iter().any(|set| set.model == model) {
+        return Ok(None);
+    }
+    let mut has_told = false;
+    loop {
+        match search.remove_vectors(model).await {
+            Err(failure) if failure.code == Code::Busy => {
+                if !has_told {
+                    context.ui.note("waiting for another lore process that is writing vectors …");
+                    has_told = true;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            other => return other,
+        }
+    }
 }

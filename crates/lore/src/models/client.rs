@@ -127,10 +127,15 @@ async fn wait(child: &mut Child, cancel: &Cancel) -> Result<Result<(), String>, 
     }
     let text = reader.await.unwrap_or_default();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let text = lines.join(" ");
+    let text = shown(&lines.join(" "));
+    Ok(Err(if text.is_empty() { status.to_string() } else { text }))
+}
+
+/// The end of what a client said. Credentials go first: what is cut in two is no longer known as an address.
+fn shown(text: &str) -> String {
+    let text = without_credentials(text);
     let from = text.len().saturating_sub(SHOWN);
-    let text = &text[text.ceil_char_boundary(from)..];
-    Ok(Err(if text.is_empty() { status.to_string() } else { without_credentials(text) }))
+    text[text.ceil_char_boundary(from)..].to_owned()
 }
 
 /// Addresses without what is written before the `@`: a package index may be configured with a password.
@@ -164,5 +169,11 @@ mod tests {
         let text = "Looking in indexes: https://ada:secret@example.com/simple and http://x/y?a@b";
         let shown = without_credentials(text);
         assert!(!shown.contains("secret") && shown.contains("https://example.com/simple"), "{shown}");
+        // Nor where the text is cut in the middle of one.
+        for after in SHOWN - 30..SHOWN {
+            let text = format!("{} https://ada:secret@example.com/ {}", "x".repeat(50), "ä".repeat(after / 2));
+            let shown = super::shown(&text);
+            assert!(!shown.contains("secret") && !shown.contains("cret@") && shown.len() <= SHOWN, "{shown}");
+        }
     }
 }

