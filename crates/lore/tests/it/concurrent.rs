@@ -78,14 +78,17 @@ impl Reader {
         answer.unwrap_or_else(|error| panic!("{tool} {arguments}: {error:#}"))
     }
 
-    /// The newest commits are there without a gap, and never fewer than a moment ago.
+    /// Commits of syncs that have ended are there without a gap, and never fewer than a moment ago. A sync that is under way
+    /// stores what its readers give it, in any order.
     fn newest(&mut self, indexed: usize) {
         let found = self.call("commitmux_touches", &json!({"path_glob": "part", "limit": 40}));
         let numbers: Vec<usize> = rows(&found).iter().map(checked_number).collect();
         let newest = numbers[0];
         assert!(newest + 1 >= indexed, "{indexed} commits are indexed, and the newest found is {newest}");
         assert!(newest >= self.newest, "{} was seen before, now the newest is {newest}", self.newest);
-        assert_eq!(numbers, (0..=newest).rev().take(40).collect::<Vec<_>>());
+        assert!(numbers.is_sorted_by(|a, b| a > b), "{numbers:?}");
+        let ended: Vec<usize> = numbers.iter().copied().filter(|number| *number < indexed).collect();
+        assert_eq!(ended, (0..indexed).rev().take(ended.len()).collect::<Vec<_>>());
         self.newest = newest;
     }
 
