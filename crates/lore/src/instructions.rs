@@ -4,7 +4,7 @@ use lore_tools::Toolset;
 
 const CONTEXT: &str = "\
 - cortex_search: code and documents of the project by meaning, words or names, uncommitted edits included. Ask it first when \
-you look for where or how something is done; results are whole functions and sections with file and lines. Narrow with \
+you look for where or how something is done; results are functions and sections with file and lines, in part unless `full` is true. Narrow with \
 chunk_types, tags (all must fit) and path; `repo` asks another registered repository.
 ";
 

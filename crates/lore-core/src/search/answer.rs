@@ -160,6 +160,22 @@ impl CodeAnswer {
         let hits = std::mem::take(&mut self.hits);
         (self.hits, self.no_room) = fit(hits, tokens, size, |hit| &mut hit.snippet);
     }
+
+    /// Leaves the lines of each text that say most: many of the best, few of those that are probably not wanted.
+    pub fn shorten(&mut self) {
+        for (rank, hit) in self.hits.iter_mut().enumerate() {
+            let lines = match rank {
+                0 => 16,
+                1..5 => 8,
+                _ => 5,
+            };
+            // Where it says its own name is as good a place as where it says what was asked for.
+            let mut words = self.words.clone();
+            words.extend(hit.name.as_deref().map(lore_store::tokens).unwrap_or_default());
+            let snippet = std::mem::replace(&mut hit.snippet, Snippet::whole(String::new(), 0));
+            hit.snippet = snippet.without_margins().around(&words, lines);
+        }
+    }
 }
 
 /// One chunk in its place.
@@ -666,7 +682,7 @@ impl Work {
             lines: (entry.first_line, entry.last_line),
             snippet,
             id: id(&record, at, &place.path),
-            title: title(entry, &place.path),
+            title: heading(entry, &place.path),
             tags: tags(&record, entry, &place.path),
             package: record.package.clone(),
             counts: record.counts,
@@ -749,17 +765,27 @@ pub(super) fn id(record: &BlobRecord<ChunkId>, at: usize, path: &RepoPath) -> St
     }
 }
 
+/// What a chunk is called among chunks of other files.
 pub(super) fn title(entry: &Entry<ChunkId>, path: &RepoPath) -> String {
-    let place = format!("{path}:{}-{}", entry.first_line, entry.last_line);
+    match (entry.kind, &entry.name) {
+        (ChunkKind::Documentation, Some(_)) => format!("{} ({path})", heading(entry, path)),
+        (ChunkKind::Definitions | ChunkKind::Data, Some(_)) => {
+            format!("{} ({path}:{}-{})", heading(entry, path), entry.first_line, entry.last_line)
+        }
+        _ => heading(entry, path),
+    }
+}
+
+/// What a chunk is called where its place is told beside it.
+fn heading(entry: &Entry<ChunkId>, path: &RepoPath) -> String {
     match (entry.kind, &entry.name, &entry.container) {
         (ChunkKind::Symbols, ..) => format!("{path} symbols"),
         (ChunkKind::Documentation, Some(name), Some(container)) if !container.ends_with(name) => {
-            format!("{container} > {name} ({path})")
+            format!("{container} > {name}")
         }
-        (ChunkKind::Documentation, Some(name), _) => format!("{name} ({path})"),
-        (_, Some(name), Some(container)) => format!("{container}::{name} ({place})"),
-        (_, Some(name), None) => format!("{name} ({place})"),
-        (_, None, _) => place,
+        (ChunkKind::Definitions | ChunkKind::Data, Some(name), Some(container)) => format!("{container}::{name}"),
+        (_, Some(name), _) => name.clone(),
+        (_, None, _) => format!("{path}:{}-{}", entry.first_line, entry.last_line),
     }
 }
 

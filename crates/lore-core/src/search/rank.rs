@@ -38,6 +38,7 @@ const MEANING_SHARP: f32 = 1.6;
 const COVERED: f32 = 0.10;
 const NAME_SHARE: f32 = 0.05;
 const DEFINES: f32 = 0.80;
+const HANDS_ON: f32 = 0.50;
 const STEM: f32 = 0.15;
 const PATH_SHARE: f32 = 0.40;
 const PHRASE: f32 = 0.40;
@@ -341,6 +342,7 @@ impl Ranking<'_> {
             });
         }
         if self.parts.rules {
+            self.hand_on(&mut ranked)?;
             support(&mut ranked);
         }
         self.order(&mut ranked);
@@ -560,6 +562,32 @@ impl Ranking<'_> {
         Some(value)
     }
 
+    /// Where nothing that may be an answer defines what was named, the place that hands it on is the best there is.
+    fn hand_on(&self, ranked: &mut [Ranked]) -> StoreResult<()> {
+        let is_defined = |name: &String| {
+            let is_it = |entry: &Entry<ChunkId>| entry.name.as_deref().is_some_and(|known| fold(known) == *name);
+            ranked.iter().any(|ranked| is_it(&ranked.record.entries[ranked.entry]))
+        };
+        let names: Vec<&String> = self.query.names.iter().filter(|name| !is_defined(name)).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let value = HANDS_ON * if self.query.kind == QueryKind::Name { 1.0 } else { 0.4 };
+        for ranked in ranked.iter_mut().filter(|ranked| ranked.matched != 0) {
+            let entry = &ranked.record.entries[ranked.entry];
+            if matches!(entry.kind, ChunkKind::Symbols | ChunkKind::Documentation) {
+                continue;
+            }
+            let text = String::from_utf8_lossy(&self.view.text(ranked.chunk)?).into_owned();
+            if names.iter().any(|name| hands_on(&text, name)) {
+                let role = self.paths.roles[ranked.file].factor(self.query.wants);
+                ranked.score += value * role;
+                ranked.explanation.rules.push(("hands on what was named", Effect::Adds(value * role)));
+            }
+        }
+        Ok(())
+    }
+
     /// Best first; one file must not fill the page; equal scores in order of path and line.
     fn order(&self, ranked: &mut [Ranked]) {
         let before = |a: &Ranked, b: &Ranked| {
@@ -581,6 +609,36 @@ impl Ranking<'_> {
             ranked.sort_by(before);
         }
     }
+}
+
+/// Whether a text gives others something of this name (in small letters, without separators) that is defined elsewhere.
+fn hands_on(text: &str, name: &str) -> bool {
+    let begins = |line: &str| {
+        let line = line.trim_start();
+        let is_use = line.starts_with("pub") && line.split_whitespace().nth(1) == Some("use");
+        let is_export = line.starts_with("export {") || line.starts_with("export type {");
+        is_use || is_export || (line.starts_with("from ") && line.contains(" import "))
+    };
+    let (mut open, mut is_inside) = (0, false);
+    for line in text.lines() {
+        is_inside = is_inside || begins(line);
+        if !is_inside {
+            continue;
+        }
+        if line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| fold(word) == name) {
+            return true;
+        }
+        for letter in line.chars() {
+            match letter {
+                '(' | '{' => open += 1,
+                ')' | '}' => open -= 1,
+                _ => {}
+            }
+        }
+        open = open.max(0);
+        is_inside = open > 0;
+    }
+    false
 }
 
 /// Several good chunks of one file support the best of them.
@@ -619,5 +677,31 @@ fn role_rule(role: Role) -> &'static str {
         Role::Declarations => "only declarations",
         Role::Document => "a document",
         Role::Source => "source",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_handed_on_by_a_statement_that_exports_it() {
+        for text in [
+            "mod a;\npub use a::{\n    Other, FromRequest,\n};\n",
+            "pub(crate) use a::FromRequest as It;",
+            "from .a import (\n    other,\n    from_request,\n)\n",
+            "export { FromRequest } from './a'",
+        ] {
+            assert!(hands_on(text, "fromrequest"), "{text}");
+        }
+        for text in [
+            "use a::FromRequest;",
+            "pub use a::FromRequestParts;\nstruct A(FromRequest);",
+            "pub use a::{\n    Other,\n};\nimpl FromRequest for A {}",
+            "export function a(b: FromRequest) {}",
+            "}}}\npub use a::B;\nimpl FromRequest",
+        ] {
+            assert!(!hands_on(text, "fromrequest"), "{text}");
+        }
     }
 }

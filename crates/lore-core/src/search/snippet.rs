@@ -79,6 +79,17 @@ impl Snippet {
         Self { text, first_line, last_line: first_line.saturating_add(lines - 1), cut: false }
     }
 
+    /// The same without blank lines before and behind it, unless it has no others.
+    #[must_use]
+    pub fn without_margins(self) -> Self {
+        let lines: Vec<&str> = self.text.lines().collect();
+        let is_said = |line: &&str| !line.trim().is_empty();
+        let (Some(from), Some(last)) = (lines.iter().position(is_said), lines.iter().rposition(is_said)) else {
+            return self;
+        };
+        Self { cut: self.cut, ..self.lines(&lines, from, last + 1) }
+    }
+
     /// The part of it that says most in at most so many lines: around the lines that have the words.
     #[must_use]
     pub fn around(self, words: &[String], most: usize) -> Self {
@@ -190,6 +201,14 @@ mod tests {
         assert!(shown.last_line <= 42);
         let first = text().around(&[], 3);
         assert_eq!((first.first_line, first.last_line), (10, 12));
+    }
+
+    #[test]
+    fn blank_margins_are_no_part_of_what_is_shown() {
+        let shown = Snippet::whole("\n  \na\n\nb\n\n".to_owned(), 10).without_margins();
+        assert_eq!(shown, Snippet { text: "a\n\nb\n".to_owned(), first_line: 12, last_line: 14, cut: false });
+        let blank = Snippet::whole("\n\n".to_owned(), 1);
+        assert_eq!(blank.clone().without_margins(), blank);
     }
 
     #[test]

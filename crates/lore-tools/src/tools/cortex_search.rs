@@ -24,7 +24,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "cortex_search",
     title: "Search code and documents",
     toolset: Toolset::Context,
-    about: "Search for relevant context in the project codebase and documentation. Finds code by what it does or is called (a question, some words, an identifier, a path), uncommitted edits included, and returns whole functions, types and sections with their files and lines. Use it before grep and before opening files.",
+    about: "Search for relevant context in the project codebase and documentation. Finds code by what it does or is called (a question, some words, an identifier, a path), uncommitted edits included, and returns functions, types and sections with their files and lines: the lines that say most, or all with `full`. Use it before grep and before opening files.",
     read_only: true,
     errors: Errors::Protocol,
     input: schema::input::<Input>,
@@ -45,6 +45,8 @@ struct Input {
     #[serde(default)]
     #[schemars(extend("default" = null))]
     chunk_types: Vec<String>,
+    /// Whole functions, types and sections instead of the lines that say most (default false)
+    full: Option<bool>,
     /// Cut texts so that the whole answer fits into so many tokens
     max_tokens: Option<i64>,
     /// Search this registered repository instead of the project
@@ -55,7 +57,7 @@ struct Input {
 
 async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     let started = Instant::now();
-    let repo = input.repo.clone();
+    let (repo, full) = (input.repo.clone(), input.full.unwrap_or(false));
     let (request, max_tokens) = request(input)?;
     let took = |mut metadata: Map<String, Value>| {
         let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -81,6 +83,9 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         }
         (Source::Index(folder, upkeep), repo) => {
             let (mut found, coming) = search_index(&context, request, repo.as_deref(), (&folder, upkeep)).await?;
+            if !full {
+                found.shorten();
+            }
             if let Some(tokens) = room(max_tokens, &index_metadata(&found, &coming)) {
                 let freshness = found.freshness.clone();
                 found.fit(tokens, &|hit| size(&hit_json(hit, &freshness)));
@@ -246,30 +251,31 @@ fn hit_json(hit: &CodeHit, freshness: &[CodeFreshness]) -> Value {
     let state = freshness.iter().find(|state| state.repo == hit.repo);
     let at = timestamp(state.and_then(|state| state.committed_at).unwrap_or(0));
     let is_code = hit.kind != ChunkKind::Documentation;
-    let is_outline = hit.kind == ChunkKind::Symbols;
-    let lines = if is_outline { hit.lines } else { (hit.snippet.first_line, hit.snippet.last_line) };
     let mut metadata = Fields::default();
     metadata.put("source", if is_code { "code" } else { "documentation" });
     metadata.put("file_path", &*hit.path.to_text());
     metadata.put("language", hit.language.as_str());
     metadata.put_some("package", hit.package.as_deref());
-    if is_code {
+    // They are those of the file, which an outline is of.
+    if hit.kind == ChunkKind::Symbols {
         for (name, count) in ["imports_count", "types_count", "functions_count"].into_iter().zip(hit.counts) {
             metadata.put(name, count);
         }
     }
-    metadata.put("start_line", lines.0);
-    metadata.put("end_line", lines.1);
+    metadata.put("start_line", hit.lines.0);
+    metadata.put("end_line", hit.lines.1);
     metadata.put("repo", hit.repo.as_str());
     metadata.put_some("name", hit.name.as_deref());
     metadata.put_some("symbol", hit.symbol.map(lore_model::SymbolKind::as_str));
     metadata.put_some("container", hit.container.as_deref());
     metadata.put_some("part", hit.part.map(|(part, of)| format!("{part} of {of}")));
-    metadata.put_some("commit", state.and_then(|state| state.commit).map(|commit| commit.to_hex()));
     metadata.put_some("uncommitted", hit.uncommitted.then_some(true));
     let also_at: Vec<Value> = hit.also_at.iter().map(|path| path.to_text().into()).collect();
     metadata.put_some("also_at", Some(also_at).filter(|others| !others.is_empty()));
     metadata.put_some("also_at_more", Some(hit.also_at_more).filter(|more| *more > 0));
+    // The text of an outline is made of lines from all over its file.
+    let shown = hit.snippet.cut && hit.kind != ChunkKind::Symbols;
+    metadata.put_some("shown_lines", shown.then(|| json!([hit.snippet.first_line, hit.snippet.last_line])));
     metadata.put_some("truncated", hit.snippet.cut.then_some(true));
     metadata.put_some("replaced_invalid_utf8", (!hit.path.is_text()).then_some(true));
     json!({

@@ -108,9 +108,9 @@ fn the_tool_is_listed_as_the_document_says() {
     }
     let schema = &tool["inputSchema"];
     assert_eq!(schema["required"], json!(["query"]));
-    let kinds = ["query", "limit", "tags", "chunk_types", "max_tokens", "repo", "path"];
+    let kinds = ["query", "limit", "tags", "chunk_types", "full", "max_tokens", "repo", "path"];
     let kinds = kinds.map(|name| schema["properties"][name]["type"].as_str().unwrap_or("missing"));
-    assert_eq!(kinds, ["string", "integer", "array", "array", "integer", "string", "string"]);
+    assert_eq!(kinds, ["string", "integer", "array", "array", "boolean", "integer", "string", "string"]);
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn the_answer_has_the_shape_of_the_document() {
               "chunk": {
                 "id": "code-definitions-internal/auth/handler.go-L9",
                 "chunk_type": "definitions",
-                "title": "Handler::Login (internal/auth/handler.go:9-13)",
-                "text": "\n// Login checks the password and opens a session.\nfunc (h *Handler) Login(w http.ResponseWriter, r *http.Request) {\n\th.users.Check(r.FormValue(\"password\"))\n}\n",
+                "title": "Handler::Login",
+                "text": "// Login checks the password and opens a session.\nfunc (h *Handler) Login(w http.ResponseWriter, r *http.Request) {\n\th.users.Check(r.FormValue(\"password\"))\n}\n",
                 "tags": [
                   "code",
                   "go",
@@ -147,16 +147,12 @@ fn the_answer_has_the_shape_of_the_document() {
                   "file_path": "internal/auth/handler.go",
                   "language": "go",
                   "package": "auth",
-                  "imports_count": 1,
-                  "types_count": 1,
-                  "functions_count": 1,
                   "start_line": 9,
                   "end_line": 13,
                   "repo": "shop",
                   "name": "Login",
                   "symbol": "method",
-                  "container": "Handler",
-                  "commit": "«head»"
+                  "container": "Handler"
                 },
                 "created_at": "2023-11-14T22:13:20Z",
                 "updated_at": "2023-11-14T22:13:20Z"
@@ -242,6 +238,31 @@ fn limits_are_clamped_not_refused() {
     let results = few.value["results"].as_array().expect("a list");
     assert!(!results.is_empty() && results.len() < 50, "{}", few.text);
     assert!(few.value["metadata"]["left_out_by_max_tokens"].as_u64() > Some(0), "{}", few.text);
+}
+
+#[test]
+fn the_lines_that_say_most_are_shown_unless_all_are_wanted() {
+    let shop = Shop::new();
+    let body = |call: &str| format!("{}\t{call}\n", "\tprepare()\n".repeat(30));
+    let text = format!("package auth\n\nfunc Sweep() {{\n{}{}}}\n", body("burnOldSessions()"), body("rest()"));
+    shop.repo.write("internal/auth/sweep.go", &text);
+    let mut server = shop.serve();
+    let mut ask = |more: Value| {
+        let mut arguments = json!({"query": "burn old sessions", "chunk_types": ["definitions"], "path": "sweep.go"});
+        arguments.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        server.call(TOOL, &arguments).value["results"][0]["chunk"].clone()
+    };
+    let [shown, whole] = [json!({}), json!({"full": true})].map(&mut ask);
+    let lines = |chunk: &Value| chunk["text"].as_str().expect("a text").lines().count();
+    assert_eq!((lines(&shown), shown["metadata"]["truncated"].clone()), (16, json!(true)), "{shown}");
+    assert!(shown["text"].as_str().is_some_and(|text| text.contains("burnOldSessions()")), "{shown}");
+    let [from, to] = [0, 1].map(|at| shown["metadata"]["shown_lines"][at].as_u64().expect("a line") as usize);
+    let of_file: Vec<&str> = text.lines().skip(from - 1).take(to + 1 - from).collect();
+    assert_eq!(shown["text"], json!(of_file.join("\n") + "\n"), "{shown}");
+    assert!(lines(&whole) >= 60 && whole["metadata"]["truncated"].is_null(), "{whole}");
+    for key in ["start_line", "end_line"] {
+        assert_eq!(shown["metadata"][key], whole["metadata"][key], "the lines of the function are told all the same");
+    }
 }
 
 #[test]

@@ -126,6 +126,7 @@ fn the_tools_have_the_schemas_of_the_document() {
           limit: "integer", "Max results (1-100, default 15)"
           tags: "array" of "string", "Only results with ALL of these tags: a language (go), code or documentation, a folder (internal), a document's own tags"
           chunk_types: "array" of "string", "Only these types: documentation (guides, READMEs), symbols (outline of a file), definitions (functions, types), data (constants, configs). Empty: all"
+          full: "boolean", "Whole functions, types and sections instead of the lines that say most (default false)"
           max_tokens: "integer", "Cut texts so that the whole answer fits into so many tokens"
           repo: "string", "Search this registered repository instead of the project"
           path: "string", "Only files whose path matches: a glob (src/**/*.rs) or a part of the path"

@@ -258,7 +258,7 @@ fn json_answers_are_stable() {
               "role": "source",
               "uncommitted": false,
               "score": "a number",
-              "title": "retry_with_backoff (src/retry.rs:1-8)",
+              "title": "retry_with_backoff",
               "id": "code-definitions-src/retry.rs-L1",
               "tags": [
                 "code",

@@ -173,7 +173,7 @@ pub(crate) fn dump(all: &[&Asked], columns: &[String], file: &Path) -> Result<()
             "category": asked.question.category,
             "relevant": asked.question.relevant.iter().map(|target| &target.path).collect::<Vec<_>>(),
             "ways": ways.collect::<Map<_, _>>(),
-            "tokens": asked.tokens.as_ref().map(|tokens| tokens.real.tokens),
+            "tokens": asked.tokens.as_ref().map(|tokens| tokens.read.tokens),
         })
         .to_string()
     };

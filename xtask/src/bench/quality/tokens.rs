@@ -17,9 +17,7 @@ pub(crate) struct Counter(CoreBPE);
 #[derive(Debug, Clone)]
 pub(crate) struct Tokens {
     /// Up to the first right result, by the tokenizer.
-    pub(crate) real: Reading,
-    /// The same as Lore counts, bytes by four.
-    pub(crate) estimated: Reading,
+    pub(crate) read: Reading,
     /// Tokens by the tokenizer divided by those that were asked for, for each room but the first.
     pub(crate) used: Vec<f64>,
 }
@@ -41,8 +39,7 @@ impl Counter {
         let read = right.and_then(|right| ends.get(right)).map_or(*whole, |end| &whole[..*end]);
         let found = right.is_some();
         Ok(Tokens {
-            real: Reading { tokens: self.tokens(read), found },
-            estimated: Reading { tokens: read.len().div_ceil(4), found },
+            read: Reading { tokens: self.tokens(read), found },
             used: rest.iter().zip(&ROOMS[1..]).map(|(text, room)| ratio(self.tokens(text), *room)).collect(),
         })
     }
@@ -72,35 +69,30 @@ fn results(text: &str) -> Result<Vec<Found>> {
 /// What all questions of a set cost: a row for each set, and the worst answer to a wish for less.
 pub(crate) fn table(sets: &[(String, Vec<&Asked>)]) -> Option<String> {
     let head = [
-        "tokens, medians",
+        "tokens",
         "questions",
         "with something right",
-        "to the first right",
-        "as Lore counts",
-        "whole, nothing right",
+        "to the first right, mean",
+        "median",
+        "whole, nothing right, median",
     ];
     let head = head.iter().map(|text| (*text).to_owned());
     let rooms = ROOMS[1..].iter().map(|room| format!("worst at {room}"));
     let mut rows = vec![head.chain(rooms).collect::<Vec<_>>()];
     for (name, asked) in sets {
         let tokens: Vec<&Tokens> = asked.iter().filter_map(|asked| asked.tokens.as_ref()).collect();
-        let of = |found: bool, reading: fn(&Tokens) -> Reading| {
-            let values: Vec<usize> = tokens
-                .iter()
-                .map(|tokens| reading(tokens))
-                .filter(|one| one.found == found)
-                .map(|one| one.tokens)
-                .collect();
-            median(&values).map_or_else(|| "–".to_owned(), |median| median.to_string())
+        let of = |found: bool| -> Vec<usize> {
+            tokens.iter().filter(|one| one.read.found == found).map(|one| one.read.tokens).collect()
         };
-        let found = tokens.iter().filter(|tokens| tokens.real.found).count();
+        let (right, nothing) = (of(true), of(false));
+        let shown = |figure: Option<usize>| figure.map_or_else(|| "–".to_owned(), |figure| figure.to_string());
         let mut row = vec![
             name.clone(),
             tokens.len().to_string(),
-            found.to_string(),
-            of(true, |tokens| tokens.real),
-            of(true, |tokens| tokens.estimated),
-            of(false, |tokens| tokens.real),
+            right.len().to_string(),
+            shown(right.iter().sum::<usize>().checked_div(right.len())),
+            shown(median(&right)),
+            shown(median(&nothing)),
         ];
         row.extend(worst(&tokens).map(|worst| format!("{worst:.2}×{}", if worst > 1.0 { " OVER" } else { "" })));
         rows.push(row);
@@ -135,10 +127,9 @@ mod tests {
         let text = answer(&["a", "b", "c"]);
         let texts = [text.as_str(), "one two", "one two three", ""];
         let [first, second, none] = ["a", "b", "x"].map(|path| counter.count(&texts, &question(path)).unwrap());
-        assert!(first.real.found && second.real.found && !none.real.found);
-        assert!(first.real.tokens < second.real.tokens && second.real.tokens < none.real.tokens);
-        assert_eq!(none.estimated.tokens, text.len().div_ceil(4));
-        assert_eq!(none.real.tokens, counter.tokens(&text));
+        assert!(first.read.found && second.read.found && !none.read.found);
+        assert!(first.read.tokens < second.read.tokens && second.read.tokens < none.read.tokens);
+        assert_eq!(none.read.tokens, counter.tokens(&text));
         assert_eq!(first.used, [2.0 / 500.0, 3.0 / 1000.0, 0.0]);
         assert_eq!(worst(&[&first, &none]).collect::<Vec<_>>(), first.used);
         assert!(counter.count(&["no answer", "", "", ""], &question("a")).is_err());

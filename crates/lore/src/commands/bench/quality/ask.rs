@@ -61,8 +61,9 @@ impl Asker<'_> {
         let ranked = self.lore.search.search(&CodeRequest { limit: RESULTS, ..request.clone() }).await?;
         self.check(&ranked)?;
         let started = Instant::now();
-        let shown = self.lore.search.search(&request).await?;
+        let mut shown = self.lore.search.search(&request).await?;
         let took = started.elapsed();
+        shown.shorten();
         let found: Vec<Found> = ranked.hits.iter().map(found).collect();
         let is_current = way.name == lore_bench::ALL;
         Ok(Answered { score: score(&found, question), took, reading: reading(&shown, question, text, is_current) })
