@@ -14,15 +14,35 @@ pub enum Toolset {
     History,
     /// Code and documents of the project.
     Context,
+    /// Why code is as it is.
+    Why,
     /// What reviewers said.
     Messages,
     /// The team's commands and prompts.
     Commands,
+    /// Every way to search code, and its files.
+    Code,
+    /// Which repositories there are.
+    Repos,
+    /// How repositories fare.
+    Insight,
 }
 
 impl Toolset {
     /// Every toolset, in the order in which they are listed.
-    pub const ALL: [Self; 4] = [Self::History, Self::Context, Self::Messages, Self::Commands];
+    pub const ALL: [Self; 8] = [
+        Self::History,
+        Self::Context,
+        Self::Why,
+        Self::Messages,
+        Self::Commands,
+        Self::Code,
+        Self::Repos,
+        Self::Insight,
+    ];
+
+    /// Those that are on where nobody chose any: what every agent needs, at a price that every agent can pay.
+    pub const DEFAULT: [Self; 5] = [Self::History, Self::Context, Self::Why, Self::Messages, Self::Commands];
 
     /// Its name on the command line and in the configuration.
     pub fn name(self) -> &'static str {
@@ -31,6 +51,10 @@ impl Toolset {
             Self::Context => "context",
             Self::Messages => "messages",
             Self::Commands => "commands",
+            Self::Why => "why",
+            Self::Code => "code",
+            Self::Repos => "repos",
+            Self::Insight => "insight",
         }
     }
 

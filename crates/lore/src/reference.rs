@@ -55,7 +55,7 @@ fn tools_page_is_what_agents_are_told() {
     write!(
         page,
         "\n## Instructions\n\nWhat an agent is told once:\n\n```text\n{}\n```\n",
-        crate::instructions::instructions(&Toolset::ALL)
+        crate::instructions::instructions(&Toolset::DEFAULT)
     )
     .expect("writing to a string cannot fail");
     expect_file!["../../../docs/reference/tools.md"].assert_eq(&page);
@@ -129,6 +129,6 @@ fn readme_lists_every_tool() {
 
 #[test]
 fn the_default_list_of_tools_is_cheap() {
-    let total: usize = lore_tools::tools(&Toolset::ALL).iter().map(|tool| crate::commands::tool_cost(tool)).sum();
+    let total: usize = lore_tools::tools(&Toolset::DEFAULT).iter().map(|tool| crate::commands::tool_cost(tool)).sum();
     assert!(total < 2500, "{total} tokens");
 }

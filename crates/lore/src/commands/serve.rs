@@ -81,7 +81,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let server = server(context, &toolsets, &project);
     let cancel = Cancel::default();
     // Who asks neither about code nor about history needs no index.
-    let is_asked = toolsets.iter().any(|set| matches!(set, Toolset::History | Toolset::Context));
+    let is_asked = toolsets.iter().any(|set| !matches!(set, Toolset::Messages | Toolset::Commands));
     let refresher = is_asked.then(|| refresher(context, &args, &project, &cancel)).flatten();
     let served = lore_mcp::serve_stdio(server, shutdown_signal()).await;
     cancel.cancel();
@@ -275,10 +275,10 @@ pub(super) fn has_commands(lore: &Lore, folder: &Path) -> bool {
     lore.commands.list(folder).iter().any(is_there)
 }
 
-/// The toolsets of these names; all where none is named.
+/// The toolsets of these names; the usual ones where none is named.
 pub(super) fn toolsets(names: &[String]) -> Result<Vec<Toolset>, Failure> {
     if names.is_empty() {
-        return Ok(Toolset::ALL.to_vec());
+        return Ok(Toolset::DEFAULT.to_vec());
     }
     let known = Toolset::ALL.map(Toolset::name);
     names
