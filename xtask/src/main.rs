@@ -3,6 +3,7 @@
 
 mod bench;
 mod check_history;
+mod check_search;
 mod check_symbols;
 mod clients;
 mod kill_sync;
@@ -26,6 +27,8 @@ enum Task {
     Codegen,
     /// Compares Lore's history with git's.
     CheckHistory(check_history::Args),
+    /// Compares the lines that Lore finds with those of `git grep`.
+    CheckSearch(check_search::Args),
     /// Compares Lore's symbols with those of universal-ctags.
     CheckSymbols(check_symbols::Args),
     /// Kills syncs at random moments and compares what they leave.
@@ -45,6 +48,7 @@ fn main() -> anyhow::Result<()> {
         Task::Tidy => tidy::run(),
         Task::Codegen => test::run_codegen(),
         Task::CheckHistory(args) => check_history::run(args),
+        Task::CheckSearch(args) => check_search::run(args),
         Task::CheckSymbols(args) => check_symbols::run(&args),
         Task::KillSync(args) => kill_sync::run(args),
         Task::Bench(bench) => bench::run(bench),

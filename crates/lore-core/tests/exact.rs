@@ -1,4 +1,4 @@
-//! Exact text: whatever `git grep` finds is among the candidates of the index.
+//! Exact text: whatever `git grep` finds is among the candidates of the index, and what is found is that and nothing else.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::{
@@ -15,7 +15,7 @@ use lore_core::{
     flows::FlowTask,
     history::{AddRequest, History, Places, SyncOptions, Target},
     messages::Messages,
-    search::{Search, Settings},
+    search::{FileFilter, LinesRequest, LinesWanted, Search, Settings},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
@@ -23,8 +23,16 @@ use lore_store::{CodeStore as _, CodeView, OverlayInput, SnapshotSummary, TextPl
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::{Random, Repo, odd};
 
+/// What was indexed of a repository.
+struct Indexed {
+    view: Arc<dyn CodeView>,
+    summary: SnapshotSummary,
+    search: Arc<Search>,
+    repo: lore_model::Repo,
+}
+
 /// Indexes the repository and gives what was committed last.
-async fn index(home: &Path, folder: &Path) -> (Arc<dyn CodeView>, SnapshotSummary) {
+async fn index(home: &Path, folder: &Path) -> Indexed {
     let store = Arc::new(EmbeddedStore::new(home));
     let places = Places { clones: home.join("clones"), git: home.join("git") };
     let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
@@ -50,7 +58,48 @@ async fn index(home: &Path, folder: &Path) -> (Arc<dyn CodeView>, SnapshotSummar
     let head = lore_testkit::Git::at(folder).text(&["rev-parse", "HEAD"]).unwrap();
     let snapshot = state.snapshots.iter().find(|snapshot| snapshot.commit.to_hex() == head).unwrap();
     let parts = vec![ViewPart { snapshot: Some(snapshot.id), overlay: OverlayInput::default() }];
-    (store.open_view(parts).await.unwrap(), store.summarise(snapshot.id).await.unwrap())
+    Indexed {
+        view: store.open_view(parts).await.unwrap(),
+        summary: store.summarise(snapshot.id).await.unwrap(),
+        search: Arc::clone(&lore.search),
+        repo,
+    }
+}
+
+/// The lines that `git grep` names, by path.
+fn git_lines(folder: &Path, flags: &[&str], pattern: &[u8]) -> BTreeSet<(Vec<u8>, u32)> {
+    let mut command = lore_testkit::Git::at(folder).command();
+    command.env("LC_ALL", "C.UTF-8").args(["-c", "core.quotePath=false", "grep", "--no-color", "-n", "-z", "-I"]);
+    let out = command.args(flags).arg("-e").arg(OsStr::from_bytes(pattern)).arg("HEAD").output().unwrap();
+    assert!(out.status.code() < Some(2), "{}", String::from_utf8_lossy(&out.stderr));
+    let mut found = BTreeSet::new();
+    let mut rest = out.stdout.as_slice();
+    // `HEAD:path`, NUL, number, NUL, the line with its end. A line may have NUL in it.
+    while let Some(end) = rest.iter().position(|byte| *byte == 0) {
+        let (path, after) = (rest[..end].strip_prefix(b"HEAD:").unwrap(), &rest[end + 1..]);
+        let end = after.iter().position(|byte| *byte == 0).unwrap();
+        let number = std::str::from_utf8(&after[..end]).unwrap().parse().unwrap();
+        found.insert((path.to_vec(), number));
+        rest = after[end + 1..].iter().position(|byte| *byte == b'\n').map_or(&[], |line| &after[end + 2 + line..]);
+    }
+    found
+}
+
+/// The lines that Lore finds, by path.
+async fn lines(indexed: &Indexed, wanted: LinesWanted, case_sensitive: bool) -> BTreeSet<(Vec<u8>, u32)> {
+    let request = LinesRequest {
+        wanted,
+        case_sensitive,
+        files: FileFilter::default(),
+        repos: vec![(indexed.repo.clone(), None)],
+        limit: 0,
+        context: 0,
+        time: std::time::Duration::from_mins(1),
+    };
+    let answer = indexed.search.find_lines(&request).await.unwrap();
+    let found: BTreeSet<_> = answer.hits.iter().map(|hit| (hit.path.as_bytes().to_vec(), hit.line)).collect();
+    assert_eq!((answer.lines, answer.unfinished), (found.len(), None), "each line is found once");
+    found
 }
 
 /// The files that `git grep` names, by path.
@@ -93,7 +142,8 @@ fn literals(folder: &Path, random: &mut Random, count: usize) -> Vec<Vec<u8>> {
 
 async fn check(folder: &Path, seed: u64) {
     let home = tempfile::tempdir().unwrap();
-    let (view, summary) = index(home.path(), folder).await;
+    let indexed = index(home.path(), folder).await;
+    let Indexed { view, summary, .. } = &indexed;
     let files: BTreeMap<&[u8], u32> = view.files().iter().map(|file| file.path.as_bytes()).zip(0..).collect();
     let left_out: BTreeSet<&[u8]> = summary.left_out.iter().map(|left_out| left_out.path.as_bytes()).collect();
     let mut found = 0;
@@ -109,15 +159,81 @@ async fn check(folder: &Path, seed: u64) {
             }
             found += 1;
         }
+        if let Ok(text) = std::str::from_utf8(&literal) {
+            for (case_sensitive, flags) in [(true, &["-F"][..]), (false, &["-F", "-i"])] {
+                let expected = git_lines(folder, flags, &literal);
+                let ours = lines(&indexed, LinesWanted::Literal(text.to_owned()), case_sensitive).await;
+                assert_same(&ours, &expected, &left_out, text);
+            }
+        }
     }
     assert!(found > 50, "{found}");
+    for pattern in PATTERNS {
+        for (case_sensitive, flags) in [(true, &["-P"][..]), (false, &["-P", "-i"])] {
+            let expected = git_lines(folder, flags, pattern.as_bytes());
+            let ours = lines(&indexed, LinesWanted::Regex((*pattern).to_owned()), case_sensitive).await;
+            assert_same(&ours, &expected, &left_out, pattern);
+        }
+    }
+}
+
+/// Expressions of every kind that both understand alike.
+const PATTERNS: &[&str] = &[
+    "a",
+    "^",
+    "$",
+    "^$",
+    "\\.",
+    "\\s+$",
+    "^\\s",
+    "[^a-z ]",
+    "\\bdef\\b",
+    "handler_(1|22|3[0-9])\\b",
+    "\\w+\\(",
+    "(?i)TEXT",
+    "e{2,}",
+    "caf.",
+    "na.ve",
+    "one|two|three",
+    "^(x|last).*(1|end)$",
+    "\\d{3}",
+    "\\W$",
+    "r?e?q?u?e?s?t",
+    "return '\\d+'",
+    "(a|b)*c",
+    "\\t",
+    "é",
+    "[àéî]",
+    "\\p{L}+é",
+    "f\\(x,y\\),f",
+    "\\S\\s\\S",
+    ".{80}",
+    "\\r$",
+    "ab?c",
+];
+
+/// Files that are left out on purpose do not count.
+fn assert_same(
+    ours: &BTreeSet<(Vec<u8>, u32)>,
+    expected: &BTreeSet<(Vec<u8>, u32)>,
+    left_out: &BTreeSet<&[u8]>,
+    pattern: &str,
+) {
+    let shown = |(path, line): &(Vec<u8>, u32)| format!("{}:{line}", path.escape_ascii());
+    let missing = expected.difference(ours).filter(|(path, _)| !left_out.contains(path.as_slice())).map(shown);
+    let missing: Vec<String> = missing.take(5).collect();
+    let added: Vec<String> = ours.difference(expected).map(shown).take(5).collect();
+    assert!(missing.is_empty() && added.is_empty(), "{pattern}: missing {missing:?}, added {added:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_git_grep_finds_is_among_the_candidates_in_the_odd_repository() {
     let folder = tempfile::tempdir().unwrap();
     odd::main_repo(folder.path()).unwrap();
-    check(folder.path(), 1).await;
+    // Without a work tree, which may have other content.
+    let bare = tempfile::tempdir().unwrap();
+    lore_testkit::Git::at(folder.path()).text(&["clone", "-q", "--bare", ".", bare.path().to_str().unwrap()]).unwrap();
+    check(bare.path(), 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

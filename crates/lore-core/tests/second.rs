@@ -234,7 +234,7 @@ async fn it_finds_what_the_built_in_model_does_not_know() {
     assert_eq!(scores(&ask(&plain, &repo, &request.query).await), scores(&without));
     // Filters hold for what it finds, too.
     let mut request = CodeRequest::new("再試行", vec![(repo.clone(), None)]);
-    request.paths = vec!["src/paint.rs".to_owned()];
+    request.files.paths = vec!["src/paint.rs".to_owned()];
     let found = lore.search.search(&request).await.unwrap();
     assert!(!found.hits.is_empty() && found.hits.iter().all(|hit| hit.path.to_string() == "src/paint.rs"));
 }

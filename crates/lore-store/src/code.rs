@@ -383,6 +383,13 @@ pub trait CodeView: Send + Sync {
     /// The chunks of exact text that may be what the plan asks for, ascending. None that is so is missing; how many
     /// others come along depends on how the store keeps them.
     fn chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>>;
+
+    /// Calls `visit` with the exact bytes of each of these chunks, which ascend, until it returns false.
+    fn for_each_text(&self, chunks: &[ChunkId], visit: &mut dyn FnMut(ChunkId, &[u8]) -> bool) -> Result<()>;
+
+    /// The chunks that may have a word which so many changes of a letter make of this one, ascending; whatever the case.
+    /// None that has one is missing, as far as [`tokens`](crate::tokens) gives words whole.
+    fn chunks_with_word_near(&self, word: &str, changes: usize) -> Result<Vec<ChunkId>>;
 }
 
 /// Reads code. Each call sees one consistent state and never waits for a writer.

@@ -30,7 +30,7 @@ pub use messages::{Added, Claimed, MessageQuery, MessageStore, Others, Withdrawa
 pub use patch::{PatchPacker, unpack_patch};
 pub use text_plan::{TextPlan, Trigram};
 pub use threads::{apart, blocking, together};
-pub use tokens::{for_each_token, tokens};
+pub use tokens::{for_each_token, is_word_border, spellings, tokens};
 pub use vectors::{NewVector, PassageKey, SET_DIMENSIONS, VectorSet, VectorStore, VectorWriter, ViewVectors};
 
 /// A store that holds everything.

@@ -95,6 +95,13 @@ fn for_each_part(word: &[u8], mut emit: impl FnMut(usize, usize)) {
     }
 }
 
+/// Whether a word, or a part of a compound word, begins or ends at this place of a text.
+pub fn is_word_border(text: &[u8], at: usize) -> bool {
+    let (Some(before), Some(here)) = (at.checked_sub(1).and_then(|at| text.get(at)), text.get(at)) else { return true };
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 128;
+    !is_letter(before) || !is_letter(here) || starts_hump(text, at)
+}
+
 fn starts_hump(word: &[u8], at: usize) -> bool {
     let (before, here) = (word[at - 1], word[at]);
     let next_is_lower = word.get(at + 1).is_some_and(u8::is_ascii_lowercase);
@@ -110,6 +117,28 @@ fn emit_stem(word: &str, emit: &mut impl FnMut(&str)) {
         (stem, "") => emit(stem),
         (stem, end) => emit(&format!("{stem}{end}")),
     }
+}
+
+/// Every word, in lower case, that [`for_each_token`] may have given as this token: the token itself, and the words whose
+/// stem it is.
+pub fn spellings(token: &str) -> Vec<String> {
+    let mut words = vec![token.to_owned()];
+    if !token.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return words;
+    }
+    let mut starts = vec![token.to_owned(), format!("{token}e")];
+    starts.extend(token.chars().next_back().map(|last| format!("{token}{last}")));
+    starts.extend(token.strip_suffix('y').map(str::to_owned));
+    for start in starts {
+        for end in ["", "s", "e", "es", "ed", "ing", "ings", "eds", "ies", "ied"] {
+            let word = format!("{start}{end}");
+            let (stem, rest) = stem(&word);
+            if token.strip_prefix(stem) == Some(rest) && !words.contains(&word) {
+                words.push(word);
+            }
+        }
+    }
+    words
 }
 
 /// A light English stemmer: plural, `-ing`, `-ed`, a last `e`. The second text is what takes the place of a cut ending.
@@ -177,6 +206,22 @@ mod tests {
         let found = tokens(&run);
         assert!(found.len() > 1 && found.iter().all(|token| token.len() <= LONGEST), "{found:?}");
         assert_eq!(found.concat(), run, "nothing is lost");
+    }
+
+    #[test]
+    fn every_word_is_a_spelling_of_its_token() {
+        let starts = [
+            "use", "cach", "cache", "class", "polic", "apply", "appl", "run", "runn", "call", "set", "sett", "box",
+            "agree", "agre", "see", "hous", "edge", "bus", "focus", "need", "speed", "index", "query", "quer", "buzz",
+            "wish", "die",
+        ];
+        let ends =
+            ["", "s", "es", "ies", "ied", "ed", "ing", "ings", "e", "y", "ss", "sses", "shes", "ches", "xes", "er"];
+        for word in starts.iter().flat_map(|start| ends.iter().map(move |end| format!("{start}{end}"))) {
+            let found = tokens(&word);
+            assert!(spellings(&found[0]).contains(&word), "{word}: {found:?} {:?}", spellings(&found[0]));
+        }
+        assert_eq!(spellings("parse_config"), ["parse_config"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod answer;
 mod arguments;
+mod cidx;
 pub mod commands;
 pub mod messages;
 pub mod prompts;

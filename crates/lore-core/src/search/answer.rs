@@ -2,15 +2,15 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
 use lore_chunk::Encoding;
 use lore_embed::Mode;
-use lore_model::{ChunkKind, Code, CommitId, Failure, Repo, RepoId, RepoPath, SymbolKind, brief, closest};
+use lore_model::{ChunkKind, Code, CommitId, Failure, Repo, RepoId, RepoPath, SymbolKind};
 use lore_store::{BlobRecord, ChunkId, Entry, StoreError};
 
 use super::{
     Loaded, Part, Search, TRIES,
     evidence::{Asking, Evidence},
+    filter::{FileFilter, Filter, dialect_of},
     index::embed_failure,
     query::{Query, QueryKind},
     rank::{Explanation, Parts, Ranked, Ranking, SecondAsk},
@@ -39,10 +39,8 @@ pub struct CodeRequest {
     pub symbols: Vec<SymbolKind>,
     /// Only chunks that have all of these tags.
     pub tags: Vec<String>,
-    /// Only files in one of these languages; empty for all.
-    pub languages: Vec<String>,
-    /// Only files whose path fits one of these: globs, or parts of paths; empty for all.
-    pub paths: Vec<String>,
+    /// Only these files.
+    pub files: FileFilter,
     /// Which repositories, each with the work tree that is meant where that is not the registered one.
     pub repos: Vec<(Repo, Option<PathBuf>)>,
     /// Only answers with at least this score, 0 to 1.
@@ -60,8 +58,7 @@ impl CodeRequest {
             chunk_kinds: Vec::new(),
             symbols: Vec::new(),
             tags: Vec::new(),
-            languages: Vec::new(),
-            paths: Vec::new(),
+            files: FileFilter::default(),
             repos,
             min_score: 0.0,
             parts: Parts::default(),
@@ -265,24 +262,18 @@ impl Search {
         vector: Option<Vec<f32>>,
         filter: &Arc<Filter>,
     ) -> Result<Result<CodeAnswer, StoreError>, Failure> {
-        let mut parts = Vec::new();
-        let mut freshness = Vec::new();
+        let Seen { parts, freshness, states } = self.see(&request.repos).await?;
         let rules = super::reading::rules(&*self.embedder);
         // Vectors of another model cannot be compared; until all is read anew, words alone decide.
-        let mut comparable = true;
+        let comparable = states.iter().all(|state| state.rules == rules);
         let mut said = Vec::new();
-        for (repo, place) in &request.repos {
-            let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
-            let part = self.part(repo, &state, place.as_deref(), request.repos.len() == 1).await?;
-            comparable &= state.rules == rules;
+        for ((repo, _), state) in request.repos.iter().zip(&states) {
             if let Some(kept) = state.evidence.as_ref().filter(|_| request.parts.history) {
                 match self.evidence(repo.id, kept.number).await {
                     Ok(evidence) => said.extend(evidence.map(|evidence| (repo.id, evidence))),
                     Err(error) => return Ok(Err(error)),
                 }
             }
-            freshness.push(self.freshness(repo, &state, part.as_ref()).await);
-            parts.extend(part);
         }
         let loaded = match self.load(&parts).await {
             Ok(loaded) => loaded,
@@ -319,6 +310,19 @@ impl Search {
             freshness,
             second,
         }))
+    }
+
+    /// What there is of these repositories at this moment.
+    pub(super) async fn see(&self, repos: &[(Repo, Option<PathBuf>)]) -> Result<Seen, Failure> {
+        let mut seen = Seen { parts: Vec::new(), freshness: Vec::new(), states: Vec::new() };
+        for (repo, place) in repos {
+            let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
+            let part = self.part(repo, &state, place.as_deref(), repos.len() == 1).await?;
+            seen.freshness.push(self.freshness(repo, &state, part.as_ref()).await);
+            seen.parts.extend(part);
+            seen.states.push(state);
+        }
+        Ok(seen)
     }
 
     /// What the second model says of the question, where one is configured.
@@ -386,6 +390,16 @@ impl Search {
     }
 }
 
+/// What there is of some repositories.
+pub(super) struct Seen {
+    /// What can be searched of them, one for each that has something.
+    pub(super) parts: Vec<Part>,
+    /// How fresh that is, one for each.
+    pub(super) freshness: Vec<CodeFreshness>,
+    /// What is indexed, one for each.
+    pub(super) states: Vec<lore_store::CodeState>,
+}
+
 /// The first of some notes, and how many more there are.
 fn some_of(notes: &[String]) -> String {
     const SHOWN: usize = 3;
@@ -394,182 +408,6 @@ fn some_of(notes: &[String]) -> String {
         text = format!("{text}; and {} more", notes.len() - SHOWN);
     }
     text
-}
-
-/// Longer filters by path are refused: nobody writes them, and each character costs.
-const MAX_PATH: usize = 1 << 10;
-
-/// How deep braces of a glob may be nested: each level is a call within a call when it is parsed.
-const MAX_DEPTH: usize = 16;
-
-/// What may be an answer.
-pub(super) struct Filter {
-    chunk_kinds: Vec<ChunkKind>,
-    symbols: Vec<SymbolKind>,
-    /// Of each, one spelling has to be there.
-    tags: Vec<Vec<String>>,
-    languages: Vec<String>,
-    globs: GlobSet,
-    parts_of_paths: Vec<String>,
-}
-
-impl Filter {
-    pub(super) fn new(request: &CodeRequest) -> Result<Self, Failure> {
-        let mut globs = GlobSetBuilder::new();
-        let mut parts_of_paths = Vec::new();
-        for path in &request.paths {
-            let invalid = |why: &str| {
-                Failure::new(Code::InvalidArgument, format!("path `{}` is not a valid glob: {why}", brief(path)))
-                    .hint("use for example `src/**/*.rs`, or a part of a path without wildcards")
-            };
-            if path.len() > MAX_PATH {
-                return Err(invalid(&format!("it is longer than {MAX_PATH} bytes")));
-            }
-            if path.contains(['*', '?', '[', '{']) {
-                if brace_depth(path) > MAX_DEPTH {
-                    return Err(invalid(&format!("its braces are nested deeper than {MAX_DEPTH}")));
-                }
-                globs
-                    .add(Glob::new(path.trim_start_matches("./")).map_err(|error| invalid(&error.kind().to_string()))?);
-            }
-            // A folder may really be called `[slug]`.
-            parts_of_paths.push(path.trim_start_matches("./").to_lowercase());
-        }
-        let bad = |error: globset::Error| Failure::new(Code::InvalidArgument, error.to_string());
-        let mut languages = Vec::new();
-        for language in &request.languages {
-            languages.push(language_named(language)?);
-        }
-        Ok(Self {
-            chunk_kinds: request.chunk_kinds.clone(),
-            symbols: request.symbols.clone(),
-            tags: request.tags.iter().map(|tag| spellings(tag)).filter(|tag| !tag.is_empty()).collect(),
-            languages,
-            globs: globs.build().map_err(bad)?,
-            parts_of_paths,
-        })
-    }
-
-    pub(super) fn filters_files(&self) -> bool {
-        !self.languages.is_empty() || !self.parts_of_paths.is_empty()
-    }
-
-    fn filters_entries(&self) -> bool {
-        !self.chunk_kinds.is_empty() || !self.symbols.is_empty() || !self.tags.is_empty()
-    }
-
-    pub(super) fn admits_file(&self, path: &RepoPath, language: &str) -> bool {
-        let is_wanted = |wanted: &String| wanted == language || Some(wanted.as_str()) == dialect_of(language);
-        if !self.languages.is_empty() && !self.languages.iter().any(is_wanted) {
-            return false;
-        }
-        if self.parts_of_paths.is_empty() {
-            return true;
-        }
-        let path = path.to_text();
-        self.globs.is_match(&*path) || {
-            let lower = path.to_lowercase();
-            self.parts_of_paths.iter().any(|part| lower.contains(part.as_str()))
-        }
-    }
-
-    fn admits(&self, record: &BlobRecord<ChunkId>, entry: &Entry<ChunkId>, path: &RepoPath) -> bool {
-        if !self.chunk_kinds.is_empty() && !self.chunk_kinds.contains(&entry.kind) {
-            return false;
-        }
-        if !self.symbols.is_empty() && !entry.symbol.is_some_and(|symbol| self.symbols.contains(&symbol)) {
-            return false;
-        }
-        self.tags.is_empty() || self.has_tags(&tags(record, entry, path))
-    }
-
-    /// Whether all tags that are wanted are among these.
-    pub(super) fn has_tags(&self, tags: &[String]) -> bool {
-        let has = |wanted: &Vec<String>| tags.iter().any(|tag| wanted.contains(&tag.to_lowercase()));
-        self.tags.iter().all(has)
-    }
-
-    /// Whether the same text in another file may be no answer.
-    fn depends_on_path(&self) -> bool {
-        !self.tags.is_empty()
-    }
-}
-
-fn brace_depth(glob: &str) -> usize {
-    let (mut depth, mut deepest) = (0_usize, 0);
-    for byte in glob.bytes() {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    deepest
-}
-
-/// What languages are called beside their names, where no extension says it.
-///
-/// As tags only these count: an extension may well be the name of a folder (`service`, `env`).
-const ALIASES: [(&str, &str); 22] = [
-    ("adoc", "asciidoc"),
-    ("c#", "csharp"),
-    ("c++", "cpp"),
-    ("cs", "csharp"),
-    ("cxx", "cpp"),
-    ("golang", "go"),
-    ("js", "javascript"),
-    ("jsx", "javascript"),
-    ("kt", "kotlin"),
-    ("md", "markdown"),
-    ("py", "python"),
-    ("python3", "python"),
-    ("rb", "ruby"),
-    ("rs", "rust"),
-    ("rst", "restructuredtext"),
-    ("sh", "bash"),
-    ("shell", "bash"),
-    ("terraform", "hcl"),
-    ("tf", "hcl"),
-    ("ts", "typescript"),
-    ("txt", "text"),
-    ("yml", "yaml"),
-];
-
-fn alias(name: &str) -> Option<&'static str> {
-    ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, language)| *language)
-}
-
-/// The language that this one is a form of, whose files are its own too.
-fn dialect_of(language: &str) -> Option<&'static str> {
-    (language == "tsx").then_some("typescript")
-}
-
-/// How a wanted tag may be spelled: as it was given, and as the language that it names. Nothing for an empty one.
-fn spellings(tag: &str) -> Vec<String> {
-    let tag = tag.trim().trim_start_matches('#').to_lowercase();
-    if tag.is_empty() {
-        return Vec::new();
-    }
-    let language = alias(&tag).map(str::to_owned);
-    std::iter::once(tag).chain(language).collect()
-}
-
-/// A language by its name or an extension.
-fn language_named(text: &str) -> Result<String, Failure> {
-    let lower = text.trim().trim_start_matches('.').to_lowercase();
-    let known = lore_chunk::Language::named(&lower)
-        .or_else(|| alias(&lower).and_then(lore_chunk::Language::named))
-        .or_else(|| lore_chunk::Language::of_extension(&lower));
-    if let Some(language) = known {
-        return Ok(language.name().to_owned());
-    }
-    let names: Vec<&str> = lore_chunk::Language::ALL.iter().map(|language| language.name()).collect();
-    let failure = Failure::new(Code::InvalidArgument, format!("`{}` is no language that Lore knows", brief(text)));
-    Err(match closest(&lower, names.iter().copied()) {
-        Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure.hint(format!("known are: {}", names.join(", "))),
-    })
 }
 
 /// Everything that ranking needs, on the thread that does it.
@@ -792,68 +630,6 @@ fn heading(entry: &Entry<ChunkId>, path: &RepoPath) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn filter(change: impl FnOnce(&mut CodeRequest)) -> Result<Filter, Failure> {
-        let mut request = CodeRequest::new("x", Vec::new());
-        change(&mut request);
-        Filter::new(&request)
-    }
-
-    fn path_filter(path: &str) -> Result<Filter, Failure> {
-        filter(|request| request.paths = vec![path.to_owned()])
-    }
-
-    #[test]
-    fn globs_that_would_be_parsed_for_ever_are_refused() {
-        for path in ["{".repeat(100_000), "{".repeat(17), "*".repeat(1025), "a".repeat(1025)] {
-            let failure = path_filter(&path).err().map(|failure| (failure.code, failure.message));
-            let (code, message) = failure.unwrap_or_else(|| panic!("{} is taken", brief(&path)));
-            assert!(code == Code::InvalidArgument && message.len() < 300, "{message}");
-        }
-        let nested = format!("src/{}a{}", "{".repeat(16), "}".repeat(16));
-        assert!(path_filter(&nested).is_ok());
-    }
-
-    #[test]
-    fn a_path_with_wildcards_is_also_taken_as_it_stands() {
-        let admits = |glob: &str, path: &str| path_filter(glob).unwrap().admits_file(&RepoPath::from(path), "tsx");
-        assert!(admits("app/[slug]/page.tsx", "web/app/[slug]/page.tsx"));
-        assert!(admits("app/[slug]/page.tsx", "app/s/page.tsx"), "and as a glob");
-        assert!(!admits("app/[slug]/page.tsx", "app/x/page.tsx"));
-        assert!(admits("App/", "web/app/page.tsx"));
-    }
-
-    #[test]
-    fn languages_are_known_by_all_their_names() {
-        let admits = |lang: &str, language: &str| {
-            let filter = filter(|request| request.languages = vec![lang.to_owned()]).unwrap();
-            filter.admits_file(&RepoPath::from("a"), language)
-        };
-        for (lang, language) in [
-            ("golang", "go"),
-            ("ts", "typescript"),
-            ("typescript", "tsx"),
-            ("tsx", "tsx"),
-            ("C++", "cpp"),
-            ("c#", "csharp"),
-            ("shell", "bash"),
-            (".yml", "yaml"),
-            ("jsx", "javascript"),
-        ] {
-            assert!(admits(lang, language), "{lang} {language}");
-        }
-        assert!(!admits("tsx", "typescript"));
-        for (_, language) in ALIASES {
-            assert!(lore_chunk::Language::named(language).is_some(), "{language}");
-        }
-        let has = |wanted: &[&str], tags: &[&str]| {
-            let filter = filter(|request| request.tags = wanted.iter().map(|tag| (*tag).to_owned()).collect()).unwrap();
-            filter.has_tags(&tags.iter().map(|tag| (*tag).to_owned()).collect::<Vec<_>>())
-        };
-        assert!(has(&["golang", "Auth", "", " ", "#"], &["go", "auth"]));
-        assert!(has(&["sh"], &["sh"]) && has(&["sh"], &["bash"]) && has(&["cobol"], &["COBOL"]));
-        assert!(!has(&["golang", "auth"], &["go"]) && !has(&["env"], &["config"]));
-    }
 
     #[test]
     fn texts_are_cut_so_that_everything_fits() {

@@ -21,8 +21,9 @@ use tokio::sync::mpsc;
 
 use super::{
     CHOSEN_WAIT, CodeRequest, LIMIT_MAX, Loaded,
-    answer::{Filter, fit},
+    answer::fit,
     chunk_folder::Folder,
+    filter::Filter,
     index::embed_failure,
     query::{Query, QueryKind},
     rank::Ranking,

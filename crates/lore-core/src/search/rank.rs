@@ -486,7 +486,10 @@ impl Ranking<'_> {
         // Who quotes wants these words and no others.
         times("lacks the quoted words", 1.0 - (1.0 - quoted) * UNQUOTED);
         let role = self.paths.roles[file];
-        times(role_rule(role), role.factor(self.query.wants));
+        times(
+            role_rule(role),
+            1.0 - (1.0 - role.factor(self.query.wants)) * (1.0 - self.is_heading(role, entry, rarity)),
+        );
         if role != Role::Test && in_tests(entry) {
             times(role_rule(Role::Test), Role::Test.factor(self.query.wants));
         }
@@ -529,6 +532,16 @@ impl Ranking<'_> {
         let total: f32 = self.words.iter().filter_map(|word| rarity.get(word.token.as_str())).sum();
         let of_query = said / total.max(1e-6);
         (said / all) * (0.5 + 0.5 * of_query.min(1.0))
+    }
+
+    /// How far a question is the heading of a section, which is then no aside: 0 to 1.
+    fn is_heading(&self, role: Role, entry: &Entry<ChunkId>, rarity: &HashMap<&str, f32>) -> f32 {
+        let is_question = matches!(self.query.kind, QueryKind::Words | QueryKind::Sentence);
+        if role != Role::Document || !is_question {
+            return 0.0;
+        }
+        // One word of several makes no heading of it.
+        (2.0 * self.name_share(entry, rarity) - 1.0).max(0.0)
     }
 
     /// Whether a chunk defines a thing that the query names: 1 where it does, less for a part of it.

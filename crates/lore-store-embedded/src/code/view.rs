@@ -347,6 +347,14 @@ impl CodeView for EmbeddedView {
     fn chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>> {
         self.view.chunks_with(plan).map_err(|error| segment_fault(&self.store.segments_dir(), error))
     }
+
+    fn for_each_text(&self, chunks: &[ChunkId], visit: &mut dyn FnMut(ChunkId, &[u8]) -> bool) -> Result<()> {
+        self.view.for_each_text(chunks, visit).map_err(|error| segment_fault(&self.store.segments_dir(), error))
+    }
+
+    fn chunks_with_word_near(&self, word: &str, changes: usize) -> Result<Vec<ChunkId>> {
+        self.view.chunks_with_word_near(word, changes).map_err(|error| segment_fault(&self.store.segments_dir(), error))
+    }
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<BlobRecord<ChunkId>> {

@@ -19,6 +19,7 @@ mod layout;
 mod lengths;
 mod map;
 mod merge;
+mod near;
 mod nearest;
 mod postings;
 mod prepare;

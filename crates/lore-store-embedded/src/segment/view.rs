@@ -156,6 +156,24 @@ impl View {
         Ok(text)
     }
 
+    /// Calls `visit` with the texts of these chunks, which ascend, until it returns false. Neighbours are read together.
+    pub(crate) fn for_each_text(&self, ids: &[ChunkId], visit: &mut dyn FnMut(ChunkId, &[u8]) -> bool) -> Result<()> {
+        const ABSENT: SegmentError = SegmentError::Damaged("a text is not where it should be");
+        let mut last: Option<(usize, TextBlock)> = None;
+        for &id in ids {
+            let (share, ordinal) = self.place(self.slot(id).ok_or(SegmentError::Missing(id))?);
+            let is_known = |(known, block): &(usize, TextBlock)| *known == share && block.get(ordinal).is_some();
+            let (_, block) = match last.take().filter(is_known) {
+                Some(known) => last.insert(known),
+                None => last.insert((share, self.shares[share].segment.text_block(ordinal)?)),
+            };
+            if !visit(id, block.get(ordinal).ok_or(ABSENT)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// The slot of a chunk, where it is in the view.
     pub(super) fn slot(&self, id: ChunkId) -> Option<usize> {
         self.shares.iter().find_map(|share| {

@@ -122,7 +122,7 @@ fn request(input: Input) -> Result<(CodeRequest, Option<usize>), Failure> {
     request.limit = limit.clamp(1, LIMIT_MAX);
     request.tags = input.tags;
     request.chunk_kinds = input.chunk_types.iter().map(|name| chunk_kind(name)).collect::<Result<_, _>>()?;
-    request.paths = input.path.into_iter().filter(|path| !path.trim().is_empty()).collect();
+    request.files.paths = input.path.into_iter().filter(|path| !path.trim().is_empty()).collect();
     let max_tokens = input.max_tokens.map(usize::try_from).transpose();
     let max_tokens =
         max_tokens.map_err(|_| invalid("`max_tokens` is negative".to_owned()).hint("leave it out for whole texts"))?;

@@ -10,6 +10,7 @@ mod describe;
 mod execute;
 mod reload;
 mod search;
+mod search_code;
 
 use lore_model::Failure;
 use serde::de::DeserializeOwned;
@@ -29,6 +30,7 @@ pub(crate) static ALL: &[&Tool] = &[
     &describe::TOOL,
     &execute::TOOL,
     &reload::TOOL,
+    &search_code::TOOL,
 ];
 
 /// Reads the arguments and runs the tool on them.

@@ -11,6 +11,7 @@ mod history;
 mod hostile;
 mod kill;
 mod lazygit;
+mod lines;
 mod mcp_context;
 mod mcp_history;
 mod messages;

@@ -3,6 +3,7 @@
 //! It is hidden from the help and promises nothing to anyone else. Answers are JSON.
 
 mod index;
+mod lines;
 mod queries;
 mod recall;
 mod symbols;
@@ -26,6 +27,7 @@ pub(crate) struct Args {
 enum Command {
     Symbols(symbols::Args),
     Index(index::Args),
+    Lines(lines::Args),
     Queries(queries::Args),
     Recall(recall::Args),
 }
@@ -34,6 +36,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     match args.command {
         Command::Symbols(args) => symbols::run(context, args).await,
         Command::Index(args) => index::run(context, args).await,
+        Command::Lines(args) => lines::run(context, args).await,
         Command::Queries(args) => queries::run(context, args).await,
         Command::Recall(args) => recall::run(context, args).await,
     }

@@ -106,7 +106,7 @@ async fn ask_all(
         for query in queries {
             let mut request = CodeRequest::new(query, vec![(repo.clone(), None)]);
             (request.limit, request.parts) = (args.limit, chosen.parts);
-            request.paths.extend(args.path.clone());
+            request.files.paths.extend(args.path.clone());
             let started = Instant::now();
             let answer = context.lore.search.search(&request).await?;
             let took = started.elapsed();

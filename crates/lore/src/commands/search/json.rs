@@ -85,7 +85,7 @@ fn explanation(why: &Explanation) -> Value {
     })
 }
 
-fn freshness(fresh: &CodeFreshness) -> Value {
+pub(super) fn freshness(fresh: &CodeFreshness) -> Value {
     json!({
         "repo": fresh.repo,
         "state": fresh.state.as_str(),

@@ -1,12 +1,13 @@
-//! `lore search`: code by words, names and meaning.
+//! `lore search`: code by words, names and meaning; and lines, as grep finds them.
 
 mod json;
+mod lines;
 mod page;
 mod ready;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lore_core::search::{
-    CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX, SecondState,
+    CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LIMIT_DEFAULT, LIMIT_MAX, SecondState,
 };
 use lore_model::{ChunkKind, Code, Failure, SymbolKind};
 use ready::Wanted;
@@ -19,9 +20,11 @@ use crate::{editor, ui::one_line};
 /// A question, some words, or the name of a function, a type or a file: the definition of what you name comes first.
 /// The repository you are in is registered and indexed at first use, and its uncommitted files are searched too. Outside
 /// a repository, all that are registered are searched.
+///
+/// With --regex, --literal, --words or --fuzzy, every line that has it is found, as `git grep` does, from the index.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  lore search where are retries limited\n  lore search parseConfig --open 1\n  lore search '\"connection reset\" handling' --lang rust --path src/net\n  lore search token bucket --kind struct --all-repos --json"
+    after_help = "Examples:\n  lore search where are retries limited\n  lore search parseConfig --open 1\n  lore search '\"connection reset\" handling' --lang rust --path src/net\n  lore search token bucket --kind struct --all-repos --json\n  lore search --regex 'fn \\w+_lock\\(' --lang rust --limit 0\n  lore search --fuzzy=2 authentcation"
 )]
 pub(crate) struct Args {
     /// What you look for: a question, some words, or a name
@@ -49,9 +52,17 @@ pub(crate) struct Args {
     /// Only chunks with this tag (repeated: with all of them)
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
-    /// At most so many results (1–100)
-    #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = LIMIT_DEFAULT)]
-    limit: usize,
+    /// No files in this language (may be repeated)
+    #[arg(long, value_name = "LANGUAGE")]
+    not_lang: Vec<String>,
+    /// No files whose whole path fits this glob, or that are in this folder (may be repeated)
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    #[command(flatten)]
+    lines: lines::Args,
+    /// At most so many results: 1–100, 15 unless you say; of lines 100, and 0 for all
+    #[arg(long, short = 'n', value_name = "NUMBER")]
+    limit: Option<usize>,
     /// Only results with at least this score, 0 to 1; 0.5 leaves out what is probably wrong
     #[arg(long, value_name = "SCORE", default_value_t = 0.0)]
     min_score: f32,
@@ -75,15 +86,25 @@ impl Args {
         !self.all_repos && (self.repo.is_empty() || names_here(&self.repo))
     }
 
+    /// The files that are searched.
+    fn files(&self) -> FileFilter {
+        FileFilter {
+            languages: self.lang.clone(),
+            not_languages: self.not_lang.clone(),
+            paths: self.path.clone(),
+            not_globs: self.exclude.clone(),
+            ..FileFilter::default()
+        }
+    }
+
     /// As a question, about no repository yet.
     fn request(&self) -> CodeRequest {
         CodeRequest {
-            limit: self.limit,
+            limit: self.limit.unwrap_or(LIMIT_DEFAULT),
             chunk_kinds: self.chunk_type.clone(),
             symbols: self.kind.clone(),
             tags: self.tag.clone(),
-            languages: self.lang.clone(),
-            paths: self.path.clone(),
+            files: self.files(),
             min_score: self.min_score,
             ..CodeRequest::new(self.query.join(" "), Vec::new())
         }
@@ -106,13 +127,16 @@ fn chunk_kinds() -> impl TypedValueParser<Value = ChunkKind> {
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    if let Some(request) = args.lines.request(&args) {
+        return lines::run(context, &args, request).await;
+    }
     let mut request = args.request();
     // Told before anything is registered or read.
     request.check()?;
     let mut wanted = ready::find(context, &args).await?;
     request.repos = wanted.iter().map(Wanted::asked).collect();
     let shown_early =
-        if args.no_sync { false } else { Box::pin(ready::refresh(context, &mut wanted, &request)).await? };
+        if args.no_sync { false } else { Box::pin(ready::refresh(context, &mut wanted, Some(&request))).await? };
     let asked = std::time::Instant::now();
     let mut answer = context.lore.search.search(&request).await?;
     let took = asked.elapsed();
@@ -129,12 +153,16 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     if let Some(tokens) = args.max_tokens {
         page::fit(context, &wanted, &mut answer, args.explain, tokens);
     }
-    warn_if_not_fresh(context, &answer);
+    warn_if_not_fresh(context, &answer.freshness);
+    let problem = answer.second.as_ref().filter(|second| second.problem.is_some() && !context.ui.is_quiet());
+    if let Some(remark) = problem.and_then(SecondState::remark) {
+        context.ui.warn(&remark);
+    }
     if answer.query_cut {
         context.ui.note("note: the question is very long: only its first 64 words, of at most 8 KiB, were looked for");
     }
-    if args.limit != args.limit.clamp(1, LIMIT_MAX) {
-        let limit = args.limit.clamp(1, LIMIT_MAX);
+    if request.limit != request.limit.clamp(1, LIMIT_MAX) {
+        let limit = request.limit.clamp(1, LIMIT_MAX);
         context.ui.note(&format!("note: the limit is {limit}; it may be 1 to {LIMIT_MAX}"));
     }
     if answer.hits.is_empty() {
@@ -168,8 +196,7 @@ fn nothing(request: &CodeRequest, answer: &CodeAnswer) -> String {
     let filtered = !(request.chunk_kinds.is_empty()
         && request.symbols.is_empty()
         && request.tags.is_empty()
-        && request.languages.is_empty()
-        && request.paths.is_empty());
+        && request.files == FileFilter::default());
     if filtered {
         return "nothing found; try it without --lang, --path, --kind, --type or --tag".to_owned();
     }
@@ -178,7 +205,7 @@ fn nothing(request: &CodeRequest, answer: &CodeAnswer) -> String {
 }
 
 /// Tells people what the answer may lack.
-fn warn_if_not_fresh(context: &Context<'_>, answer: &CodeAnswer) {
+fn warn_if_not_fresh(context: &Context<'_>, freshness: &[CodeFreshness]) {
     for (state, what) in [
         (CodeState::Stale, "has moved since its code was indexed: run `lore sync`"),
         (CodeState::Partial, "is not completely indexed yet (partial): run `lore sync`"),
@@ -187,16 +214,12 @@ fn warn_if_not_fresh(context: &Context<'_>, answer: &CodeAnswer) {
     ] {
         // Where uncommitted work is what is not there, that is told below.
         let is_so = |fresh: &&CodeFreshness| fresh.state == state && fresh.uncommitted_error.is_none();
-        let names: Vec<&str> = answer.freshness.iter().filter(is_so).map(|fresh| fresh.repo.as_str()).collect();
+        let names: Vec<&str> = freshness.iter().filter(is_so).map(|fresh| fresh.repo.as_str()).collect();
         if !names.is_empty() && !context.ui.is_quiet() {
             context.ui.warn(&format!("{} {what}", names.join(", ")));
         }
     }
-    let problem = answer.second.as_ref().filter(|second| second.problem.is_some() && !context.ui.is_quiet());
-    if let Some(remark) = problem.and_then(SecondState::remark) {
-        context.ui.warn(&remark);
-    }
-    for fresh in answer.freshness.iter().filter(|_| !context.ui.is_quiet()) {
+    for fresh in freshness.iter().filter(|_| !context.ui.is_quiet()) {
         if let Some(error) = &fresh.uncommitted_error {
             context
                 .ui

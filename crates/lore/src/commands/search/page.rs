@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use lore_core::search::{CodeAnswer, CodeHit, Effect, Explanation, Role, Snippet, estimate_tokens};
-use lore_model::ChunkKind;
+use lore_core::search::{CodeAnswer, CodeFreshness, CodeHit, Effect, Explanation, Role, Snippet, estimate_tokens};
+use lore_model::{ChunkKind, RepoPath};
 
 use super::ready::Wanted;
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 const LINES: usize = 8;
 
 /// Longer lines are cut.
-const COLUMNS: usize = 110;
+pub(super) const COLUMNS: usize = 110;
 
 /// What the last line may say besides once it is known: that some had no room, and how to open one.
 const FOOT: usize = 30;
@@ -66,7 +66,7 @@ impl Page<'_> {
         let places: Vec<Place> = self.wanted.iter().map(Place::new).collect();
         for (first, hits) in files {
             let place = places.iter().find(|place| place.repo == first.repo);
-            let path = place.map_or_else(|| first.path.to_text().into_owned(), |place| place.shown(first));
+            let path = place.map_or_else(|| first.path.to_text().into_owned(), |place| place.shown(&first.path));
             let path = one_line(&path);
             let about = self.about(first);
             writeln!(text, "{}:{}{}", ui.paint(BOLD, &path), first_line(first), ui.paint(DIM, &about))
@@ -207,17 +207,7 @@ impl Page<'_> {
     fn foot(&self, query: &str, took: Duration) -> String {
         let ui = self.context.ui;
         let hits = self.answer.hits.len();
-        let from = match self.answer.freshness.as_slice() {
-            [one] => {
-                let commit = one.commit.map_or_else(String::new, |commit| format!(" at {}", &commit.to_hex()[..10]));
-                let uncommitted = match one.uncommitted {
-                    0 => String::new(),
-                    many => format!(" with {}", count(many as u64, "uncommitted file")),
-                };
-                format!("{}{commit}{uncommitted}", one.repo)
-            }
-            many => format!("{} repositories", many.len()),
-        };
+        let from = searched(&self.answer.freshness);
         let mut said = format!("{} in {from}, {} ms", count(hits as u64, "result"), took.as_millis());
         if let Some(second) = self.answer.second.as_ref().filter(|second| second.covered < second.chunks) {
             write!(said, "; {} covers {} % of the code", one_line(&second.model), second.percent())
@@ -237,6 +227,21 @@ impl Page<'_> {
             said.push_str("; --open N opens one");
         }
         ui.paint(DIM, &said) + "\n"
+    }
+}
+
+/// What an answer is from.
+pub(super) fn searched(freshness: &[CodeFreshness]) -> String {
+    match freshness {
+        [one] => {
+            let commit = one.commit.map_or_else(String::new, |commit| format!(" at {}", &commit.to_hex()[..10]));
+            let uncommitted = match one.uncommitted {
+                0 => String::new(),
+                many => format!(" with {}", count(many as u64, "uncommitted file")),
+            };
+            format!("{}{commit}{uncommitted}", one.repo)
+        }
+        many => format!("{} repositories", many.len()),
     }
 }
 
@@ -265,15 +270,15 @@ fn marks(line: &str, words: &[String]) -> Vec<(usize, usize)> {
 }
 
 /// Where a repository's files are, seen from where the user stands.
-struct Place {
-    repo: String,
+pub(super) struct Place {
+    pub(super) repo: String,
     root: Option<PathBuf>,
     /// The user's folder below the root.
     below: Option<PathBuf>,
 }
 
 impl Place {
-    fn new(wanted: &Wanted) -> Self {
+    pub(super) fn new(wanted: &Wanted) -> Self {
         let root = wanted.work_tree();
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let here = real(&environment::working_directory());
@@ -282,8 +287,8 @@ impl Place {
     }
 
     /// A path that a terminal or an editor can open from here, where there is one.
-    fn shown(&self, hit: &CodeHit) -> String {
-        let path = hit.path.to_text();
+    pub(super) fn shown(&self, path: &RepoPath) -> String {
+        let path = path.to_text();
         match (&self.root, &self.below) {
             (_, Some(below)) => relative(&path, below),
             (Some(root), None) => format!("{}/{path}", root.display()),

@@ -128,13 +128,13 @@ async fn project(context: &Context<'_>, args: &Args) -> Result<Wanted, Failure> 
     Ok(Wanted { writer: Some(writer), ..Wanted::new(repo, Some(found.place), true) })
 }
 
-/// Brings what is searched up to date, and tells whether a first answer was shown meanwhile.
+/// Brings what is searched up to date, and tells whether a first answer, to the question `early`, was shown meanwhile.
 ///
 /// What is indexed already can be asked even where that fails, or where another process is writing.
 pub(super) async fn refresh(
     context: &Context<'_>,
     wanted: &mut [Wanted],
-    request: &CodeRequest,
+    early: Option<&CodeRequest>,
 ) -> Result<bool, Failure> {
     let search = &context.lore.search;
     let mut shown = false;
@@ -151,7 +151,7 @@ pub(super) async fn refresh(
             None => context.writer().await,
         };
         let done = match writer {
-            Ok(writer) => index(context, &*writer, &repo, wanted, request).await,
+            Ok(writer) => index(context, &*writer, &repo, wanted, early).await,
             Err(failure) => Err(failure),
         };
         match done {
@@ -172,7 +172,7 @@ async fn index(
     writer: &dyn IndexWriter,
     repo: &Repo,
     wanted: &[Wanted],
-    request: &CodeRequest,
+    early: Option<&CodeRequest>,
 ) -> Result<bool, Failure> {
     let progress = SyncProgress::new(context.ui, repo.name());
     let published = Notify::new();
@@ -188,9 +188,8 @@ async fn index(
     let sync = context.lore.sync_code(repo, &task);
     let early = async {
         // Programs, and files, get one answer.
-        if !context.ui.is_terminal() || context.ui.is_json() || context.ui.is_quiet() {
-            std::future::pending::<()>().await;
-        }
+        let is_wanted = context.ui.is_terminal() && !context.ui.is_json() && !context.ui.is_quiet();
+        let Some(request) = early.filter(|_| is_wanted) else { return std::future::pending().await };
         tokio::time::sleep_until(started + FIRST_ANSWER).await;
         published.notified().await;
         first_answer(context, wanted, request, &progress).await

@@ -1,0 +1,154 @@
+//! Exact search: every line that has a literal, matches an expression, or has words, be they misspelt.
+//!
+//! Trigrams and terms find the chunks that may have it, the real bytes decide. Nothing that `git grep` finds is missing, and
+//! nothing else is found. What cannot use the index takes longer; then the answer says how far it came in its time.
+
+mod pattern;
+mod plan;
+mod scan;
+mod terms;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use lore_model::{Failure, Repo, RepoPath};
+use lore_store::StoreError;
+
+use self::{scan::Scan, terms::Terms};
+use super::{CodeFreshness, FileFilter, Role, Search, TRIES, answer::Seen, filter::Files};
+use crate::{blocking, store_failure, together};
+
+/// At most so many lines are given, whatever is asked for: more cannot be held.
+const LINES_MAX: usize = 1_000_000;
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinesWanted {
+    /// These characters.
+    Literal(String),
+    /// What this expression matches.
+    Regex(String),
+    /// Words, `prefix*` and "quoted phrases", all in one chunk; a part of a compound word is a word too.
+    Words(String),
+    /// Words of which so many letters are added, missing or others.
+    Near {
+        /// The words.
+        text: String,
+        /// At most so many changes of each: 0 to 3.
+        changes: usize,
+    },
+}
+
+/// A question for lines.
+#[derive(Debug, Clone)]
+pub struct LinesRequest {
+    /// What is looked for.
+    pub wanted: LinesWanted,
+    /// Whether capital letters differ from small ones.
+    pub case_sensitive: bool,
+    /// Only these files.
+    pub files: FileFilter,
+    /// Which repositories, each with the work tree that is meant where that is not the registered one.
+    pub repos: Vec<(Repo, Option<PathBuf>)>,
+    /// At most so many lines; 0 for all.
+    pub limit: usize,
+    /// So many lines before and after each.
+    pub context: usize,
+    /// How long it may take.
+    pub time: Duration,
+}
+
+/// One line that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LineHit {
+    /// The repository.
+    pub repo: String,
+    /// The file.
+    pub path: RepoPath,
+    /// Its language.
+    pub language: String,
+    /// What role it plays.
+    pub role: Role,
+    /// Whether it is uncommitted.
+    pub uncommitted: bool,
+    /// The number of the line, from 1.
+    pub line: u32,
+    /// The line, or the part of a very long one around the match.
+    pub text: String,
+    /// Whether the text is a part of the line.
+    pub cut: bool,
+    /// Where the match is in `text`, in bytes.
+    pub found: std::ops::Range<usize>,
+    /// Lines before it, and after it.
+    pub before: Vec<String>,
+    /// Lines after it.
+    pub after: Vec<String>,
+    /// What it stands in.
+    pub name: Option<String>,
+    /// What that stands in.
+    pub container: Option<String>,
+    /// How many letters differ from what was asked for.
+    pub changes: usize,
+}
+
+/// Lines that were found.
+#[derive(Debug, Clone)]
+pub struct LinesAnswer {
+    /// Definitions first, then the project's own code before tests and documents, then in order of paths and lines.
+    pub hits: Vec<LineHit>,
+    /// How many lines there are in all.
+    pub lines: usize,
+    /// In how many files.
+    pub files: usize,
+    /// How many of the chunks that might have it were looked at, where time was up before all were.
+    pub unfinished: Option<(usize, usize)>,
+    /// How fresh the answer is.
+    pub freshness: Vec<CodeFreshness>,
+}
+
+impl LinesRequest {
+    /// Whether it can be answered.
+    pub fn check(&self) -> Result<(), Failure> {
+        Files::new(&self.files)?;
+        Terms::new(&self.wanted, self.case_sensitive).map(|_| ())
+    }
+}
+
+impl Search {
+    /// Every line that has what is looked for.
+    pub async fn find_lines(self: &Arc<Self>, request: &LinesRequest) -> Result<LinesAnswer, Failure> {
+        let (search, request) = (Arc::clone(self), request.clone());
+        together(async move { search.lines(&request).await }).await
+    }
+
+    async fn lines(&self, request: &LinesRequest) -> Result<LinesAnswer, Failure> {
+        let (wanted, case_sensitive) = (request.wanted.clone(), request.case_sensitive);
+        let terms = Arc::new(blocking(move || Terms::new(&wanted, case_sensitive)).await?);
+        let files = Arc::new(Files::new(&request.files)?);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let Seen { parts, freshness, .. } = self.see(&request.repos).await?;
+            let found = match self.load(&parts).await {
+                Ok(loaded) => {
+                    let names = parts.iter().map(|part| (part.repo.id, part.repo.name().to_owned())).collect();
+                    let limit = if request.limit == 0 { LINES_MAX } else { request.limit.min(LINES_MAX) };
+                    let (terms, files) = (Arc::clone(&terms), Arc::clone(&files));
+                    let (context, time) = (request.context, request.time);
+                    blocking(move || {
+                        Scan { loaded: &loaded, terms: &terms, files: &files, names, time }.run(limit, context)
+                    })
+                    .await
+                }
+                Err(error) => Err(error),
+            };
+            match found {
+                Ok(found) => return Ok(LinesAnswer { freshness, ..found }),
+                // What was read was replaced by a newer state meanwhile.
+                Err(StoreError::Absent(_)) if tries < TRIES => {
+                    self.views.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+                }
+                Err(error) => return Err(store_failure(error)),
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! A literal or a regular expression, as `grep` means it: one line at a time.
+//!
+//! Lines are matched as bytes, split at `\n`, with Unicode on. Time is linear in the text whatever the expression, and what
+//! an expression may take of memory is bounded.
+
+use lore_model::{Code, Failure, brief};
+use lore_store::TextPlan;
+use regex_automata::{Input, meta};
+use regex_syntax::{
+    ParserBuilder, ast,
+    hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look},
+};
+
+use super::plan::plan;
+
+/// Longer patterns are refused: nobody writes them, and each character costs.
+pub(super) const MAX_PATTERN: usize = 8 << 10;
+
+/// How much memory an expression may take when it is compiled, and while it runs.
+const MAX_COMPILED: usize = 8 << 20;
+const MAX_CACHE: usize = 4 << 20;
+
+/// What is looked for in lines.
+#[derive(Clone)]
+pub(super) struct Pattern {
+    regex: meta::Regex,
+    pub(super) plan: TextPlan,
+}
+
+impl Pattern {
+    /// Lines that have these characters.
+    pub(super) fn literal(text: &str, case_sensitive: bool) -> Result<Self, Failure> {
+        if text.contains('\n') {
+            return Err(line_end());
+        }
+        Self::parse(&regex_syntax::escape(text), case_sensitive)
+    }
+
+    /// Lines that the expression matches.
+    pub(super) fn regex(text: &str, case_sensitive: bool) -> Result<Self, Failure> {
+        Self::parse(text, case_sensitive)
+    }
+
+    fn parse(text: &str, case_sensitive: bool) -> Result<Self, Failure> {
+        if text.len() > MAX_PATTERN {
+            let message = format!("the pattern is longer than {MAX_PATTERN} bytes");
+            return Err(Failure::new(Code::InvalidArgument, message).hint("look for a part of it"));
+        }
+        let parsed = ParserBuilder::new().utf8(false).case_insensitive(!case_sensitive).build().parse(text);
+        let hir = parsed.map_err(|error| not_understood(text, &error))?;
+        if has_line_end(&hir) {
+            return Err(line_end());
+        }
+        let hir = line_wise(hir);
+        let config = meta::Config::new()
+            .utf8_empty(false)
+            .nfa_size_limit(Some(MAX_COMPILED))
+            .onepass_size_limit(Some(MAX_COMPILED / 8))
+            .dfa_size_limit(Some(MAX_COMPILED / 8))
+            .hybrid_cache_capacity(MAX_CACHE);
+        let regex = meta::Regex::builder().configure(config).build_from_hir(&hir).map_err(|_| {
+            Failure::new(
+                Code::InvalidArgument,
+                format!("the pattern `{}` is too large when it is compiled", brief(text)),
+            )
+            .hint("use smaller repetitions ({1,1000}) and fewer classes within them")
+        })?;
+        Ok(Self { plan: plan(&hir), regex })
+    }
+
+    /// Calls `hit` for the first match in each line that has one: the number of the line, from 0, where it begins and ends,
+    /// and the place of the match, all in `text`. Stops when `hit` returns false.
+    pub(super) fn for_each_line(&self, text: &[u8], hit: &mut dyn FnMut(Line) -> bool) {
+        let (mut at, mut number, mut counted) = (0, 0, 0);
+        while at < text.len() {
+            let Some(found) = self.regex.find(Input::new(text).range(at..)) else { return };
+            // What follows the last line end is no line.
+            if found.start() == text.len() && text.ends_with(b"\n") {
+                return;
+            }
+            number += memchr::memchr_iter(b'\n', &text[counted..found.start()]).count();
+            counted = found.start();
+            let begin = memchr::memrchr(b'\n', &text[..found.start()]).map_or(0, |before| before + 1);
+            let end = memchr::memchr(b'\n', &text[found.start()..]).map_or(text.len(), |end| found.start() + end);
+            if !hit(Line { number, begin, end, found: found.range() }) {
+                return;
+            }
+            at = end + 1;
+        }
+    }
+
+    /// The first match from this place on.
+    pub(super) fn find_from(&self, text: &[u8], from: usize) -> Option<std::ops::Range<usize>> {
+        self.regex.find(Input::new(text).range(from..)).map(|found| found.range())
+    }
+}
+
+/// A line that has a match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Its number in the text, from 0.
+    pub(super) number: usize,
+    /// Where it begins and where it ends, without the line end.
+    pub(super) begin: usize,
+    pub(super) end: usize,
+    /// The match.
+    pub(super) found: std::ops::Range<usize>,
+}
+
+fn line_end() -> Failure {
+    Failure::new(Code::InvalidArgument, "the pattern has a line end, and lines are searched one at a time")
+        .hint("look for what stands in one line")
+}
+
+fn not_understood(text: &str, error: &regex_syntax::Error) -> Failure {
+    let why = match error {
+        regex_syntax::Error::Parse(error) => match error.kind() {
+            ast::ErrorKind::UnsupportedLookAround => {
+                "lookaround ((?=…), (?!…), (?<=…), (?<!…)) is not supported".to_owned()
+            }
+            ast::ErrorKind::UnsupportedBackreference => "backreferences (\\1) are not supported".to_owned(),
+            kind => format!("{kind}, at character {}", error.span().start.column),
+        },
+        regex_syntax::Error::Translate(error) => error.kind().to_string(),
+        _ => "it is not understood".to_owned(),
+    };
+    Failure::new(Code::InvalidArgument, format!("`{}` is no regular expression: {why}", brief(text)))
+        .hint("the syntax is that of Rust's regex crate; put \\ before characters that are meant literally")
+}
+
+/// Whether a part of the expression can match nothing but a line end.
+fn has_line_end(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Literal(literal) => literal.0.contains(&b'\n'),
+        HirKind::Repetition(repetition) => repetition.min > 0 && has_line_end(&repetition.sub),
+        HirKind::Capture(capture) => has_line_end(&capture.sub),
+        HirKind::Concat(parts) => parts.iter().any(has_line_end),
+        HirKind::Alternation(parts) => parts.iter().all(has_line_end),
+        HirKind::Empty | HirKind::Look(_) | HirKind::Class(_) => false,
+    }
+}
+
+/// The same expression for many lines at once: no match has a line end in it, and `^`, `$`, `\A` and `\z` mean the ends of
+/// the line.
+fn line_wise(hir: Hir) -> Hir {
+    match hir.into_kind() {
+        HirKind::Empty => Hir::empty(),
+        HirKind::Look(Look::Start) => Hir::look(Look::StartLF),
+        HirKind::Look(Look::End) => Hir::look(Look::EndLF),
+        HirKind::Look(look) => Hir::look(look),
+        HirKind::Literal(literal) if literal.0.contains(&b'\n') => Hir::fail(),
+        HirKind::Literal(literal) => Hir::literal(literal.0),
+        HirKind::Class(Class::Unicode(mut class)) => {
+            class.difference(&ClassUnicode::new([ClassUnicodeRange::new('\n', '\n')]));
+            Hir::class(Class::Unicode(class))
+        }
+        HirKind::Class(Class::Bytes(mut class)) => {
+            class.difference(&ClassBytes::new([ClassBytesRange::new(b'\n', b'\n')]));
+            Hir::class(Class::Bytes(class))
+        }
+        HirKind::Repetition(mut repetition) => {
+            repetition.sub = Box::new(line_wise(*repetition.sub));
+            Hir::repetition(repetition)
+        }
+        HirKind::Capture(mut capture) => {
+            capture.sub = Box::new(line_wise(*capture.sub));
+            Hir::capture(capture)
+        }
+        HirKind::Concat(parts) => Hir::concat(parts.into_iter().map(line_wise).collect()),
+        HirKind::Alternation(parts) => Hir::alternation(parts.into_iter().map(line_wise).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(pattern: &Pattern, text: &str) -> Vec<usize> {
+        let mut found = Vec::new();
+        pattern.for_each_line(text.as_bytes(), &mut |line| {
+            found.push(line.number + 1);
+            true
+        });
+        found
+    }
+
+    #[track_caller]
+    fn check(pattern: &str, text: &str, expected: &[usize]) {
+        assert_eq!(lines(&Pattern::regex(pattern, true).unwrap(), text), expected, "{pattern}");
+    }
+
+    #[test]
+    fn a_line_is_matched_by_itself() {
+        check("a", "a\nb\na a\n", &[1, 3]);
+        check("^b$", "a\nb\nbb\n", &[2]);
+        check("^$", "a\n\nb\n\n", &[2, 4]);
+        check("$", "a\nb", &[1, 2]);
+        check("", "a\n\nb\n", &[1, 2, 3]);
+        check(r"a\s+b", "a\nb\na  b\n", &[3]);
+        check(r"a[^x]b", "a\nb\na-b\n", &[3]);
+        check(r"\Aa|b\z", "a\nab\nba\n", &[1, 2]);
+        check(r"(?s)a.b", "a\nb\n", &[]);
+        check(r"a\r$", "a\r\nb\n", &[1]);
+        check("x", "", &[]);
+    }
+
+    #[test]
+    fn literals_are_taken_as_they_are() {
+        let literal = Pattern::literal("a.b(c)", true).unwrap();
+        assert_eq!(lines(&literal, "a.b(c)\naxb(c)\nA.B(C)\n"), [1]);
+        assert_eq!(lines(&Pattern::literal("a.B(c)", false).unwrap(), "A.b(C)\n"), [1]);
+        assert_eq!(lines(&Pattern::literal("größe", false).unwrap(), "GRÖSSE\nGRÖßE\n"), [2]);
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_told() {
+        for (pattern, said) in [
+            ("a(?=b)", "lookaround"),
+            (r"(a)\1", "backreferences"),
+            ("a(", "unclosed group"),
+            ("a\\nb", "line end"),
+            ("a\nb", "line end"),
+            ("(\\w{1000}){1000}", "too large"),
+            (&format!("{}{}", "(".repeat(500), ")".repeat(500)), "nest"),
+            (&"a".repeat(10_000), "longer than"),
+        ] {
+            let failure = Pattern::regex(pattern, true).err().unwrap_or_else(|| panic!("{pattern} is taken"));
+            assert!(failure.message.contains(said), "{}", failure.message);
+            assert!(failure.code == Code::InvalidArgument && failure.hint.is_some() && failure.message.len() < 400);
+        }
+    }
+}

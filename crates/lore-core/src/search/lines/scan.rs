@@ -1,0 +1,259 @@
+//! Looks through the chunks that may have what is wanted, and puts what was found in its place.
+#![expect(clippy::cast_possible_truncation, reason = "a chunk is smaller than 4 GiB, and so are its lines")]
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use lore_model::RepoId;
+use lore_store::{ChunkId, Result as StoreResult};
+
+use super::{LineHit, LinesAnswer, terms::Terms};
+use crate::search::{Loaded, filter::Files, signals::Role};
+
+/// From so many chunks on, two threads look at them.
+const WORTH_A_THREAD: usize = 64;
+
+/// So much of a very long line is shown.
+const LONGEST_SHOWN: usize = 400;
+
+/// A line that was found in a chunk.
+#[derive(Debug, Clone)]
+struct InChunk {
+    number: u32,
+    line: Range<u32>,
+    found: Range<u32>,
+    changes: u8,
+}
+
+/// The same in a file.
+struct Placed<'a> {
+    is_definition: bool,
+    role: Role,
+    file: usize,
+    line: u32,
+    chunk: ChunkId,
+    entry: usize,
+    at: &'a InChunk,
+}
+
+/// What is looked for, and where.
+pub(super) struct Scan<'a> {
+    pub(super) loaded: &'a Loaded,
+    pub(super) terms: &'a Terms,
+    pub(super) files: &'a Files,
+    pub(super) names: Vec<(RepoId, String)>,
+    pub(super) time: Duration,
+}
+
+impl Scan<'_> {
+    /// The first lines in the order of the answer, without freshness.
+    pub(super) fn run(&self, limit: usize, context: usize) -> StoreResult<LinesAnswer> {
+        let view = &*self.loaded.view;
+        let end = Instant::now() + self.time;
+        let allowed: Option<Vec<bool>> = (!self.files.is_any())
+            .then(|| view.files().iter().map(|file| self.files.admits(&file.path, &file.language)).collect());
+        let is_allowed = |file: &u32| allowed.as_ref().is_none_or(|allowed| allowed[*file as usize]);
+        let mut chunks = self.terms.candidates(view)?;
+        if allowed.is_some() {
+            chunks.retain(|chunk| view.files_with(*chunk).iter().any(is_allowed));
+        }
+        let (found, looked) = self.look(&chunks, end)?;
+        let mut files: Vec<u32> =
+            found.keys().flat_map(|chunk| view.files_with(*chunk)).copied().filter(is_allowed).collect();
+        files.sort_unstable();
+        files.dedup();
+        let mut placed = Vec::new();
+        for some in files.chunks(1024) {
+            view.prefetch(some)?;
+            for &file in some {
+                self.place(file as usize, &found, &mut placed)?;
+            }
+        }
+        placed.sort_unstable_by_key(|one| (!one.is_definition, rank(one.role), one.file, one.line));
+        let lines = placed.len();
+        placed.truncate(limit);
+        let hits = self.shown(&placed, context)?;
+        let unfinished = (looked < chunks.len()).then_some((looked, chunks.len()));
+        Ok(LinesAnswer { hits, lines, files: files.len(), unfinished, freshness: Vec::new() })
+    }
+
+    /// Looks at the texts of chunks until time is up; gives what was found, and how many were looked at.
+    fn look(&self, chunks: &[ChunkId], end: Instant) -> StoreResult<(BTreeMap<ChunkId, Vec<InChunk>>, usize)> {
+        let (is_over, looked) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let part = |chunks: &[ChunkId]| -> StoreResult<Vec<(ChunkId, Vec<InChunk>)>> {
+            let mut found = Vec::new();
+            self.loaded.view.for_each_text(chunks, &mut |chunk, text| {
+                if is_over.load(Ordering::Relaxed) || Instant::now() >= end {
+                    is_over.store(true, Ordering::Relaxed);
+                    return false;
+                }
+                looked.fetch_add(1, Ordering::Relaxed);
+                let lines: Vec<InChunk> = self.terms.lines(text).into_iter().map(InChunk::from).collect();
+                if !lines.is_empty() {
+                    found.push((chunk, lines));
+                }
+                true
+            })?;
+            Ok(found)
+        };
+        let (mine, theirs) =
+            chunks.split_at(if chunks.len() < WORTH_A_THREAD { chunks.len() } else { chunks.len() / 2 });
+        let found = thread::scope(|scope| -> StoreResult<Vec<_>> {
+            let other = (!theirs.is_empty()).then(|| scope.spawn(|| part(theirs)));
+            let mut found = part(mine)?;
+            match other.map(thread::ScopedJoinHandle::join) {
+                Some(Ok(others)) => found.extend(others?),
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
+                None => {}
+            }
+            Ok(found)
+        })?;
+        Ok((found.into_iter().collect(), looked.into_inner()))
+    }
+
+    /// Where in a file the lines stand.
+    fn place<'a>(
+        &self,
+        file: usize,
+        found: &'a BTreeMap<ChunkId, Vec<InChunk>>,
+        placed: &mut Vec<Placed<'a>>,
+    ) -> StoreResult<()> {
+        let record = self.loaded.view.record(file)?;
+        for (entry, known) in record.entries.iter().enumerate() {
+            // An outline is made of lines that stand elsewhere.
+            let Some(lines) = found.get(&known.chunk).filter(|_| !known.bytes.is_empty()) else { continue };
+            for (number, at) in lines.iter().enumerate() {
+                let length = known.name.as_ref().map_or(0, |name| name.len() as u32);
+                let is_definition = number == 0
+                    && known.symbol.is_some()
+                    && known.part.is_none_or(|(part, _)| part <= 1)
+                    && length == at.found.end - at.found.start;
+                placed.push(Placed {
+                    is_definition,
+                    role: self.loaded.paths.roles[file],
+                    file,
+                    line: known.first_line + at.number,
+                    chunk: known.chunk,
+                    entry,
+                    at,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// What is shown of these.
+    fn shown(&self, placed: &[Placed<'_>], context: usize) -> StoreResult<Vec<LineHit>> {
+        let view = &*self.loaded.view;
+        let mut wanted: Vec<ChunkId> = placed.iter().map(|one| one.chunk).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut texts: HashMap<ChunkId, Vec<u8>> = HashMap::new();
+        view.for_each_text(&wanted, &mut |chunk, text| {
+            texts.insert(chunk, text.to_vec());
+            true
+        })?;
+        let mut hits = Vec::with_capacity(placed.len());
+        for one in placed {
+            let place = &view.files()[one.file];
+            let record = view.record(one.file)?;
+            let entry = &record.entries[one.entry];
+            let text = texts.get(&one.chunk).map_or(&[][..], Vec::as_slice);
+            let (line, found, cut) = excerpt(text, &one.at.line, &one.at.found);
+            let (before, after) = if context == 0 { Default::default() } else { self.around(one, context)? };
+            let repo = self.names.iter().find(|(id, _)| *id == place.repo).map(|(_, name)| name.clone());
+            hits.push(LineHit {
+                repo: repo.unwrap_or_default(),
+                path: place.path.clone(),
+                language: record.language.clone(),
+                role: one.role,
+                uncommitted: place.uncommitted,
+                line: one.line,
+                text: line,
+                cut,
+                found,
+                before,
+                after,
+                name: entry.name.clone(),
+                container: entry.container.clone(),
+                changes: one.at.changes.into(),
+            });
+        }
+        Ok(hits)
+    }
+
+    /// The lines around one, which may stand in other chunks of its file.
+    fn around(&self, one: &Placed<'_>, context: usize) -> StoreResult<(Vec<String>, Vec<String>)> {
+        let view = &*self.loaded.view;
+        let context = u32::try_from(context).unwrap_or(u32::MAX);
+        let (from, to) = (one.line.saturating_sub(context).max(1), one.line.saturating_add(context));
+        let record = view.record(one.file)?;
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for entry in &record.entries {
+            if entry.bytes.is_empty() || entry.last_line < from || entry.first_line > to {
+                continue;
+            }
+            let text = view.text(entry.chunk)?;
+            let lines = text.strip_suffix(b"\n").unwrap_or(&text).split(|byte| *byte == b'\n');
+            for (number, line) in (entry.first_line..).zip(lines) {
+                if number < from || number > to || number == one.line {
+                    continue;
+                }
+                let line = excerpt(line, &(0..line.len() as u32), &(0..0)).0;
+                if number < one.line { before.push(line) } else { after.push(line) }
+            }
+        }
+        Ok((before, after))
+    }
+}
+
+impl From<super::terms::Match> for InChunk {
+    fn from(found: super::terms::Match) -> Self {
+        let super::terms::Match { line, changes } = found;
+        Self {
+            number: line.number as u32,
+            line: line.begin as u32..line.end as u32,
+            found: line.found.start as u32..line.found.end as u32,
+            changes: u8::try_from(changes).unwrap_or(u8::MAX),
+        }
+    }
+}
+
+/// The project's own code comes first.
+fn rank(role: Role) -> u8 {
+    match role {
+        Role::Source => 0,
+        Role::Declarations | Role::Compatibility => 1,
+        Role::Test | Role::Example | Role::Bench => 2,
+        Role::Document => 3,
+        Role::Vendored => 4,
+    }
+}
+
+/// A line, or the part of a very long one around a match: as text, with the place of the match, and whether it is a part.
+fn excerpt(text: &[u8], line: &Range<u32>, found: &Range<u32>) -> (String, Range<usize>, bool) {
+    let bytes = text.get(line.start as usize..line.end as usize).unwrap_or_default();
+    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    let at = (found.start.saturating_sub(line.start) as usize).min(bytes.len());
+    let end = (found.end.saturating_sub(line.start) as usize).clamp(at, bytes.len());
+    let (from, to) = if bytes.len() <= LONGEST_SHOWN {
+        (0, bytes.len())
+    } else {
+        let from = at.saturating_sub(LONGEST_SHOWN / 4).min(bytes.len() - LONGEST_SHOWN);
+        (from, from + LONGEST_SHOWN)
+    };
+    // Characters stay whole.
+    let is_inside = |at: &usize| bytes.get(*at).is_some_and(|byte| byte & 0xC0 == 0x80);
+    let from = (from..=at).find(|at| !is_inside(at)).unwrap_or(from);
+    let to = (0..=to).rev().take(4).find(|at| !is_inside(at)).unwrap_or(to).max(from);
+    let (at, end) = (at.clamp(from, to), end.clamp(from, to));
+    let text = |range: Range<usize>| String::from_utf8_lossy(&bytes[range]).into_owned();
+    let (before, matched, after) = (text(from..at), text(at..end), text(end..to));
+    let place = before.len()..before.len() + matched.len();
+    (before + &matched + &after, place, to - from < bytes.len())
+}

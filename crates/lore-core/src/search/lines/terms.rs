@@ -1,0 +1,302 @@
+//! What a line must have: one literal or expression, or words that are all to be found near each other.
+
+use std::ops::Range;
+
+use lore_model::{Code, Failure, brief};
+use lore_store::{ChunkId, CodeView, Result as StoreResult, TextPlan, is_word_border};
+
+use super::{
+    LinesWanted,
+    pattern::{Line, Pattern},
+};
+
+/// So many words count; more make a question that nothing answers.
+const MAX_TERMS: usize = 32;
+
+/// How many letters of a word may be changed at most.
+pub(super) const MAX_CHANGES: usize = 3;
+
+/// One thing that is looked for.
+pub(super) enum Term {
+    /// Anything that the pattern matches.
+    Pattern(Pattern),
+    /// What the pattern matches where a word or a part of one begins, and ends unless only the beginning is wanted.
+    Word { pattern: Pattern, is_prefix: bool },
+    /// A word which at most so many changes make of this one.
+    Near(NearWord),
+}
+
+/// A word that may be misspelt.
+pub(super) struct NearWord {
+    letters: Vec<char>,
+    changes: usize,
+    case_sensitive: bool,
+}
+
+/// What stands where in a text.
+pub(super) struct Match {
+    pub(super) line: Line,
+    /// How many changes make it what was asked for.
+    pub(super) changes: usize,
+}
+
+/// All that is looked for.
+pub(super) struct Terms(pub(super) Vec<Term>);
+
+impl Terms {
+    pub(super) fn new(wanted: &LinesWanted, case_sensitive: bool) -> Result<Self, Failure> {
+        let terms = match wanted {
+            LinesWanted::Literal(text) => vec![Term::Pattern(Pattern::literal(text, case_sensitive)?)],
+            LinesWanted::Regex(text) => vec![Term::Pattern(Pattern::regex(text, case_sensitive)?)],
+            LinesWanted::Words(text) => words(text, case_sensitive)?,
+            LinesWanted::Near { text, changes } => near(text, *changes, case_sensitive)?,
+        };
+        if terms.len() > MAX_TERMS {
+            let message = format!("{} words are too many for an exact search", terms.len());
+            return Err(Failure::new(Code::InvalidArgument, message).hint(format!("give at most {MAX_TERMS}")));
+        }
+        Ok(Self(terms))
+    }
+
+    /// The chunks that may have all of it, ascending.
+    pub(super) fn candidates(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
+        let plan = self.0.iter().fold(TextPlan::Anything, |plan, term| match term {
+            Term::Pattern(pattern) | Term::Word { pattern, .. } => plan.and(pattern.plan.clone()),
+            Term::Near(_) => plan,
+        });
+        let mut found: Option<Vec<ChunkId>> = None;
+        for term in &self.0 {
+            let Term::Near(near) = term else { continue };
+            let chunks = near.candidates(view)?;
+            found = Some(match found {
+                Some(mut before) => {
+                    before.retain(|chunk| chunks.binary_search(chunk).is_ok());
+                    before
+                }
+                None => chunks,
+            });
+        }
+        match found {
+            Some(found) => Ok(found),
+            None => view.chunks_with(&plan),
+        }
+    }
+
+    /// The lines of a text that are to be shown; nothing where the text has not all that is looked for.
+    ///
+    /// Where no line has all of it, the first of those that have most.
+    pub(super) fn lines(&self, text: &[u8]) -> Vec<Match> {
+        let mut all: Vec<(usize, Match)> = Vec::new();
+        for term in &self.0 {
+            let found = term.matches(text);
+            if found.is_empty() {
+                return Vec::new();
+            }
+            if let [_] = self.0.as_slice() {
+                return found;
+            }
+            for one in found {
+                match all.binary_search_by_key(&one.line.number, |(_, known)| known.line.number) {
+                    Ok(at) => {
+                        all[at].0 += 1;
+                        all[at].1.changes += one.changes;
+                    }
+                    Err(at) => all.insert(at, (1, one)),
+                }
+            }
+        }
+        let most = all.iter().map(|(count, _)| *count).max().unwrap_or(0);
+        let is_whole = most == self.0.len();
+        let best = all.into_iter().filter(|(count, _)| *count == most).map(|(_, found)| found);
+        best.take(if is_whole { usize::MAX } else { 1 }).collect()
+    }
+}
+
+impl Term {
+    /// The lines that have it, with the first place in each.
+    fn matches(&self, text: &[u8]) -> Vec<Match> {
+        let mut found = Vec::new();
+        match self {
+            Self::Pattern(pattern) => pattern.for_each_line(text, &mut |line| {
+                found.push(Match { line, changes: 0 });
+                true
+            }),
+            Self::Word { pattern, is_prefix } => {
+                let mut lines = Lines::new(text);
+                let mut at = 0;
+                while let Some(place) = pattern.find_from(text, at).filter(|place| !place.is_empty()) {
+                    at = place.start + 1;
+                    if is_word_border(text, place.start) && (*is_prefix || is_word_border(text, place.end)) {
+                        let line = lines.at(place);
+                        at = line.end + 1;
+                        found.push(Match { line, changes: 0 });
+                    }
+                    if at >= text.len() {
+                        break;
+                    }
+                }
+            }
+            Self::Near(near) => {
+                let mut lines = Lines::new(text);
+                let mut at = 0;
+                while let Some((place, changes)) = near.find_from(text, at) {
+                    at = place.end;
+                    let line = lines.at(place);
+                    match found.last_mut() {
+                        // Of one line, what is nearest.
+                        Some(Match { line: last, changes: known }) if last.number == line.number => {
+                            if changes < *known {
+                                (*last, *known) = (line, changes);
+                            }
+                        }
+                        _ => found.push(Match { line, changes }),
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Counts the lines of a text as places in it go up.
+struct Lines<'a> {
+    text: &'a [u8],
+    number: usize,
+    counted: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self { text, number: 0, counted: 0 }
+    }
+
+    /// The line in which this place begins.
+    fn at(&mut self, found: Range<usize>) -> Line {
+        self.number += memchr::memchr_iter(b'\n', &self.text[self.counted..found.start]).count();
+        self.counted = found.start;
+        let begin = memchr::memrchr(b'\n', &self.text[..found.start]).map_or(0, |before| before + 1);
+        let end = memchr::memchr(b'\n', &self.text[found.start..]).map_or(self.text.len(), |end| found.start + end);
+        Line { number: self.number, begin, end, found }
+    }
+}
+
+impl NearWord {
+    fn new(word: &str, changes: usize, case_sensitive: bool) -> Self {
+        let folded = if case_sensitive { word.to_owned() } else { word.to_lowercase() };
+        Self { letters: folded.chars().collect(), changes, case_sensitive }
+    }
+
+    fn candidates(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
+        let word: String = self.letters.iter().collect();
+        // The index knows no underscores around words.
+        let known = word.trim_matches('_');
+        let changes = self.changes + word.len() - known.len();
+        view.chunks_with_word_near(known, changes)
+    }
+
+    /// The first word, or part of a compound word, that is near enough, and how near.
+    fn find_from(&self, text: &[u8], from: usize) -> Option<(Range<usize>, usize)> {
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 128;
+        let mut at = from;
+        loop {
+            let begin = at + text[at..].iter().position(is_word)?;
+            let end = text[begin..].iter().position(|byte| !is_word(byte)).map_or(text.len(), |end| begin + end);
+            let mut best: Option<(Range<usize>, usize)> = None;
+            let mut look = |from: usize, to: usize| {
+                let Some(changes) = self.distance(&text[from..to]) else { return };
+                if best.as_ref().is_none_or(|(_, least)| changes < *least) {
+                    best = Some((from..to, changes));
+                }
+            };
+            look(begin, end);
+            let mut start = begin;
+            for border in (begin + 1..=end).filter(|at| is_word_border(text, *at)) {
+                if border - start < end - begin && text[start] != b'_' {
+                    look(start, border);
+                }
+                start = border;
+            }
+            if best.is_some() {
+                return best;
+            }
+            at = end;
+        }
+    }
+
+    /// How many changes make one of the other, where they are few enough.
+    fn distance(&self, word: &[u8]) -> Option<usize> {
+        // No letter has more than four bytes, and none less than one.
+        if word.len() + self.changes < self.letters.len() || word.len() > 4 * (self.letters.len() + self.changes) {
+            return None;
+        }
+        let word = std::str::from_utf8(word).ok()?;
+        let folded = if self.case_sensitive { word.to_owned() } else { word.to_lowercase() };
+        let other: Vec<char> = folded.chars().collect();
+        if other.len().abs_diff(self.letters.len()) > self.changes {
+            return None;
+        }
+        let mut row: Vec<usize> = (0..=self.letters.len()).collect();
+        for (number, letter) in other.iter().enumerate() {
+            let mut before = std::mem::replace(&mut row[0], number + 1);
+            for (at, own) in self.letters.iter().enumerate() {
+                let replaced = before + usize::from(own != letter);
+                before = row[at + 1];
+                row[at + 1] = replaced.min(row[at] + 1).min(before + 1);
+            }
+            if row.iter().all(|changes| *changes > self.changes) {
+                return None;
+            }
+        }
+        row.last().copied().filter(|changes| *changes <= self.changes)
+    }
+}
+
+fn nothing_asked() -> Failure {
+    Failure::new(Code::InvalidArgument, "there is no word to look for").hint("give words, or use a regular expression")
+}
+
+/// Words, `prefix*` and "quoted phrases", which must all be there.
+fn words(text: &str, case_sensitive: bool) -> Result<Vec<Term>, Failure> {
+    let mut terms = Vec::new();
+    for (at, piece) in text.split('"').enumerate() {
+        if at % 2 == 1 && text.matches('"').count() > at {
+            // White space in a phrase is any white space.
+            let parts: Vec<String> = piece.split_whitespace().map(regex_syntax::escape).collect();
+            if !parts.is_empty() {
+                let pattern = Pattern::regex(&parts.join(r"\s+"), case_sensitive)?;
+                terms.push(Term::Word { pattern, is_prefix: false });
+            }
+            continue;
+        }
+        for word in piece.split_whitespace() {
+            let (word, is_prefix) = match word.strip_suffix('*') {
+                Some(start) if !start.is_empty() => (start, true),
+                _ => (word, false),
+            };
+            terms.push(Term::Word { pattern: Pattern::literal(word, case_sensitive)?, is_prefix });
+        }
+    }
+    if terms.is_empty() {
+        return Err(nothing_asked());
+    }
+    Ok(terms)
+}
+
+/// Words that may be misspelt.
+fn near(text: &str, changes: usize, case_sensitive: bool) -> Result<Vec<Term>, Failure> {
+    if changes > MAX_CHANGES {
+        let message = format!("{changes} changes of a word are too many");
+        return Err(Failure::new(Code::InvalidArgument, message).hint(format!("0 to {MAX_CHANGES} can be looked for")));
+    }
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let words: Vec<&str> = text.split(|letter| !is_word(letter)).filter(|word| !word.is_empty()).collect();
+    if words.is_empty() {
+        return Err(nothing_asked());
+    }
+    let short = words.iter().find(|word| word.trim_matches('_').chars().count() <= changes);
+    if let Some(short) = short {
+        let message = format!("with {changes} changes, `{}` could be any short word", brief(short));
+        return Err(Failure::new(Code::InvalidArgument, message).hint("allow fewer changes, or give a longer word"));
+    }
+    Ok(words.iter().map(|word| Term::Near(NearWord::new(word, changes, case_sensitive))).collect())
+}

@@ -1,0 +1,351 @@
+//! `search_code`: code by meaning, by words, by regular expression, and misspelt.
+
+use std::{path::PathBuf, time::Duration, time::Instant};
+
+use lore_core::search::{
+    CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LineHit, LinesRequest, LinesWanted,
+};
+use lore_model::{Code, Failure, Repo, brief};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::run;
+use crate::{
+    Answer, Context, Errors, Tool, Toolset,
+    cidx::{self, answered},
+    schema,
+};
+
+/// What cannot use the index may take so long.
+const TIME: Duration = Duration::from_secs(10);
+
+const LIMIT: i64 = 10;
+const MIN_SCORE: f64 = 0.5;
+const SNIPPET_LINES: i64 = 5;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "search_code",
+    title: "Search code in every way",
+    toolset: Toolset::Code,
+    about: "Search code: by meaning (search_mode semantic, the default), by words, prefix* and \"phrases\" (fts), by regular expression (fts with regex: every line, as git grep finds it), misspelt (fts with fuzzy), or both (hybrid). Filters by language, path and extension hold in every mode. Start with limit 5.",
+    read_only: true,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, |context, input| answered(search(context, input))),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// What you look for: a question, words, or a pattern
+    query_text: String,
+    /// Only this repository (default: all that are registered)
+    repository_alias: Option<String>,
+    /// Max results (1-100, default 10)
+    limit: Option<i64>,
+    /// Results by meaning have at least this score, 0 to 1 (default 0.5); exact ones are never left out
+    min_score: Option<f64>,
+    /// semantic (default), fts or hybrid
+    #[schemars(extend("default" = "semantic"))]
+    search_mode: Option<String>,
+    /// Only files in this language: a name (python) or an extension (py)
+    language: Option<String>,
+    /// No files in this language
+    exclude_language: Option<String>,
+    /// Only paths that fit this glob: */tests/*, */src/**/*.py
+    path_filter: Option<String>,
+    /// No paths that fit this glob
+    exclude_path: Option<String>,
+    /// Only files that end so: .py, .js
+    #[serde(default)]
+    #[schemars(extend("default" = null))]
+    file_extensions: Vec<String>,
+    /// fts, hybrid: capital letters matter (default false)
+    case_sensitive: Option<bool>,
+    /// fts, hybrid: words may be misspelt (default false)
+    fuzzy: Option<bool>,
+    /// fuzzy: so many letters may differ (0-3; 0 means 1)
+    edit_distance: Option<i64>,
+    /// fts, hybrid: lines around each match (0-50, default 5); 0 lists files only
+    snippet_lines: Option<i64>,
+    /// fts, hybrid: the query is a regular expression, matched line by line (default false)
+    regex: Option<bool>,
+}
+
+/// How code is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Semantic,
+    Fts,
+    Hybrid,
+}
+
+/// The question, understood.
+struct Asked {
+    mode: Mode,
+    limit: usize,
+    meaning: CodeRequest,
+    lines: LinesRequest,
+    /// Whether files are listed instead of lines.
+    files_only: bool,
+    notes: Vec<String>,
+}
+
+fn invalid(message: impl Into<String>) -> Failure {
+    Failure::new(Code::InvalidArgument, message)
+}
+
+impl Asked {
+    fn new(input: Input) -> Result<Self, Failure> {
+        let text = input.query_text;
+        if text.trim().is_empty() {
+            return Err(invalid("`query_text` is empty").hint("say what you look for"));
+        }
+        let mode = match input.search_mode.as_deref().map(|mode| mode.trim().to_lowercase()).as_deref() {
+            None | Some("" | "semantic") => Mode::Semantic,
+            Some("fts") => Mode::Fts,
+            Some("hybrid") => Mode::Hybrid,
+            Some(other) => {
+                return Err(invalid(format!("there is no search_mode `{}`", brief(other)))
+                    .hint("it is semantic, fts or hybrid"));
+            }
+        };
+        let mut notes = Vec::new();
+        let limit = clamped("limit", input.limit.unwrap_or(LIMIT), 1, 100, &mut notes);
+        let context = clamped("snippet_lines", input.snippet_lines.unwrap_or(SNIPPET_LINES), 0, 50, &mut notes);
+        let min_score = input.min_score.unwrap_or(MIN_SCORE);
+        if !(0.0..=1.0).contains(&min_score) {
+            return Err(invalid(format!("`min_score` cannot be {min_score}")).hint("scores are from 0 to 1"));
+        }
+        let (regex, changes) = (input.regex.unwrap_or(false), input.edit_distance.unwrap_or(0));
+        if !(0..=3).contains(&changes) {
+            return Err(invalid(format!("`edit_distance` cannot be {changes}")).hint("it is 0 to 3"));
+        }
+        // Whoever says a distance wants it to count.
+        let fuzzy = input.fuzzy.unwrap_or(changes > 0);
+        if fuzzy && regex {
+            return Err(invalid("`fuzzy` and `regex` cannot be used together").hint("leave one of them out"));
+        }
+        if mode == Mode::Semantic && (fuzzy || regex || input.case_sensitive == Some(true)) {
+            notes.push("case_sensitive, fuzzy and regex count only with search_mode fts or hybrid".to_owned());
+        }
+        let wanted = match usize::try_from(changes).unwrap_or(0).max(1) {
+            _ if regex => LinesWanted::Regex(text.clone()),
+            changes if fuzzy => LinesWanted::Near { text: text.clone(), changes },
+            _ => LinesWanted::Words(text.clone()),
+        };
+        let one = |text: Option<String>| text.into_iter().filter(|text| !text.trim().is_empty()).collect();
+        let files = FileFilter {
+            languages: one(input.language),
+            not_languages: one(input.exclude_language),
+            paths: Vec::new(),
+            globs: one(input.path_filter),
+            not_globs: one(input.exclude_path),
+            extensions: input.file_extensions,
+        };
+        let mut meaning = CodeRequest::new(text, Vec::new());
+        meaning.limit = limit;
+        #[expect(clippy::cast_possible_truncation, reason = "a score needs no precision")]
+        {
+            meaning.min_score = min_score as f32;
+        }
+        meaning.files = files.clone();
+        let lines = LinesRequest {
+            wanted,
+            case_sensitive: input.case_sensitive.unwrap_or(false),
+            files,
+            repos: Vec::new(),
+            limit,
+            context,
+            time: TIME,
+        };
+        Ok(Self { mode, limit, meaning, lines, files_only: context == 0, notes })
+    }
+}
+
+/// A number within its bounds, which is told where it was not.
+fn clamped(name: &str, value: i64, least: i64, most: i64, notes: &mut Vec<String>) -> usize {
+    if !(least..=most).contains(&value) {
+        notes.push(format!("{name} is {least} to {most}: {} was taken", value.clamp(least, most)));
+    }
+    usize::try_from(value.clamp(least, most)).unwrap_or(0)
+}
+
+async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
+    let started = Instant::now();
+    let (query, alias) = (input.query_text.clone(), input.repository_alias.clone());
+    let mut asked = Asked::new(input)?;
+    let repos = repos(&context, alias.as_deref()).await?;
+    let searched = repos.len();
+    asked.meaning.repos.clone_from(&repos);
+    asked.lines.repos = repos;
+    let search = &context.lore.search;
+    let (mut results, mut total, mut timeout, mut freshness) = (Vec::new(), 0, false, Vec::new());
+    if asked.mode != Mode::Semantic {
+        if asked.files_only {
+            // All of them, to see every file.
+            asked.lines.limit = 0;
+        }
+        let found = search.find_lines(&asked.lines).await?;
+        let mut hits: Vec<&LineHit> = found.hits.iter().collect();
+        if asked.files_only {
+            let mut seen = std::collections::HashSet::new();
+            hits.retain(|hit| seen.insert((&hit.repo, &hit.path)));
+        }
+        total = if asked.files_only { found.files } else { found.lines };
+        results = hits.iter().take(asked.limit).map(|hit| line_json(hit, asked.files_only, &query)).collect();
+        if let Some((looked, all)) = found.unfinished {
+            timeout = true;
+            asked.notes.push(format!("time was up after {looked} of {all} pieces of code that may have it: narrow it with path_filter or language"));
+        }
+        freshness = found.freshness;
+    }
+    if asked.mode != Mode::Fts {
+        let mut found = search.search(&asked.meaning).await?;
+        found.shorten();
+        let by_meaning = found.hits.iter().map(|hit| (hit, hit_json(hit)));
+        if asked.mode == Mode::Semantic {
+            results = by_meaning.map(|(_, value)| value).collect();
+            total = results.len();
+        } else {
+            let new: Vec<Value> = by_meaning
+                .filter(|(hit, _)| !results.iter().any(|line| is_in(line, hit)))
+                .map(|(_, value)| value)
+                .collect();
+            total += new.len();
+            results = interleaved(results, new, asked.limit);
+        }
+        if found.too_low > 0 {
+            asked.notes.push(format!("{} by meaning have a score below min_score", found.too_low));
+        }
+        freshness = found.freshness;
+    }
+    let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let mut fields = Map::new();
+    fields.insert("results".to_owned(), results.into());
+    fields.insert("total_results".to_owned(), total.into());
+    fields.insert(
+        "query_metadata".to_owned(),
+        json!({"query_text": query, "execution_time_ms": took, "repositories_searched": searched, "timeout_occurred": timeout}),
+    );
+    let warning = warning(&freshness).into_iter().chain(asked.notes).collect::<Vec<_>>().join("; ");
+    if !warning.is_empty() {
+        fields.insert("warning".to_owned(), warning.into());
+    }
+    let mut answer = cidx::success([("results", Value::Object(fields))]);
+    answer.note("freshness", freshness.iter().map(fresh_json).collect::<Vec<_>>());
+    Ok(answer.done())
+}
+
+/// What is searched: one repository, or all. The project's own work tree counts for the project.
+async fn repos(context: &Context, alias: Option<&str>) -> Result<Vec<(Repo, Option<PathBuf>)>, Failure> {
+    let lore = &context.lore;
+    let project = lore.find_project(&context.folder().await).await.ok();
+    let place = |repo: &Repo| {
+        let project = project.as_ref().filter(|project| project.repo.as_ref().is_some_and(|known| known.id == repo.id));
+        project.map(|project| project.place.clone())
+    };
+    let repos = match alias.map(str::trim).filter(|alias| !alias.is_empty()) {
+        Some(alias) => vec![lore.history.repo(alias).await?],
+        None => lore.history.repos().await?,
+    };
+    if repos.is_empty() {
+        return Err(Failure::new(Code::RepoNotFound, "no repository is registered").hint("run `lore add PATH` first"));
+    }
+    Ok(repos.into_iter().map(|repo| (repo.clone(), place(&repo))).collect())
+}
+
+fn line_json(hit: &LineHit, file_only: bool, query: &str) -> Value {
+    let mut snippet = String::new();
+    if !file_only {
+        for line in hit.before.iter().chain([&hit.text]).chain(&hit.after) {
+            snippet.push_str(line);
+            snippet.push('\n');
+        }
+    }
+    let letters = query.chars().count().max(1);
+    #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
+    let score = 1.0 - hit.changes as f64 / letters as f64;
+    let mut value = json!({
+        "file_path": hit.path.to_text(),
+        "line_number": hit.line,
+        "code_snippet": snippet,
+        "similarity_score": (score.max(0.0) * 1e4).round() / 1e4,
+        "repository_alias": hit.repo,
+        "source_repo": hit.repo,
+        "match": hit.text.get(hit.found.clone()),
+    });
+    if hit.changes > 0 {
+        value["edit_distance"] = hit.changes.into();
+    }
+    if hit.uncommitted {
+        value["uncommitted"] = true.into();
+    }
+    value
+}
+
+fn hit_json(hit: &CodeHit) -> Value {
+    let mut value = json!({
+        "file_path": hit.path.to_text(),
+        "line_number": hit.snippet.first_line,
+        "code_snippet": hit.snippet.text,
+        "similarity_score": (f64::from(hit.score) * 1e4).round() / 1e4,
+        "repository_alias": hit.repo,
+        "source_repo": hit.repo,
+        "lines": [hit.lines.0, hit.lines.1],
+        "name": hit.title,
+    });
+    if hit.uncommitted {
+        value["uncommitted"] = true.into();
+    }
+    value
+}
+
+/// Whether a line that was found stands in a chunk.
+fn is_in(line: &Value, hit: &CodeHit) -> bool {
+    line["repository_alias"] == hit.repo.as_str()
+        && line["file_path"] == *hit.path.to_text()
+        && line["line_number"].as_u64().is_some_and(|line| (hit.lines.0.into()..=hit.lines.1.into()).contains(&line))
+}
+
+/// One of each in turn.
+fn interleaved(first: Vec<Value>, second: Vec<Value>, limit: usize) -> Vec<Value> {
+    let (mut first, mut second) = (first.into_iter(), second.into_iter());
+    let mut all = Vec::new();
+    while all.len() < limit {
+        let before = all.len();
+        all.extend(first.next());
+        all.extend(second.next());
+        if all.len() == before {
+            break;
+        }
+    }
+    all.truncate(limit);
+    all
+}
+
+fn warning(freshness: &[CodeFreshness]) -> Vec<String> {
+    let about = |state: CodeState, what: &str| {
+        let names: Vec<&str> =
+            freshness.iter().filter(|fresh| fresh.state == state).map(|fresh| fresh.repo.as_str()).collect();
+        (!names.is_empty()).then(|| format!("{} {what}", names.join(", ")))
+    };
+    [
+        about(CodeState::Stale, "moved since it was indexed: run `lore sync`"),
+        about(CodeState::Partial, "is not completely indexed yet"),
+        about(CodeState::NeverIndexed, "is not indexed yet: run `lore sync`"),
+        about(CodeState::Missing, "is no longer where it was; the answer is from the index"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn fresh_json(fresh: &CodeFreshness) -> Value {
+    json!({
+        "repo": fresh.repo,
+        "state": fresh.state.as_str(),
+        "commit": fresh.commit.map(|commit| commit.to_hex()),
+        "uncommitted_files": fresh.uncommitted,
+    })
+}

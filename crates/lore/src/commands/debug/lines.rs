@@ -1,0 +1,112 @@
+//! `lore debug lines`: looks for many patterns in one process, and tells which lines were found and how long it took.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use lore_core::search::{FileFilter, LinesRequest, LinesWanted};
+use lore_model::{Code, Failure};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Context, absolute, micros, registered, unreadable};
+
+/// Look for the patterns of a file
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// One pattern on each line, as an object
+    file: PathBuf,
+    /// The repository, which `lore debug index` has indexed
+    #[arg(long, value_name = "PATH", default_value = ".")]
+    repo: PathBuf,
+    /// Tell only how many lines there are
+    #[arg(long)]
+    count: bool,
+    /// At most so many lines are put together; 0 for all
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    limit: usize,
+    /// Look for all of them so many times; the times are those of the last time
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    rounds: usize,
+}
+
+/// One pattern.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pattern {
+    kind: Kind,
+    text: String,
+    #[serde(default)]
+    changes: usize,
+    #[serde(default)]
+    case_sensitive: bool,
+    #[serde(default)]
+    languages: Vec<String>,
+    #[serde(default)]
+    globs: Vec<String>,
+    #[serde(default)]
+    not_globs: Vec<String>,
+    #[serde(default)]
+    extensions: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Literal,
+    Regex,
+    Words,
+    Fuzzy,
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let repo = registered(context, &absolute(&args.repo)).await?;
+    let text = std::fs::read_to_string(&args.file).map_err(|error| unreadable(&args.file, &error))?;
+    let mut answers: Vec<Value> = Vec::new();
+    for _ in 0..args.rounds.max(1) {
+        answers.clear();
+        for line in text.lines() {
+            let pattern: Pattern = serde_json::from_str(line)
+                .map_err(|error| Failure::new(Code::InvalidArgument, format!("not a pattern: {error}: {line}")))?;
+            let wanted = match pattern.kind {
+                Kind::Literal => LinesWanted::Literal(pattern.text),
+                Kind::Regex => LinesWanted::Regex(pattern.text),
+                Kind::Words => LinesWanted::Words(pattern.text),
+                Kind::Fuzzy => LinesWanted::Near { text: pattern.text, changes: pattern.changes },
+            };
+            let request = LinesRequest {
+                wanted,
+                case_sensitive: pattern.case_sensitive,
+                files: FileFilter {
+                    languages: pattern.languages,
+                    globs: pattern.globs,
+                    not_globs: pattern.not_globs,
+                    extensions: pattern.extensions,
+                    ..FileFilter::default()
+                },
+                repos: vec![(repo.clone(), None)],
+                limit: args.limit,
+                context: 0,
+                time: Duration::from_mins(5),
+            };
+            let started = Instant::now();
+            let found = context.lore.search.find_lines(&request).await;
+            let took = micros(started.elapsed());
+            answers.push(match found {
+                Err(failure) => json!({"error": failure.message, "took_us": took}),
+                Ok(found) if args.count => json!({"lines": found.lines, "files": found.files, "took_us": took}),
+                Ok(found) => {
+                    let hit = |hit: &lore_core::search::LineHit| {
+                        let path: Vec<u8> = hit.path.as_bytes().to_vec();
+                        let matched = hit.text.get(hit.found.clone());
+                        json!([String::from_utf8_lossy(&path), hit.line, hit.changes, matched])
+                    };
+                    let hits: Vec<Value> = found.hits.iter().map(hit).collect();
+                    json!({"lines": found.lines, "hits": hits, "unfinished": found.unfinished.is_some(), "took_us": took})
+                }
+            });
+        }
+    }
+    context.ui.value(&json!({"answers": answers}))
+}

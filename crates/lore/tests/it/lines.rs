@@ -1,0 +1,280 @@
+//! Lines, as grep finds them: `search_code` over `lore serve`, and `lore search` with `--regex`, `--literal`, `--words` and
+//! `--fuzzy`.
+
+use lore_testkit::Repo;
+use serde_json::{Value, json};
+
+use crate::{place::Place, stdio::Server};
+
+const TOOL: &str = "search_code";
+
+/// A project in several languages, indexed.
+struct Shop {
+    place: Place,
+    repo: Repo,
+}
+
+impl Shop {
+    fn new() -> Self {
+        let place = Place::new();
+        let repo = place.repo("shop");
+        repo.write("src/search.py", "class SearchMode:\n    \"\"\"How code is searched.\"\"\"\n\n    def  apply(self):\n        return self.search_mode\n")
+            .write("src/auth.py", "def authenticate(user):\n    # checks the password of a user\n    return user.password_ok\n")
+            .write("web/app.js", "export function applyMode(SearchMode) {\n  return authenticate(SearchMode);\n}\n")
+            .write("tests/test_auth.py", "def test_authenticate():\n    assert authenticate(None)\n")
+            .write("docs/guide.md", "# Guide\n\nThe password is checked by authenticate.\n");
+        repo.commit("Begin");
+        place.add(repo.path(), &[]);
+        Self { place, repo }
+    }
+
+    fn serve(&self) -> Server {
+        let project = self.repo.path().to_str().expect("temporary paths are UTF-8");
+        self.place.serve(&["--no-refresh", "--toolsets", "code", "--project", project])
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let mut command = self.place.lore.command(&[&["search"], args, &["--json"]].concat());
+        let output = command.current_dir(self.repo.path()).output().expect("it starts");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("the answer is JSON")
+    }
+}
+
+/// The results of a question.
+#[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "questions are written where they are asked")]
+fn ask(server: &mut Server, arguments: Value) -> Vec<Value> {
+    let answer = server.call(TOOL, &arguments);
+    assert!(!answer.is_error && answer.value["success"] == true, "{}", answer.text);
+    let results = &answer.value["results"];
+    assert!(results["query_metadata"]["execution_time_ms"].is_u64(), "{}", answer.text);
+    assert_eq!(results["query_metadata"]["query_text"], arguments["query_text"]);
+    results["results"].as_array().expect("there is a list of results").clone()
+}
+
+/// Path and line of each.
+fn places(results: &[Value]) -> Vec<String> {
+    let mut places: Vec<String> = results
+        .iter()
+        .map(|hit| format!("{}:{}", hit["file_path"].as_str().unwrap_or_default(), hit["line_number"]))
+        .collect();
+    places.sort();
+    places
+}
+
+/// Asks for lines, and gives their places.
+#[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "questions are written where they are asked")]
+fn fts(server: &mut Server, text: &str, more: Value) -> Vec<String> {
+    let mut arguments = json!({"query_text": text, "search_mode": "fts", "limit": 100});
+    arguments.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+    places(&ask(server, arguments))
+}
+
+#[test]
+fn every_mode_answers_with_the_fields_of_the_document() {
+    let shop = Shop::new();
+    let mut server = shop.serve();
+    for mode in ["semantic", "fts", "hybrid"] {
+        let results = ask(&mut server, json!({"query_text": "authenticate", "search_mode": mode, "min_score": 0.0}));
+        assert!(!results.is_empty(), "{mode}");
+        for hit in &results {
+            assert!(
+                hit["file_path"].is_string() && hit["line_number"].is_u64() && hit["code_snippet"].is_string(),
+                "{hit}"
+            );
+            let score = hit["similarity_score"].as_f64().expect("a score is a number");
+            assert!((0.0..=1.0).contains(&score), "{hit}");
+            assert!(hit["repository_alias"] == "shop" && hit["source_repo"] == "shop", "{hit}");
+        }
+    }
+    let few = ask(&mut server, json!({"query_text": "authenticate", "search_mode": "fts", "limit": 2}));
+    assert_eq!(few.len(), 2);
+}
+
+#[test]
+fn words_prefixes_and_phrases_are_found_in_lines() {
+    let shop = Shop::new();
+    let mut server = shop.serve();
+    assert_eq!(fts(&mut server, "password", json!({})), ["docs/guide.md:3", "src/auth.py:2", "src/auth.py:3"]);
+    assert_eq!(fts(&mut server, "passw*", json!({"language": "python"})), ["src/auth.py:2", "src/auth.py:3"]);
+    assert_eq!(fts(&mut server, "passw", json!({})), Vec::<String>::new(), "the beginning of a word is no word");
+    assert_eq!(fts(&mut server, "\"the  password of\"", json!({})), ["src/auth.py:2"]);
+    assert_eq!(fts(&mut server, "password checks", json!({})), ["src/auth.py:2"], "all words, in any order");
+    assert_eq!(fts(&mut server, "password nowhere", json!({})), Vec::<String>::new());
+}
+
+#[test]
+fn filters_hold_in_every_mode_and_together() {
+    let shop = Shop::new();
+    let mut server = shop.serve();
+    for (filter, expected) in [
+        (json!({"language": "js"}), &["web/app.js"][..]),
+        (json!({"exclude_language": "python", "exclude_path": "*/docs/*"}), &["web/app.js"]),
+        (json!({"path_filter": "*/tests/*"}), &["tests/test_auth.py"]),
+        (json!({"path_filter": "tests"}), &["tests/test_auth.py"]),
+        (json!({"file_extensions": [".md"]}), &["docs/guide.md"]),
+        (json!({"file_extensions": ["py"], "exclude_path": "*/tests/*"}), &["src/auth.py"]),
+    ] {
+        for mode in ["semantic", "fts", "hybrid"] {
+            let mut arguments =
+                json!({"query_text": "authenticate", "search_mode": mode, "min_score": 0.0, "limit": 50});
+            arguments.as_object_mut().expect("an object").extend(filter.as_object().cloned().expect("an object"));
+            let results = ask(&mut server, arguments);
+            let mut files: Vec<&str> = results.iter().filter_map(|hit| hit["file_path"].as_str()).collect();
+            files.sort_unstable();
+            files.dedup();
+            // By meaning, more of the same kind may be found.
+            assert!(expected.iter().all(|path| files.contains(path)), "{filter} {mode} {files:?}");
+            assert!(mode != "fts" || files == expected, "{filter} {mode} {files:?}");
+            assert!(!files.iter().any(|path| is_left_out(path, &filter)), "{filter} {mode} {files:?}");
+        }
+    }
+}
+
+fn is_left_out(path: &str, filter: &Value) -> bool {
+    let has = |key: &str, value: &str| filter[key] == value;
+    let is = |end: &str| path.rsplit('.').next() == Some(end);
+    (has("language", "js") && !is("js"))
+        || (has("exclude_language", "python") && is("py"))
+        || (has("exclude_path", "*/docs/*") && path.starts_with("docs/"))
+        || (has("exclude_path", "*/tests/*") && path.starts_with("tests/"))
+        || (filter["path_filter"].is_string() && !path.starts_with("tests/"))
+        || (filter["file_extensions"] == json!([".md"]) && !is("md"))
+}
+
+#[test]
+fn snippets_have_the_lines_around_and_none_lists_files() {
+    let shop = Shop::new();
+    let mut server = shop.serve();
+    let one = ask(&mut server, json!({"query_text": "checks", "search_mode": "fts", "snippet_lines": 1}));
+    assert_eq!(
+        one[0]["code_snippet"],
+        "def authenticate(user):\n    # checks the password of a user\n    return user.password_ok\n"
+    );
+    let files = ask(&mut server, json!({"query_text": "authenticate", "search_mode": "fts", "snippet_lines": 0}));
+    let mut paths: Vec<&str> = files.iter().filter_map(|hit| hit["file_path"].as_str()).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["docs/guide.md", "src/auth.py", "tests/test_auth.py", "web/app.js"], "one hit for each file");
+    assert!(files.iter().all(|hit| hit["code_snippet"] == ""), "{files:?}");
+}
+
+#[test]
+fn uncommitted_edits_are_found() {
+    let shop = Shop::new();
+    shop.repo.write("src/new.py", "def brand_new_thing():\n    pass\n");
+    let mut server = shop.serve();
+    assert_eq!(fts(&mut server, "def \\w+_thing", json!({"regex": true})), ["src/new.py:1"]);
+}
+
+#[test]
+fn what_cannot_be_is_told_with_what_to_do() {
+    let shop = Shop::new();
+    let mut server = shop.serve();
+    for (arguments, said) in [
+        (json!({"query_text": " "}), "`query_text` is empty"),
+        (json!({"query_text": "a", "search_mode": "fts", "regex": true, "fuzzy": true}), "cannot be used together"),
+        (json!({"query_text": "a(", "search_mode": "fts", "regex": true}), "unclosed group"),
+        (json!({"query_text": "(?=a)", "search_mode": "fts", "regex": true}), "lookaround"),
+        (json!({"query_text": "abcdef", "search_mode": "fts", "fuzzy": true, "edit_distance": 4}), "0 to 3"),
+        (json!({"query_text": "a", "search_mode": "magic"}), "semantic, fts or hybrid"),
+        (json!({"query_text": "a", "language": "klingon"}), "is no language"),
+        (json!({"query_text": "a", "repository_alias": "shpo"}), "shop"),
+        (json!({"query_text": "a", "min_score": 2.0}), "0 to 1"),
+        (json!({"query_text": "a", "path_filter": "{{{{{{{{{{{{{{{{{{{{"}), "not a valid glob"),
+    ] {
+        let answer = server.call(TOOL, &arguments);
+        let value: Value = serde_json::from_str(&answer.text).expect("it is JSON");
+        assert!(answer.is_error && value["success"] == false, "{arguments}: {}", answer.text);
+        assert!(value["error"].as_str().is_some_and(|error| error.contains(said)), "{arguments}: {}", answer.text);
+    }
+}
+
+#[test]
+fn a_pattern_that_is_made_to_hang_does_not() {
+    let shop = Shop::new();
+    shop.repo.write("a.txt", format!("{}\n", "a".repeat(20_000)));
+    shop.repo.commit("Many of one letter");
+    shop.place.lore.ok(&["sync"]);
+    let mut server = shop.serve();
+    assert_eq!(fts(&mut server, "(a+)+b", json!({"regex": true})), Vec::<String>::new());
+    assert_eq!(fts(&mut server, "(a|aa)+$", json!({"regex": true, "path_filter": "a.txt"})), ["a.txt:1"]);
+}
+
+#[test]
+fn the_command_line_finds_the_same() {
+    let shop = Shop::new();
+    let found = |args: &[&str]| {
+        let answer = shop.json(args);
+        let hits = answer["results"].as_array().expect("there is a list").iter();
+        hits.map(|hit| format!("{}:{}", hit["path"].as_str().unwrap_or_default(), hit["line"])).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&["--regex", r"def\s+\w+\("]), ["src/auth.py:1", "src/search.py:4", "tests/test_auth.py:1"]);
+    assert_eq!(found(&["--literal", "-s", "self.search_mode"]), ["src/search.py:5"]);
+    assert_eq!(found(&["--fuzzy=2", "authentcate", "--path", "src"]), ["src/auth.py:1"]);
+    assert_eq!(found(&["--words", "password", "--exclude", "docs"]), ["src/auth.py:2", "src/auth.py:3"]);
+    assert_eq!(found(&["--words", "authenticate", "--limit", "1"]).len(), 1);
+    let mut command = shop.place.lore.command(&["search", "--regex", "-C1", "checks", "--lang", "py"]);
+    let output = command.current_dir(shop.repo.path().join("src")).output().expect("it starts");
+    let text = String::from_utf8(output.stdout).expect("it is text");
+    let expected = "auth.py-1-def authenticate(user):\nauth.py:2:    # checks the password of a user\nauth.py-3-    return user.password_ok\n";
+    assert_eq!(text, expected, "as grep prints it, with paths from where one stands");
+}
+
+/// Each with the figure that the system whose contract this is gave.
+mod upstream_gets_this_wrong {
+    use super::*;
+
+    #[test]
+    fn a_case_sensitive_search_finds_only_what_is_written_so() {
+        let shop = Shop::new();
+        let mut server = shop.serve();
+        assert_eq!(fts(&mut server, "searchmode", json!({"case_sensitive": true})), Vec::<String>::new());
+        let exact = ["src/search.py:1", "web/app.js:1", "web/app.js:2"];
+        assert_eq!(fts(&mut server, "SearchMode", json!({"case_sensitive": true})), exact);
+        assert_eq!(fts(&mut server, "searchmode", json!({})), exact);
+    }
+
+    #[test]
+    fn a_regular_expression_finds_every_line_it_matches() {
+        let shop = Shop::new();
+        let mut server = shop.serve();
+        let found = fts(&mut server, "SearchM.*", json!({"regex": true, "case_sensitive": true}));
+        assert_eq!(found, ["src/search.py:1", "web/app.js:1", "web/app.js:2"]);
+    }
+
+    #[test]
+    fn white_space_in_a_regular_expression_is_white_space() {
+        let shop = Shop::new();
+        let mut server = shop.serve();
+        assert_eq!(fts(&mut server, r"def\s\s+\w+", json!({"regex": true})), ["src/search.py:4"]);
+    }
+
+    #[test]
+    fn fuzzy_finds_what_is_misspelt() {
+        let shop = Shop::new();
+        let mut server = shop.serve();
+        let all = ["docs/guide.md:3", "src/auth.py:1", "tests/test_auth.py:1", "tests/test_auth.py:2", "web/app.js:2"];
+        assert_eq!(fts(&mut server, "authentcate", json!({"fuzzy": true})), all, "a distance of 0 means 1");
+        assert_eq!(fts(&mut server, "autentcate", json!({"fuzzy": true, "edit_distance": 1})), Vec::<String>::new());
+        assert_eq!(fts(&mut server, "autentcate", json!({"fuzzy": true, "edit_distance": 2})), all);
+    }
+
+    #[test]
+    fn the_search_mode_is_not_dropped() {
+        let shop = Shop::new();
+        let mut server = shop.serve();
+        // By meaning something is always near; words are there or not.
+        let by_meaning = ask(&mut server, json!({"query_text": "zebra crossing", "min_score": 0.0}));
+        assert!(!by_meaning.is_empty());
+        assert_eq!(fts(&mut server, "zebra crossing", json!({})), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_regular_expression_is_not_left_out_for_its_score() {
+        let shop = Shop::new();
+        let mut server = shop.serve();
+        assert_eq!(fts(&mut server, "password_.k", json!({"regex": true, "min_score": 1.0})), ["src/auth.py:3"]);
+    }
+}

@@ -1,0 +1,478 @@
+//! `cargo xtask check-search`: looks for literals, expressions and misspelt names with the real binary, and compares every
+//! line with what `git grep` finds in the same tree.
+//!
+//! git is asked in a bare copy without attributes, in a UTF-8 locale: `-F` for literals, `-P` for expressions. Misspelt names
+//! are compared with a plain computation of distances.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use lore_testkit::{Git, Lore, Random, Repo};
+use serde_json::{Value, json};
+
+use crate::program::{output, say};
+
+/// How many differences are printed.
+const SHOWN: usize = 30;
+
+/// Expressions that have gone wrong in programs like this one, in the syntax that both sides share.
+const NASTY: &[&str] = &[
+    "",
+    ".",
+    "^",
+    "$",
+    "^$",
+    "a*",
+    "x*y*z*",
+    "\\s+$",
+    "^\\s+\\S",
+    "\\bfn\\b|\\bdef\\b|\\bfunc\\b",
+    "[^\\x00-\\x7F]",
+    "\\t\\t+",
+    "[ \\t]+$",
+    "(a|ab)(c|bcd)(d*)",
+    "(?i)TODO|XXX",
+    "\\d{4}-\\d{2}-\\d{2}",
+    "0x[0-9a-fA-F]+",
+    "\"[^\"]*\"",
+    "'(\\\\.|[^'\\\\])*'",
+    "//.*$",
+    "#\\s*\\w+",
+    "\\b[A-Z][a-z]+[A-Z]\\w*",
+    "\\w+\\s*\\(",
+    "return\\s+\\w+;?$",
+    "^\\s*(//|#|\\*)",
+    "[[:digit:]]+\\.[[:digit:]]+",
+    "(\\w+)\\s*=\\s*(\\w+)",
+    "\\.{3}",
+    "a{0,2}b",
+    "(foo|bar|baz)?qux",
+    "[a-f]{8,}",
+    "\\S{60,}",
+    "^.{100,}$",
+    "\\r$",
+    "é|ü|ñ",
+    "\\p{L}{12,}",
+    "[\\[\\]{}()]",
+    "\\\\",
+    "\\bif\\b.*\\belse\\b",
+    "e+r+o+r+",
+    "(((a)))",
+    "x?y?z?",
+    "\\w{3}\\W\\w{3}$",
+    "^[^a-z]*$",
+    "\\bthe\\s+the\\b",
+    "[-+*/]=",
+    "<[^>]+>",
+    "&&|\\|\\|",
+    "\\$\\{?\\w+",
+    "@\\w+",
+    "::\\w+",
+    "->\\w+",
+    "=>",
+    "\\bnot?\\b",
+    "[.,;:]\\s*$",
+];
+
+/// Compares what Lore finds in lines with what `git grep` finds.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The repository.
+    #[arg(required_unless_present = "generated")]
+    path: Option<PathBuf>,
+
+    /// Generates a small repository and compares on that.
+    #[arg(long, conflicts_with = "path")]
+    generated: bool,
+
+    /// The binary to test, instead of a fresh release build.
+    #[arg(long, value_name = "BINARY")]
+    lore: Option<PathBuf>,
+
+    /// How many patterns are drawn or taken from the list.
+    #[arg(long, default_value_t = 300, value_name = "N")]
+    patterns: usize,
+
+    /// How many names are misspelt.
+    #[arg(long, default_value_t = 500, value_name = "N")]
+    names: usize,
+
+    /// Decides what is drawn.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+}
+
+/// A pattern with what both sides are told.
+struct Question {
+    lore: Value,
+    git: Vec<String>,
+    paths: Vec<String>,
+}
+
+/// Runs the comparison; fails where anything differs.
+pub(crate) fn run(args: Args) -> Result<()> {
+    let binary = args.lore.map_or_else(crate::program::build_release, Ok)?;
+    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let dir = tempfile::tempdir()?;
+    let source = if args.generated {
+        let folder = dir.path().join("generated");
+        fs::create_dir(&folder)?;
+        generate(&folder);
+        folder
+    } else {
+        args.path.context("no repository was named")?.canonicalize()?
+    };
+    let bare = dir.path().join("bare.git");
+    Git::at(dir.path()).text(&["clone", "-q", "--bare", "--shared", utf8(&source)?, utf8(&bare)?])?;
+    let lore = Lore::new(&binary);
+    output(&mut lore.command(&["debug", "index", utf8(&bare)?]))?;
+    let mut random = Random::new(args.seed);
+    let sample = Sample::new(&bare, &mut random)?;
+    let questions = questions(&sample, args.patterns, &mut random);
+    let mut differences = compare(&lore, &bare, dir.path(), &questions)?;
+    differences.extend(misspell(&lore, &bare, dir.path(), &sample, args.names, &mut random)?);
+    for difference in differences.iter().take(SHOWN) {
+        say(difference);
+    }
+    ensure!(differences.is_empty(), "{} differences", differences.len());
+    Ok(())
+}
+
+fn utf8(path: &Path) -> Result<&str> {
+    path.to_str().context("the path is no text")
+}
+
+/// A repository with some of everything.
+fn generate(folder: &Path) {
+    let repo = Repo::init(folder);
+    let function = |number: u32| {
+        format!(
+            "def handler_{number}(request, userName):\n    # TODO: the the check of {number}\n    return '{number}' + userName\n\n\n"
+        )
+    };
+    repo.write("src/many.py", (0..200).map(function).collect::<String>())
+        .write("src/parse.rs", "/// Parses.\npub fn parseConfig(text: &str) -> Result<Config, Error> {\n\tlet x = 0xFF;   \n\tfoo::bar(x)?;\n}\n")
+        .write("tests/parse_test.rs", "fn test_parse_config() { assert!(parseConfig(\"a\").is_ok() || true); }\n")
+        .write("web/app.js", "const retries = 3; // 2024-01-02\nexport function fetchWithRetry(url) { return a => b; }\n")
+        .write("docs/guide.md", "# Größe\n\nThe café's naïve résumé… ${HOME} @user\n\n\tindented <b>text</b>\n")
+        .write("crlf.txt", "one\r\ntwo  \r\n\r\nthree")
+        .write("latin.txt", b"caf\xe9 cr\xe8me\nplain\n")
+        .write("bin.dat", b"\0\x01\x02binary parseConfig\n")
+        .write("app.min.js", format!("var a={};\n", "f(x,y),".repeat(2000)))
+        .write("empty", "");
+    repo.commit("everything");
+}
+
+/// Lines and names of a tree.
+struct Sample {
+    lines: Vec<String>,
+    names: Vec<String>,
+    extensions: Vec<String>,
+    folders: Vec<String>,
+}
+
+impl Sample {
+    fn new(bare: &Path, random: &mut Random) -> Result<Self> {
+        let listed = Git::at(bare).bytes(&["ls-tree", "-r", "-z", "HEAD"])?;
+        let mut files: Vec<(String, String)> = Vec::new();
+        for entry in listed.split(|byte| *byte == 0) {
+            let entry = String::from_utf8_lossy(entry);
+            let Some((about, path)) = entry.split_once('\t') else { continue };
+            if about.starts_with("100") && !path.contains('\u{fffd}') {
+                files.push((about.split(' ').nth(2).unwrap_or_default().to_owned(), path.to_owned()));
+            }
+        }
+        ensure!(!files.is_empty(), "the repository has no files");
+        let mut lines = Vec::new();
+        let mut names = BTreeSet::new();
+        for _ in 0..400.min(files.len() * 4) {
+            let (blob, _) = random.pick(&files);
+            let content = Git::at(bare).bytes(&["cat-file", "blob", blob])?;
+            if content.iter().take(8000).any(|byte| *byte == 0) {
+                continue;
+            }
+            let all: Vec<&[u8]> = content.split(|byte| *byte == b'\n').filter(|line| line.len() > 3).collect();
+            for _ in 0..8.min(all.len()) {
+                if let Ok(line) = std::str::from_utf8(all[random.below(all.len())]) {
+                    let line = line.trim_end_matches('\r');
+                    let is_name = |word: &&str| word.len() >= 6 && word.len() <= 40 && word.is_ascii();
+                    let words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(is_name);
+                    names.extend(words.filter(|word| word.trim_matches('_') == *word).map(str::to_owned));
+                    lines.push(line.chars().take(300).collect());
+                }
+            }
+        }
+        let mut extensions: BTreeMap<String, usize> = BTreeMap::new();
+        let mut folders = BTreeSet::new();
+        for (_, path) in &files {
+            if let Some((_, end)) = path.rsplit('/').next().and_then(|name| name.rsplit_once('.'))
+                && end.bytes().all(|byte| byte.is_ascii_lowercase())
+            {
+                *extensions.entry(end.to_owned()).or_default() += 1;
+            }
+            if let Some((folder, _)) = path.split_once('/') {
+                folders.insert(folder.to_owned());
+            }
+        }
+        let mut extensions: Vec<(String, usize)> = extensions.into_iter().collect();
+        extensions.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        let plain = |folder: &String| folder.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+        Ok(Self {
+            lines,
+            names: names.into_iter().collect(),
+            extensions: extensions.into_iter().take(4).map(|(end, _)| end).collect(),
+            folders: folders.into_iter().filter(plain).collect(),
+        })
+    }
+}
+
+/// A piece of a line, of whole characters.
+fn piece(line: &str, random: &mut Random) -> String {
+    let letters: Vec<char> = line.chars().collect();
+    let from = random.below(letters.len());
+    let length = 1 + random.below(20);
+    letters[from..(from + length).min(letters.len())].iter().collect()
+}
+
+fn escape(text: &str) -> String {
+    text.chars().fold(String::new(), |mut escaped, letter| {
+        // `\<` means something else to both.
+        if letter.is_ascii_punctuation() && !"_<>".contains(letter) {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+        escaped
+    })
+}
+
+/// An expression that was made of a piece of a line.
+fn expression(line: &str, random: &mut Random) -> String {
+    let text = piece(line, random);
+    match random.below(8) {
+        0 => format!("^\\s*{}", escape(&text)),
+        1 => format!("{}$", escape(&text)),
+        2 => format!("{}|{}", escape(&text), escape(&piece(line, random))),
+        3 => {
+            let letters: Vec<String> = text.chars().map(|letter| escape(&letter.to_string())).collect();
+            let at = random.below(letters.len());
+            let kinds = [".", "\\S", "[^x]", ".?", "\\W?", "(.|\\s)"];
+            letters
+                .iter()
+                .enumerate()
+                .map(|(n, one)| if n == at { kinds[random.below(kinds.len())] } else { one })
+                .collect()
+        }
+        4 => text.split(' ').map(escape).collect::<Vec<_>>().join("\\s+"),
+        5 => format!("\\b{}\\b", escape(&text)),
+        6 => {
+            let (a, b) = (piece(line, random), piece(line, random));
+            format!("{}.*{}", escape(&a), escape(&b))
+        }
+        _ => format!("({})+", escape(&text)),
+    }
+}
+
+/// Literals and expressions, in every case, with and without filters.
+fn questions(sample: &Sample, count: usize, random: &mut Random) -> Vec<Question> {
+    let mut patterns: Vec<(&str, String)> = NASTY.iter().map(|text| ("regex", (*text).to_owned())).collect();
+    while patterns.len() < count && !sample.lines.is_empty() {
+        let line = random.pick(&sample.lines);
+        if line.is_empty() {
+            continue;
+        }
+        let is_literal = patterns.len().is_multiple_of(2);
+        patterns.push(if is_literal { ("literal", piece(line, random)) } else { ("regex", expression(line, random)) });
+    }
+    let mut questions = Vec::new();
+    for (number, (kind, text)) in patterns.into_iter().take(count).enumerate() {
+        for case_sensitive in [true, false] {
+            let flag = if kind == "literal" { "-F" } else { "-P" };
+            let mut git = vec![flag.to_owned()];
+            git.extend((!case_sensitive).then(|| "-i".to_owned()));
+            git.extend(["-e".to_owned(), text.clone()]);
+            let lore = json!({"kind": kind, "text": text, "case_sensitive": case_sensitive});
+            questions.push(Question { lore: lore.clone(), git: git.clone(), paths: Vec::new() });
+            let mut filtered = lore;
+            let paths = match number % 4 {
+                0 if !sample.extensions.is_empty() => {
+                    let end = random.pick(&sample.extensions);
+                    filtered["extensions"] = json!([end]);
+                    vec![format!(":(icase)*.{end}")]
+                }
+                1 if !sample.folders.is_empty() => {
+                    let folder = random.pick(&sample.folders);
+                    filtered["globs"] = json!([folder]);
+                    vec![format!(":(literal){folder}")]
+                }
+                2 if !sample.folders.is_empty() => {
+                    let folder = random.pick(&sample.folders);
+                    filtered["not_globs"] = json!([format!("{folder}/*")]);
+                    vec![format!(":(exclude,literal){folder}/")]
+                }
+                _ => {
+                    filtered["languages"] = json!(["rust"]);
+                    vec!["*.rs".to_owned()]
+                }
+            };
+            questions.push(Question { lore: filtered, git, paths });
+        }
+    }
+    questions
+}
+
+/// Asks both sides everything.
+fn compare(lore: &Lore, bare: &Path, dir: &Path, questions: &[Question]) -> Result<Vec<String>> {
+    let answers = ask(lore, bare, dir, questions.iter().map(|question| &question.lore))?;
+    let (mut differences, mut lines, mut gave_up) = (Vec::new(), 0, 0);
+    for (question, answer) in questions.iter().zip(&answers) {
+        let shown = format!("{} {:?}", question.lore, question.paths);
+        let Some(hits) = answer["hits"].as_array() else {
+            differences.push(format!("{shown}: {}", answer["error"]));
+            continue;
+        };
+        let ours: BTreeSet<(String, u64)> = hits
+            .iter()
+            .map(|hit| (hit[0].as_str().unwrap_or_default().to_owned(), hit[1].as_u64().unwrap_or(0)))
+            .collect();
+        let Some(theirs) = git_grep(bare, question)? else {
+            gave_up += 1;
+            continue;
+        };
+        lines += theirs.len();
+        let missing: Vec<_> = theirs.difference(&ours).take(3).collect();
+        let added: Vec<_> = ours.difference(&theirs).take(3).collect();
+        if !missing.is_empty() || !added.is_empty() {
+            differences.push(format!("{shown}: missing {missing:?}, added {added:?}"));
+        }
+    }
+    let count = questions.len();
+    say(&format!("{count} questions, {lines} lines, {} differ; git gave up on {gave_up}", differences.len()));
+    Ok(differences)
+}
+
+fn ask<'a>(lore: &Lore, bare: &Path, dir: &Path, patterns: impl Iterator<Item = &'a Value>) -> Result<Vec<Value>> {
+    let file = dir.join("patterns");
+    let lines: Vec<String> = patterns.map(ToString::to_string).collect();
+    fs::write(&file, lines.join("\n"))?;
+    let told = output(&mut lore.command(&["debug", "lines", utf8(&file)?, "--repo", utf8(bare)?]))?;
+    let mut told: Value = serde_json::from_str(&told)?;
+    match told["answers"].take() {
+        Value::Array(answers) => Ok(answers),
+        other => bail!("`lore debug lines` printed {other}"),
+    }
+}
+
+/// What git finds; `None` where it gives up on the expression.
+fn git_grep(bare: &Path, question: &Question) -> Result<Option<BTreeSet<(String, u64)>>> {
+    let mut command = Git::at(bare).command();
+    command.env("LC_ALL", "C.UTF-8").env("GIT_ATTR_SOURCE", "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+    command.args(["-c", "core.quotePath=false", "grep", "--no-color", "-n", "-z", "-I"]);
+    command.args(question.git.iter().map(OsStr::new)).args(["HEAD", "--"]).args(&question.paths);
+    let out = command.output()?;
+    if out.status.code() >= Some(2) {
+        let said = String::from_utf8_lossy(&out.stderr);
+        // PCRE stops where an expression takes too many steps.
+        ensure!(said.contains("match limit") || said.contains("pcre2_match failed"), "{:?}: {said}", question.git);
+        return Ok(None);
+    }
+    let mut found = BTreeSet::new();
+    let mut rest = out.stdout.as_slice();
+    while let Some(end) = rest.iter().position(|byte| *byte == 0) {
+        let path = String::from_utf8_lossy(&rest[..end]);
+        let after = &rest[end + 1..];
+        let end = after.iter().position(|byte| *byte == 0).context("git's line has no number")?;
+        let number = std::str::from_utf8(&after[..end])?.parse()?;
+        found.insert((path.strip_prefix("HEAD:").unwrap_or(&path).to_owned(), number));
+        rest = after[end + 1..].iter().position(|byte| *byte == b'\n').map_or(&[], |line| &after[end + 2 + line..]);
+    }
+    Ok(Some(found))
+}
+
+/// Misspells names, and looks whether they are found, and nothing that is further away.
+fn misspell(
+    lore: &Lore,
+    bare: &Path,
+    dir: &Path,
+    sample: &Sample,
+    count: usize,
+    random: &mut Random,
+) -> Result<Vec<String>> {
+    if sample.names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut asked = Vec::new();
+    for number in 0..count {
+        let name = random.pick(&sample.names).clone();
+        let changes = 1 + number % 3;
+        let mut letters: Vec<char> = name.chars().collect();
+        for _ in 0..changes {
+            let letter = char::from(b'a' + u8::try_from(random.below(26))?);
+            match random.below(3) {
+                0 => letters.insert(random.below(letters.len() + 1), letter),
+                1 if letters.len() > 5 => drop(letters.remove(random.below(letters.len()))),
+                _ => {
+                    let at = random.below(letters.len());
+                    letters[at] = letter;
+                }
+            }
+        }
+        asked.push((name, letters.into_iter().collect::<String>(), changes));
+    }
+    let patterns: Vec<Value> = asked
+        .iter()
+        .map(|(_, text, changes)| json!({"kind": "fuzzy", "text": text, "changes": changes, "case_sensitive": true}))
+        .collect();
+    let answers = ask(lore, bare, dir, patterns.iter())?;
+    let mut differences = Vec::new();
+    for ((name, text, changes), answer) in asked.iter().zip(&answers) {
+        let Some(hits) = answer["hits"].as_array() else {
+            differences.push(format!("fuzzy {text} ({changes}): {}", answer["error"]));
+            continue;
+        };
+        let found: BTreeSet<&str> = hits.iter().filter_map(|hit| hit[3].as_str()).collect();
+        // It may be hidden by something as near in the same lines, but never be missing from all.
+        let is_found =
+            found.contains(name.as_str()) || found.iter().any(|word| distance(word, text) <= distance(name, text));
+        if !is_found {
+            differences.push(format!("fuzzy {text} ({changes}): {name} is not found"));
+        }
+        for word in found {
+            if distance(word, text) > *changes {
+                differences.push(format!("fuzzy {text} ({changes}): {word} is too far"));
+            }
+        }
+    }
+    say(&format!("{} misspelt names, {} differ", asked.len(), differences.len()));
+    Ok(differences)
+}
+
+/// How many letters have to be added, left out or replaced.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut next = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            next.push((row[j] + usize::from(x != y)).min(row[j + 1] + 1).min(next[j] + 1));
+        }
+        row = next;
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_letters() {
+        for (a, b, expected) in [("", "", 0), ("a", "", 1), ("kitten", "sitting", 3), ("ab", "ba", 2)] {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+        }
+    }
+}
