@@ -7,6 +7,7 @@ pub mod commands;
 pub mod messages;
 pub mod prompts;
 mod registry;
+mod repositories;
 pub mod schema;
 mod tools;
 
