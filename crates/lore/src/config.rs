@@ -113,7 +113,10 @@ impl<'de> Deserialize<'de> for Secret {
 
 /// Name and documentation of every key, in the order in which they are shown.
 pub(crate) const KEYS: [(&str, &str); 12] = [
-    ("toolsets", "Toolsets that `lore serve` offers; empty for history, context, why, messages, and commands where the project has some."),
+    (
+        "toolsets",
+        "Toolsets that `lore serve` offers; empty for history, context, why, messages, and commands where the project has some.",
+    ),
     (
         "register_project",
         "Whether `lore serve` and a first `lore search` or `lore log` register the repository they are started in.",
