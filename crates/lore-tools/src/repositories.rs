@@ -13,6 +13,9 @@ use crate::{Answer, Calling, Context, Tool, answer::AnswerBuilder, arguments};
 /// Names of repositories that are told where one is not known.
 const NAMES_MAX: usize = 20;
 
+/// So many repositories are told of at once.
+pub(crate) const REPOS_MAX: usize = 1000;
+
 /// Longer texts of one line are cut.
 const LINE_MAX: usize = 500;
 
@@ -103,6 +106,17 @@ fn unknown(alias: &str, repos: &[Repo]) -> Failure {
     let near = closest(alias, repos.iter().map(Repo::name)).map(|near| format!("did you mean `{near}`? "));
     let near = near.unwrap_or_default();
     failure.hint(format!("{near}Registered are: {}; `lore add PATH` registers another", names(repos)))
+}
+
+/// A list of repositories, of which there are so many.
+pub(crate) fn repositories(rows: Vec<Value>, total: usize) -> Answer {
+    let shown = rows.len();
+    let mut fields = json!({"repositories": Value::Array(rows), "total": total});
+    if shown < total {
+        fields["truncated"] = true.into();
+        fields["note"] = format!("this is not all: the first {shown} of {total} repositories are listed").into();
+    }
+    succeeded(fields)
 }
 
 /// The path that an argument names.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Errors, Tool, Toolset,
-    repositories::{run, succeeded, time, url},
+    repositories::{REPOS_MAX, repositories, run, time, url},
     schema,
 };
 
@@ -39,8 +39,7 @@ async fn discover(context: Context, input: Input) -> Result<Answer, Failure> {
             return Err(failure.hint("use `golden` or `local`, or leave it out for all"));
         }
     };
-    let rows: Vec<Value> = repos.iter().map(row).collect();
-    Ok(succeeded(json!({"total": rows.len(), "repositories": rows})))
+    Ok(repositories(repos.iter().take(REPOS_MAX).map(row).collect(), repos.len()))
 }
 
 fn row(repo: &Repo) -> Value {

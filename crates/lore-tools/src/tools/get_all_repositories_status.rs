@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Errors, Tool, Toolset,
-    repositories::{run, succeeded, time, url},
+    repositories::{REPOS_MAX, repositories, run, time, url},
     schema,
 };
 
@@ -27,10 +27,10 @@ pub(super) static TOOL: Tool = Tool {
 struct Input {}
 
 async fn status(context: Context, _: Input) -> Result<Answer, Failure> {
-    let repos = context.lore.history.repos().await?;
-    let rows: Vec<Value> = context.lore.report(repos).await?.iter().map(row).collect();
-    let total = rows.len();
-    Ok(succeeded(json!({"repositories": rows, "total": total})))
+    let mut repos = context.lore.history.repos().await?;
+    let total = repos.len();
+    repos.truncate(REPOS_MAX);
+    Ok(repositories(context.lore.report(repos).await?.iter().map(row).collect(), total))
 }
 
 fn row(report: &Report) -> Value {

@@ -32,7 +32,7 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
     let (repo, place) = find(&context, input.user_alias.as_deref()).await?;
     let lore = &context.lore;
     // Where the repository is gone, the rest can still be told.
-    let branches = lore.list_branches(&repo, &place).await.map(|(branches, _)| branches).unwrap_or_default();
+    let (branches, branch_count) = lore.list_branches(&repo, &place).await.unwrap_or_default();
     let branches: Vec<&str> = branches.iter().map(|(branch, _)| branch.name.as_str()).collect();
     let report = lore.report(vec![repo]).await?.pop();
     let report = report.ok_or_else(|| Failure::new(lore_model::Code::Internal, "a repository has no report"))?;
@@ -53,6 +53,7 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
         "enable_temporal": false,
         "temporal_status": null,
     });
+    status["branch_count"] = branch_count.into();
     status["history_state"] = report.history.state.as_str().into();
     status["code_state"] = code.map_or(Value::Null, |code| code.freshness.state.as_str().into());
     status["commit"] = json!(code.and_then(|code| code.freshness.commit).map(|commit| commit.to_hex()));

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     Answer, Context, Errors, Tool, Toolset,
-    repositories::{run, succeeded, time},
+    repositories::{REPOS_MAX, repositories, run, time},
     schema,
 };
 
@@ -28,8 +28,9 @@ struct Input {}
 async fn list(context: Context, _: Input) -> Result<Answer, Failure> {
     let lore = &context.lore;
     let mut rows = Vec::new();
-    for repo in lore.history.repos().await? {
-        let branch = lore.standing(&repo).await.and_then(|at| at.branch);
+    let repos = lore.history.repos().await?;
+    for repo in repos.iter().take(REPOS_MAX) {
+        let branch = lore.standing(repo).await.and_then(|at| at.branch);
         rows.push(json!({
             "user_alias": repo.name(),
             "golden_repo_alias": repo.name(),
@@ -38,5 +39,5 @@ async fn list(context: Context, _: Input) -> Result<Answer, Failure> {
             "last_accessed": time(None),
         }));
     }
-    Ok(succeeded(json!({"total": rows.len(), "repositories": rows})))
+    Ok(repositories(rows, repos.len()))
 }

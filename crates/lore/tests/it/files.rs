@@ -567,6 +567,52 @@ fn a_question_about_files_writes_nothing() {
     assert_eq!(state(desk.repo.path()), before);
 }
 
+#[test]
+fn another_work_tree_of_a_repository_is_seen_as_it_is() {
+    let desk = Desk::new();
+    let other = desk.place.path("other");
+    desk.repo.git(&["worktree", "add", "--quiet", "-b", "topic", &other]);
+    fs::write(Path::new(&other).join("only-here.txt"), "x\n").expect("a file can be written");
+    let mut server = serve(&desk.place, Path::new(&other));
+    for arguments in [json!({}), json!({"repository_alias": "shop"})] {
+        let listed = ask(&mut server, "list_files", arguments);
+        assert!(paths(&listed["files"]).contains(&"only-here.txt"), "{listed}");
+        assert_eq!(listed["source"]["branch"], "topic");
+    }
+    let listed = ask(&mut desk.serve(), "list_files", json!({}));
+    assert!(!paths(&listed["files"]).contains(&"only-here.txt"), "{listed}");
+}
+
+#[test]
+fn a_project_that_is_not_registered_is_not_read() {
+    let desk = Desk::new();
+    let stranger = desk.place.repo("stranger");
+    stranger.write("a.txt", "the canary\n").commit("a");
+    let mut server = serve(&desk.place, stranger.path());
+    for tool in ["list_files", "get_branches", "get_repository_status"] {
+        let said = refused(&mut server, tool, json!({}));
+        assert!(said.contains("is not registered") && said.contains("shop") && said.contains("lore add"), "{said}");
+    }
+    let said = refused(&mut server, "get_file_content", json!({"file_path": "a.txt"}));
+    assert!(!said.contains("canary"), "{said}");
+}
+
+#[test]
+fn nothing_that_a_repository_configures_is_run() {
+    let place = Place::new();
+    let hostile = odd::hostile(Path::new(&place.path("trap"))).expect("git makes the repository");
+    place.lore.ok(&["add", "--name", "trap", hostile.path.to_str().expect("UTF-8")]);
+    let mut server = serve(&place, &hostile.path);
+    let listed = ask(&mut server, "browse_directory", json!({}));
+    for path in paths(&listed["structure"]["files"]) {
+        server.call("get_file_content", &json!({"file_path": path}));
+    }
+    for tool in ["get_branches", "get_repository_status", "get_repository_statistics", "list_repositories"] {
+        ask(&mut server, tool, json!({}));
+    }
+    assert!(!hostile.canary.exists(), "{}", fs::read_to_string(&hostile.canary).unwrap_or_default());
+}
+
 mod upstream_gets_this_wrong {
     use std::os::unix::fs::symlink;
 
