@@ -3,10 +3,13 @@
 //! It serves a command line, a server and tests alike: no SQL, no protocol, no environment, no printing here.
 #![forbid(unsafe_code)]
 
+pub mod browse;
 mod clock;
 pub mod commands;
 mod failure;
+pub mod files;
 pub mod flows;
+pub mod health;
 pub mod history;
 pub mod messages;
 mod project;

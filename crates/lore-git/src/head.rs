@@ -2,10 +2,11 @@
 
 use std::{io, path::Path};
 
+use gix::objs::tree::EntryKind;
 use lore_model::{CommitId, RepoPath};
 
 use crate::{
-    Found, Repository, Result,
+    FileKind, Found, Repository, Result, TreeFile,
     beneath::{Content, Folder},
     repository::{commit_id, object_id},
     tree::{blob_id, name_problem},
@@ -29,6 +30,31 @@ impl Repository {
         let branch = head.referent_name().map(|name| name.shorten().to_string());
         let commit = head.try_peel_to_id().map_err(|error| self.unreadable("HEAD", &error))?;
         Ok(Head { commit: commit.map(|id| commit_id(id.detach())), branch })
+    }
+
+    /// The file or link at a path of a commit; none where there is none.
+    pub fn find_file(&self, commit: CommitId, path: &RepoPath) -> Result<Option<TreeFile>> {
+        let mut repo = self.local();
+        repo.objects.ignore_replacements = true;
+        let unreadable = |error: &dyn std::fmt::Display| self.unreadable("the tree of a commit", &error);
+        // A hostile tree may have names that no file can have.
+        if path.as_bytes().split(|byte| *byte == b'/').any(|name| name_problem(name).is_some()) {
+            return Ok(None);
+        }
+        let tree = repo
+            .find_commit(object_id(commit))
+            .map_err(|error| unreadable(&error))?
+            .tree()
+            .map_err(|error| unreadable(&error))?;
+        let names = path.as_bytes().split(|byte| *byte == b'/');
+        let Some(entry) = tree.lookup_entry(names).map_err(|error| unreadable(&error))? else { return Ok(None) };
+        let kind = match entry.mode().kind() {
+            EntryKind::Blob => FileKind::Regular,
+            EntryKind::BlobExecutable => FileKind::Executable,
+            EntryKind::Link => FileKind::Symlink,
+            EntryKind::Tree | EntryKind::Commit => return Ok(None),
+        };
+        Ok(Some(TreeFile { path: path.clone(), blob: blob_id(entry.object_id().as_ref()), kind }))
     }
 
     /// The content of a file in a commit; none where there is no such file, or one of more than `max` bytes.

@@ -7,10 +7,12 @@
 
 mod beneath;
 mod blobs;
+mod branches;
 mod compare;
 mod error;
 mod head;
 mod ignores;
+mod inside;
 mod look;
 mod mailmap;
 mod mirror;
@@ -30,9 +32,11 @@ mod watch;
 mod worktree;
 
 pub use blobs::{BlobReader, Found};
+pub use branches::{Branch, BranchTip, Upstream};
 pub use error::GitError;
 pub use head::{Head, read_beneath};
 pub use ignores::{Ignores, user_excludes};
+pub use inside::{BadPath, path_inside};
 pub use mailmap::Mailmap;
 pub use mirror::{CloneUrl, Mirror};
 pub use probe::RefProbe;
@@ -42,7 +46,7 @@ pub use repository::{Refs, Repository};
 pub use stat_cache::StatCache;
 pub use tree::{FileKind, SkippedEntry, Tree, TreeFile, TreeLimits};
 pub use watch::{Event, WatchOptions, Watcher, Watching};
-pub use worktree::{Change, SkipReason, SkippedPath, WorkFile, WorkRead, WorktreeChanges, WorktreeOptions};
+pub use worktree::{Change, SkipReason, SkippedPath, WorkFile, WorkPlace, WorkRead, WorktreeChanges, WorktreeOptions};
 
 /// The result of reading git.
 pub type Result<T, E = GitError> = std::result::Result<T, E>;

@@ -360,6 +360,9 @@ impl<'a> Walker<'a> {
 
     /// Adds the rules of a folder, whose path is `self.path`.
     fn rules_of(&mut self, folder: &Folder, name: &[u8], place: &mut Place) {
+        if name == LORE_IGNORE && !self.look.options.lore_ignores {
+            return;
+        }
         let Some(rules) = Rules::read(folder, name, &self.path) else { return };
         let chain = if name == LORE_IGNORE { &mut place.lore_rules } else { &mut place.git_rules };
         let left_out = rules.left_out.clone();

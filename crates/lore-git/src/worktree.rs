@@ -87,12 +87,42 @@ pub struct WorktreeOptions {
     pub max_depth: usize,
     /// The user's own file of ignore rules ([`user_excludes`](crate::user_excludes)).
     pub user_excludes: Option<PathBuf>,
+    /// Whether `.loreignore` files on disk are followed: they say what is searched, not what is there.
+    pub lore_ignores: bool,
 }
 
 impl Default for WorktreeOptions {
     fn default() -> Self {
-        Self { max_file_bytes: 16 << 20, max_entries: 1_000_000, max_depth: 200, user_excludes: None }
+        Self {
+            max_file_bytes: 16 << 20,
+            max_entries: 1_000_000,
+            max_depth: 200,
+            user_excludes: None,
+            lore_ignores: true,
+        }
     }
+}
+
+/// What stands at a path of the work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkPlace {
+    /// Nothing.
+    Gone,
+    /// A folder.
+    Folder,
+    /// A file, or a link.
+    File {
+        /// What it is.
+        kind: FileKind,
+        /// How many bytes it has.
+        size: u64,
+        /// When it was last written (seconds since 1970).
+        modified: i64,
+    },
+    /// Neither a file nor a link nor a folder.
+    Other,
+    /// This folder of the path is a link, which is not followed.
+    BehindLink(RepoPath),
 }
 
 /// What reading a file of the work tree gave.
@@ -213,6 +243,22 @@ impl Repository {
         }
     }
 
+    /// What stands at a path of the work tree. No link is followed on the way.
+    pub fn work_place(&self, path: &RepoPath) -> Result<WorkPlace> {
+        let Some(root) = self.work_tree() else { return Ok(WorkPlace::Gone) };
+        if path.as_bytes().is_empty() {
+            return Ok(WorkPlace::Folder);
+        }
+        if path.as_bytes().split(|byte| *byte == b'/').any(|name| name_problem(name).is_some()) {
+            return Ok(WorkPlace::Gone);
+        }
+        match place_below(&root, path.as_bytes()) {
+            Ok(place) => Ok(place),
+            Err(error) if is_gone(&error) => Ok(WorkPlace::Gone),
+            Err(error) => Err(self.unreadable("the work tree", &error)),
+        }
+    }
+
     fn read_below(
         &self,
         root: &std::path::Path,
@@ -251,6 +297,28 @@ impl Repository {
             &format_args!("it has more than {limit} files and folders that are not ignored"),
         )
     }
+}
+
+fn place_below(root: &std::path::Path, path: &[u8]) -> std::io::Result<WorkPlace> {
+    let mut folder = Folder::open(root)?;
+    let mut begin = 0;
+    while let Some(length) = memchr::memchr(b'/', &path[begin..]) {
+        let name = &path[begin..begin + length];
+        if folder.stat(name)?.kind == Kind::Symlink {
+            return Ok(WorkPlace::BehindLink(RepoPath::new(&path[..begin + length])));
+        }
+        folder = folder.folder(name)?;
+        begin += length + 1;
+    }
+    let stat = folder.stat(&path[begin..])?;
+    let kind = match stat.kind {
+        Kind::Folder => return Ok(WorkPlace::Folder),
+        Kind::Other => return Ok(WorkPlace::Other),
+        Kind::Symlink => FileKind::Symlink,
+        Kind::File if stat.executable => FileKind::Executable,
+        Kind::File => FileKind::Regular,
+    };
+    Ok(WorkPlace::File { kind, size: stat.size, modified: stat.modified.0 })
 }
 
 /// Whether the error means that nothing is there by that path.

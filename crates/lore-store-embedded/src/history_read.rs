@@ -3,7 +3,7 @@
 use std::{collections::HashMap, fmt::Write as _};
 
 use async_trait::async_trait;
-use lore_model::{CommitId, CommitPrefix, FileStatus, Person, Repo, RepoId};
+use lore_model::{CommitId, CommitPrefix, FileStatus, Person, Repo, RepoId, RepoPath};
 use lore_store::{
     CommitDetail, CommitHit, CommitMatches, CommitQuery, CommitSubject, HistoryStore, IndexSize, IndexWriter,
     PatchText, Result, StoreError, SubjectFile, Subjects, TouchHit, TouchQuery, unpack_patch,
@@ -265,6 +265,18 @@ fn subjects(connection: &Connection, repo: RepoId, max_files: usize) -> rusqlite
     Ok(found)
 }
 
+fn last_touched(connection: &Connection, repo: RepoId, paths: &[RepoPath]) -> rusqlite::Result<Vec<Option<i64>>> {
+    let mut last = connection.prepare_cached(
+        "SELECT max(c.commit_time) FROM paths AS p JOIN file_changes AS f ON f.path_id = p.path_id
+         JOIN commits AS c ON c.id = f.commit_id WHERE p.path = ?1 AND p.exact = ?2 AND f.repo_id = ?3",
+    )?;
+    let mut time = |path: &RepoPath| {
+        let exact: &[u8] = if path.is_text() { b"" } else { path.as_bytes() };
+        last.query_row(params![path.to_text(), exact, repo.0], |row| row.get(0))
+    };
+    paths.iter().map(&mut time).collect()
+}
+
 fn find_commit(connection: &Connection, repo: RepoId, commit: CommitId) -> rusqlite::Result<Option<CommitDetail>> {
     let sql = "SELECT c.id, c.sha, c.subject, c.body, c.author_name, c.author_email, a.mapped_name, a.mapped_email, c.committer_name,
                       c.committer_email, c.author_time, c.commit_time, c.parent_count, c.patch_state, c.lossy
@@ -354,6 +366,12 @@ impl HistoryStore for EmbeddedStore {
 
     async fn list_subjects(&self, repo: RepoId, max_files: usize) -> Result<Subjects> {
         Ok(self.read(move |connection| subjects(connection, repo, max_files)).await?.unwrap_or_default())
+    }
+
+    async fn last_touched(&self, repo: RepoId, paths: Vec<RepoPath>) -> Result<Vec<Option<i64>>> {
+        let count = paths.len();
+        let found = self.read(move |connection| last_touched(connection, repo, &paths));
+        Ok(found.await?.unwrap_or_else(|| vec![None; count]))
     }
 
     async fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>> {

@@ -36,6 +36,10 @@ pub trait HistoryStore: Send + Sync {
     /// Merges are not among them. Of a commit with more than `max_files` files only renames are told.
     async fn list_subjects(&self, repo: RepoId, max_files: usize) -> Result<Subjects>;
 
+    /// When a commit of the repository last changed each of these paths, by the committer's clock and in their order; `None`
+    /// where no such commit is held.
+    async fn last_touched(&self, repo: RepoId, paths: Vec<RepoPath>) -> Result<Vec<Option<i64>>>;
+
     /// A number that changes whenever another process or this one has written.
     async fn generation(&self) -> Result<u64>;
 

@@ -3,11 +3,11 @@
 
 mod answer;
 mod arguments;
-mod cidx;
 pub mod commands;
 pub mod messages;
 pub mod prompts;
 mod registry;
+mod repositories;
 pub mod schema;
 mod tools;
 

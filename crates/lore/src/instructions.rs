@@ -28,6 +28,22 @@ const COMMANDS: &str = "\
 branches, releases); execute gives its text, which you follow.
 ";
 
+const CODE: &str = "\
+- search_code: by meaning, or every line that has words, matches a regular expression or is spelled nearly so (search_mode \
+fts with regex or fuzzy); use it instead of grep.
+- list_files, browse_directory, get_file_content: files of a registered repository as they are now, uncommitted work included; \
+large files in parts with offset and limit. get_branches: where its branches stand. check_health: whether Lore itself works.
+";
+
+const REPOS: &str = "\
+- list_repositories, discover_repositories: which repositories can be asked; their names are the repository_alias of other \
+tools, and without one the project is meant. get_repository_status: how one of them is.
+";
+
+const INSIGHT: &str = "\
+- get_repository_statistics: languages, sizes and what is left out of one repository. get_all_repositories_status: how all fare.
+";
+
 const FRESHNESS: &str = "\
 `freshness` tells which repositories are stale, partial or missing; `lore sync` in a terminal helps, or what `note` says.
 ";
@@ -49,6 +65,9 @@ pub(crate) fn instructions(toolsets: &[Toolset]) -> String {
         (Toolset::Context, CONTEXT),
         (Toolset::Commands, COMMANDS),
         (Toolset::History, HISTORY),
+        (Toolset::Code, CODE),
+        (Toolset::Repos, REPOS),
+        (Toolset::Insight, INSIGHT),
     ];
     let mut text = about.to_owned();
     text.extend(parts.into_iter().filter(|(toolset, _)| has(*toolset)).map(|(_, part)| part));
@@ -68,6 +87,16 @@ mod tests {
         assert!(all.chars().count() < 2000, "{}", all.chars().count());
         for tool in lore_tools::tools(&Toolset::DEFAULT).iter().filter(|tool| tool.name != "reload") {
             assert!(all.contains(tool.name), "{}", tool.name);
+        }
+    }
+
+    #[test]
+    fn toolsets_that_are_chosen_together_are_shown_whole() {
+        let chosen = [Toolset::Code, Toolset::Repos, Toolset::Insight];
+        let text = instructions(&chosen);
+        assert!(text.chars().count() < 2000, "{}", text.chars().count());
+        for tool in lore_tools::tools(&chosen) {
+            assert!(text.contains(tool.name), "{}", tool.name);
         }
     }
 

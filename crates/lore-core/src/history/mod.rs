@@ -58,6 +58,11 @@ impl History {
         &self.git
     }
 
+    /// Where Lore keeps what is its own beside the index.
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
+    }
+
     /// The time now (seconds since 1970).
     pub fn now(&self) -> i64 {
         self.clock.now()

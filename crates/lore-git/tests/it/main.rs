@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
+mod branches;
 mod repo;
 mod tree;
 mod watch;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lore_model::{
     BranchChoice, CommitId, CommitPrefix, CommitRecord, FileChange, FileStatus, NewRepo, Patch, PatchAbsence, Person,
-    Problem, Repo, RepoName, RepoPath, Source, Tip,
+    Problem, Repo, RepoId, RepoName, RepoPath, Source, Tip,
 };
 
 use super::OK;
@@ -24,6 +24,7 @@ pub async fn check_history(make: impl Fn() -> Arc<dyn HistoryStore>) {
     any_text_is_a_query(&*make()).await;
     touches_are_newest_first_and_literal(&*make()).await;
     subjects_are_newest_first_without_merges(&*make()).await;
+    the_last_change_of_a_path_is_known(&*make()).await;
     prefixes_name_commits_of_one_repository(&*make()).await;
     a_sync_ends_whole(&*make()).await;
     another_fingerprint_forgets_everything(&*make()).await;
@@ -302,6 +303,22 @@ async fn subjects_are_newest_first_without_merges(store: &dyn HistoryStore) {
     );
     let subjects = store.list_subjects(repo.id, 2).await.expect(OK);
     assert_eq!(told(&subjects)[1], "s3 3 Rsrc/b.rssrc/a.rs", "where there are too many, only renames");
+}
+
+async fn the_last_change_of_a_path_is_known(store: &dyn HistoryStore) {
+    let bytes = || RepoPath::new(b"caf\xe9.txt".as_slice());
+    let paths = || vec!["src/b.rs".into(), bytes(), "src/c.rs".into(), "src/a.rs".into(), "SRC/A.RS".into()];
+    let nowhere = store.last_touched(RepoId(1), paths()).await.expect(OK);
+    assert_eq!(nowhere, vec![None; 5], "an index that is not there yet knows nothing");
+    let mut commits: Vec<CommitRecord> = (1..=4).map(|number| commit(number, "x")).collect();
+    commits[1].commit_time = Some(20);
+    commits[2].files = vec![file(FileStatus::Renamed, "src/b.rs", Some("src/a.rs"))];
+    commits[3].files = vec![FileChange { status: FileStatus::Added, path: bytes(), old_path: None }];
+    let (writer, repo) = with_repo(store, "r", commits).await;
+    let other = writer.add_repo(&new_repo("other")).await.expect(OK);
+    writer.put_commits(other.id, vec![commit(99, "of another")]).await.expect(OK);
+    let known = store.last_touched(repo.id, paths()).await.expect(OK);
+    assert_eq!(known, [Some(3), Some(4), None, Some(20), None], "in the order of the question, by commit time");
 }
 
 async fn prefixes_name_commits_of_one_repository(store: &dyn HistoryStore) {

@@ -1,5 +1,7 @@
 //! Every tool, one file each.
 
+mod browse_directory;
+mod check_health;
 mod check_lazygit_messages;
 mod commitmux_get_commit;
 mod commitmux_get_patch;
@@ -7,7 +9,15 @@ mod commitmux_search;
 mod commitmux_touches;
 mod cortex_search;
 mod describe;
+mod discover_repositories;
 mod execute;
+mod get_all_repositories_status;
+mod get_branches;
+mod get_file_content;
+mod get_repository_statistics;
+mod get_repository_status;
+mod list_files;
+mod list_repositories;
 mod reload;
 mod search;
 mod search_code;
@@ -31,6 +41,16 @@ pub(crate) static ALL: &[&Tool] = &[
     &execute::TOOL,
     &reload::TOOL,
     &search_code::TOOL,
+    &list_files::TOOL,
+    &get_file_content::TOOL,
+    &browse_directory::TOOL,
+    &get_branches::TOOL,
+    &check_health::TOOL,
+    &discover_repositories::TOOL,
+    &list_repositories::TOOL,
+    &get_repository_status::TOOL,
+    &get_repository_statistics::TOOL,
+    &get_all_repositories_status::TOOL,
 ];
 
 /// Reads the arguments and runs the tool on them.

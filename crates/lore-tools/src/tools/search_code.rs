@@ -10,10 +10,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::run;
 use crate::{
     Answer, Context, Errors, Tool, Toolset,
-    cidx::{self, answered},
+    repositories::{find, run, succeeded},
     schema,
 };
 
@@ -32,7 +31,7 @@ pub(super) static TOOL: Tool = Tool {
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
-    call: |context, args| run(&TOOL, context, args, |context, input| answered(search(context, input))),
+    call: |context, args| run(&TOOL, context, args, search),
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -232,27 +231,28 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     if !warning.is_empty() {
         fields.insert("warning".to_owned(), warning.into());
     }
-    let mut answer = cidx::success([("results", Value::Object(fields))]);
-    answer.note("freshness", freshness.iter().map(fresh_json).collect::<Vec<_>>());
-    Ok(answer.done())
+    let mut answer = succeeded(json!({"results": fields}));
+    let fresh: Value = freshness.iter().map(fresh_json).collect();
+    answer.meta.insert("lore/freshness".to_owned(), fresh);
+    Ok(answer)
 }
 
 /// What is searched: one repository, or all. The project's own work tree counts for the project.
 async fn repos(context: &Context, alias: Option<&str>) -> Result<Vec<(Repo, Option<PathBuf>)>, Failure> {
-    let lore = &context.lore;
-    let project = lore.find_project(&context.folder().await).await.ok();
-    let place = |repo: &Repo| {
-        let project = project.as_ref().filter(|project| project.repo.as_ref().is_some_and(|known| known.id == repo.id));
-        project.map(|project| project.place.clone())
-    };
-    let repos = match alias.map(str::trim).filter(|alias| !alias.is_empty()) {
-        Some(alias) => vec![lore.history.repo(alias).await?],
-        None => lore.history.repos().await?,
-    };
-    if repos.is_empty() {
+    if alias.is_some_and(|alias| !alias.trim().is_empty()) {
+        let (repo, place) = find(context, alias).await?;
+        return Ok(vec![(repo, Some(place))]);
+    }
+    let all = context.lore.history.repos().await?;
+    if all.is_empty() {
         return Err(Failure::new(Code::RepoNotFound, "no repository is registered").hint("run `lore add PATH` first"));
     }
-    Ok(repos.into_iter().map(|repo| (repo.clone(), place(&repo))).collect())
+    let project = context.lore.find_project(&context.folder().await).await.ok();
+    let place = |repo: &Repo| {
+        let is_it = |known: &Repo| known.id == repo.id;
+        project.as_ref().filter(|found| found.repo.as_ref().is_some_and(is_it)).map(|found| found.place.clone())
+    };
+    Ok(all.into_iter().map(|repo| (repo.clone(), place(&repo))).collect())
 }
 
 fn line_json(hit: &LineHit, file_only: bool, query: &str) -> Value {

@@ -35,9 +35,14 @@ use self::{
     server::Program,
 };
 
-/// The old servers that Lore can stand in for, each with the toolset that has its tools.
-pub(crate) const STAND_INS: [(&str, &str); 4] =
-    [("commitmux", "history"), ("cortex", "context"), ("climpt", "commands"), ("lazygit-mcp-bridge", "messages")];
+/// The old servers that Lore can stand in for, each with the toolsets that have its tools.
+pub(crate) const STAND_INS: [(&str, &str); 5] = [
+    ("commitmux", "history"),
+    ("cortex", "context"),
+    ("climpt", "commands"),
+    ("cidx", "code,repos,insight"),
+    ("lazygit-mcp-bridge", "messages"),
+];
 
 /// The server that a host is told of.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -43,9 +43,10 @@ impl Program {
         }
     }
 
-    /// Whether it starts the old program of that name, itself or through a runtime such as Deno.
+    /// Whether it starts the old program of that name, itself, by its bridge, or through a runtime such as Deno.
     pub(super) fn starts(&self, old: &str) -> bool {
-        self.name() == old
+        self.name().strip_suffix("-bridge").unwrap_or(self.name()) == old
+            || self.name() == old
             || (!self.is_lore() && self.args.iter().any(|arg| arg.split(['/', '@']).any(|part| part == old)))
     }
 

@@ -6,6 +6,7 @@ mod clients;
 mod commands;
 mod commands_cli;
 mod concurrent;
+mod files;
 mod growing;
 mod history;
 mod hostile;

@@ -159,7 +159,9 @@ fn hosts_are_found_by_name() {
 
 #[test]
 fn only_old_servers_in_the_table_are_stood_in_for() {
-    let failure = Registration::standing_in("cidx", "/opt/bin/lore".into()).unwrap_err();
-    expect!["Lore does not stand in for `cidx` / `--as` takes one of commitmux, cortex, climpt, lazygit-mcp-bridge"]
-        .assert_eq(&format!("{failure} / {}", failure.hint.as_deref().unwrap()));
+    let failure = Registration::standing_in("ripgrep", "/opt/bin/lore".into()).unwrap_err();
+    expect![
+        "Lore does not stand in for `ripgrep` / `--as` takes one of commitmux, cortex, climpt, cidx, lazygit-mcp-bridge"
+    ]
+    .assert_eq(&format!("{failure} / {}", failure.hint.as_deref().unwrap()));
 }

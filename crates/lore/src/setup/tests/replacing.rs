@@ -292,6 +292,7 @@ fn every_old_server_is_replaced_by_its_toolset() {
         ("cortex", r#""command": "cortex", "args": ["serve"]"#, "context"),
         ("climpt", r#""command": "deno", "args": ["run", "-A", "jsr:@aidevtool/climpt/mcp"]"#, "commands"),
         ("lazygit-mcp-bridge", r#""command": "lazygit-mcp-bridge", "args": ["server"]"#, "messages"),
+        ("cidx", r#""command": "cidx-bridge", "args": []"#, "code,repos,insight"),
     ] {
         let before = format!(r#"{{"mcpServers": {{"{name}": {{{program}}}}}}}"#);
         let desk = Desk::new();

@@ -1,0 +1,107 @@
+//! Which files are searched, as the next question would find them; and whether what is kept of them can be read.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+    sync::{Arc, PoisonError},
+};
+
+use lore_model::{Failure, Repo, RepoPath};
+use lore_store::{Ask, CodeView, DIMENSIONS, FieldWeight, SnapshotId, StoreError, ViewPart};
+
+use super::{Search, TRIES};
+use crate::{blocking, store_failure};
+
+/// The files of one repository that are searched, uncommitted work included.
+#[derive(Debug, Clone, Default)]
+pub struct IndexedFiles {
+    languages: HashMap<RepoPath, Arc<str>>,
+    /// How many chunks are found by meaning.
+    pub embeddings: usize,
+}
+
+impl IndexedFiles {
+    /// The language of a file, where it is searched.
+    pub fn language(&self, path: &RepoPath) -> Option<&str> {
+        self.languages.get(path).map(|language| &**language)
+    }
+
+    /// How many files are searched.
+    pub fn len(&self) -> usize {
+        self.languages.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.languages.is_empty()
+    }
+
+    /// How many files there are in each language.
+    pub fn by_language(&self) -> BTreeMap<&str, usize> {
+        let mut counts = BTreeMap::new();
+        for language in self.languages.values() {
+            *counts.entry(&**language).or_default() += 1;
+        }
+        counts
+    }
+
+    fn of(view: &dyn CodeView) -> Result<Self, StoreError> {
+        let mut languages = HashMap::new();
+        for (number, file) in view.files().iter().enumerate() {
+            // What was left out has a place and nothing in it. So has an empty file, of which nothing is missing.
+            if !view.chunks_of(number).is_empty() || view.record(number)?.size == 0 {
+                languages.insert(file.path.clone(), Arc::clone(&file.language));
+            }
+        }
+        Ok(Self { languages, embeddings: view.meant().len() })
+    }
+}
+
+impl Search {
+    /// The files of a repository that are searched, seen from one of its work trees.
+    pub async fn indexed_files(&self, repo: &Repo, place: Option<&Path>) -> Result<IndexedFiles, Failure> {
+        for tries in 1.. {
+            let state = self.state(repo.id).await?;
+            let Some(part) = self.part(repo, &state, place, true).await? else { break };
+            let read = match self.load(&[part]).await {
+                Ok(loaded) => blocking(move || IndexedFiles::of(&*loaded.view)).await,
+                Err(error) => Err(error),
+            };
+            match read {
+                Ok(files) => return Ok(files),
+                // What was read was replaced by a newer state meanwhile.
+                Err(StoreError::Absent(_)) if tries < TRIES => {
+                    self.views.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                }
+                Err(error) => return Err(store_failure(error)),
+            }
+        }
+        Ok(IndexedFiles::default())
+    }
+
+    /// Reads a little of everything that is kept of a snapshot: words, vectors and a text.
+    pub async fn try_reading(&self, snapshot: SnapshotId) -> Result<(), Failure> {
+        let part = ViewPart { snapshot: Some(snapshot), ..ViewPart::default() };
+        let view = match self.store.open_view(vec![part]).await {
+            // Another one has taken its place, which says nothing against either.
+            Err(StoreError::Absent(_)) => return Ok(()),
+            other => other.map_err(store_failure)?,
+        };
+        let read = blocking(move || {
+            let mut vector = [0.0; DIMENSIONS];
+            vector[0] = 1.0;
+            let ask = Ask {
+                words: &[],
+                fields: [FieldWeight { weight: 1.0, length: 0.0 }; 3],
+                vector: Some(&vector),
+                boosts: &[],
+                allowed: None,
+                also: &[],
+                top: 1,
+            };
+            let found = view.search(&ask)?;
+            found.first().map_or(Ok(()), |scored| view.text(scored.chunk).map(drop))
+        });
+        read.await.map_err(store_failure)
+    }
+}

@@ -1,0 +1,108 @@
+//! Branches, compared with what git says of them; and what stands at a path, links included.
+
+use std::{fs, os::unix::fs::symlink};
+
+use lore_git::{Branch, FileKind, Repository, WorkPlace};
+use lore_model::RepoPath;
+
+use crate::repo::Repo;
+
+fn listed(repo: &Repo) -> Vec<Branch> {
+    Repository::open(&repo.path).unwrap().local_branches(100).unwrap().0
+}
+
+fn said(repo: &Repo, args: &[&str]) -> String {
+    String::from_utf8(repo.git(args)).unwrap().trim().to_owned()
+}
+
+/// What git says a branch has that its upstream has not, and the other way round.
+fn left_right(repo: &Repo, left: &str, right: &str) -> (u64, u64) {
+    let said = said(repo, &["rev-list", "--left-right", "--count", &format!("{left}...{right}")]);
+    let (ours, theirs) = said.split_once('\t').unwrap();
+    (ours.parse().unwrap(), theirs.parse().unwrap())
+}
+
+#[test]
+fn branches_stand_where_git_says() {
+    let repo = Repo::new();
+    repo.write("a", "1").commit();
+    repo.git(&["branch", "topic/ünder"]);
+    repo.write("a", "2");
+    repo.git(&["add", "a"]);
+    repo.git(&["-c", "user.name=Ann Example", "commit", "--quiet", "-m", "Second\n\nwith a body"]);
+    let found = listed(&repo);
+    let names: Vec<(&str, bool)> = found.iter().map(|branch| (branch.name.as_str(), branch.is_current)).collect();
+    assert_eq!(names, [("main", true), ("topic/ünder", false)]);
+    for branch in &found {
+        let tip = branch.tip.as_ref().unwrap();
+        let full = format!("refs/heads/{}", branch.name);
+        let told = said(&repo, &["log", "-1", "--format=%H %s %an %ct", &full]);
+        assert_eq!(told, format!("{} {} {} {}", tip.commit.to_hex(), tip.subject, tip.author, tip.time));
+        assert_eq!(branch.upstream, None);
+    }
+    let (cut, total) = Repository::open(&repo.path).unwrap().local_branches(1).unwrap();
+    assert_eq!((cut.len(), total), (1, 2));
+}
+
+#[test]
+fn ahead_and_behind_are_counted_as_git_counts() {
+    let repo = Repo::new();
+    for number in 0..3 {
+        repo.write("a", number.to_string()).commit();
+    }
+    repo.git(&["remote", "add", "origin", "/nowhere"]);
+    repo.git(&["update-ref", "refs/remotes/origin/main", "HEAD~1"]);
+    repo.git(&["branch", "--set-upstream-to=origin/main", "main"]);
+    let relation = |name: &str| listed(&repo).into_iter().find(|branch| branch.name == name).unwrap().upstream.unwrap();
+    assert_eq!((relation("main").name.as_str(), relation("main").ahead_behind), ("origin/main", Some((1, 0))));
+
+    // Both sides go on, and one of them merges an older state of the other.
+    repo.git(&["switch", "--quiet", "--detach", "origin/main"]);
+    repo.write("b", "b").commit();
+    repo.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    repo.git(&["switch", "--quiet", "main"]);
+    repo.git(&["merge", "--quiet", "--no-edit", "origin/main"]);
+    repo.write("c", "c").commit();
+    repo.git(&["switch", "--quiet", "--detach", "origin/main"]);
+    for number in 0..4 {
+        repo.write("b", number.to_string()).commit();
+    }
+    repo.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    repo.git(&["switch", "--quiet", "main"]);
+    assert_eq!(relation("main").ahead_behind, Some(left_right(&repo, "main", "origin/main")));
+    assert_eq!(relation("main").ahead_behind, Some((3, 4)));
+
+    // A branch that was never fetched has a name and no more.
+    repo.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+    assert_eq!((relation("main").name.as_str(), relation("main").ahead_behind), ("origin/main", None));
+}
+
+#[test]
+fn a_branch_that_cannot_be_read_keeps_no_other_from_being_listed() {
+    let repo = Repo::new();
+    repo.write("a", "1").commit();
+    fs::write(repo.path.join(".git/refs/heads/broken"), format!("{}\n", "1".repeat(40))).unwrap();
+    let found: Vec<(String, bool)> =
+        listed(&repo).into_iter().map(|branch| (branch.name, branch.tip.is_some())).collect();
+    assert_eq!(found, [("broken".to_owned(), false), ("main".to_owned(), true)]);
+}
+
+#[test]
+fn what_stands_at_a_path_is_told_without_following_links() {
+    let repo = Repo::new();
+    repo.write("src/a.txt", "four");
+    symlink("/etc", repo.path.join("out")).unwrap();
+    symlink("src", repo.path.join("in")).unwrap();
+    let repository = Repository::open(&repo.path).unwrap();
+    let at = |path: &str| repository.work_place(&RepoPath::from(path)).unwrap();
+    assert_eq!(at(""), WorkPlace::Folder);
+    assert_eq!(at("src"), WorkPlace::Folder);
+    assert!(matches!(at("src/a.txt"), WorkPlace::File { kind: FileKind::Regular, size: 4, .. }));
+    assert!(matches!(at("out"), WorkPlace::File { kind: FileKind::Symlink, .. }));
+    assert_eq!(at("out/passwd"), WorkPlace::BehindLink(RepoPath::from("out")));
+    assert_eq!(at("in/a.txt"), WorkPlace::BehindLink(RepoPath::from("in")));
+    assert_eq!(at("src/a.txt/b"), WorkPlace::Gone);
+    for outside in ["..", "../x", ".git/HEAD", "a//b"] {
+        assert_eq!(at(outside), WorkPlace::Gone, "{outside}");
+    }
+}

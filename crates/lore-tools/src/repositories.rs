@@ -1,0 +1,233 @@
+//! What the tools about repositories and their files have in common: whom a call is about, and how success and failure
+//! are told.
+
+use std::path::PathBuf;
+
+use lore_core::{browse::Standing, files::Depth};
+use lore_model::{Code, Failure, Repo, RepoPath, Source, brief, closest};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::{Answer, Calling, Context, Tool, answer::AnswerBuilder, arguments};
+
+/// Names of repositories that are told where one is not known.
+const NAMES_MAX: usize = 20;
+
+/// So many repositories are told of at once.
+pub(crate) const REPOS_MAX: usize = 1000;
+
+/// Longer texts of one line are cut.
+const LINE_MAX: usize = 500;
+
+/// Reads the arguments, runs the tool on them and tells the outcome as the contract has it.
+pub(crate) fn run<I, F>(
+    tool: &'static Tool,
+    context: Context,
+    args: Map<String, Value>,
+    call: fn(Context, I) -> F,
+) -> Calling
+where
+    I: DeserializeOwned + Send + 'static,
+    F: Future<Output = Result<Answer, Failure>> + Send + 'static,
+{
+    Box::pin(lore_core::together(async move {
+        let outcome = match arguments::read(tool.name, &(tool.input)(), args) {
+            Ok(input) => call(context, input).await,
+            Err(failure) => Err(failure),
+        };
+        Ok(outcome.unwrap_or_else(|failure| failed(failure, Map::new())))
+    }))
+}
+
+/// `{"success": true, …}`.
+pub(crate) fn succeeded(fields: Value) -> Answer {
+    let mut object = Map::from_iter([("success".to_owned(), Value::Bool(true))]);
+    if let Value::Object(fields) = fields {
+        object.extend(fields);
+    }
+    AnswerBuilder::object(object).done()
+}
+
+/// `{"success": false, "error": …}`, with these fields behind it.
+pub(crate) fn failed(failure: Failure, more: Map<String, Value>) -> Answer {
+    let mut object = Map::new();
+    object.insert("success".to_owned(), false.into());
+    object.insert("error".to_owned(), failure.message.as_str().into());
+    if let Some(hint) = &failure.hint {
+        object.insert("hint".to_owned(), hint.as_str().into());
+    }
+    object.extend(more);
+    AnswerBuilder::failed(object, failure).done()
+}
+
+/// The repository of that name, or the project's where none is named, and the work tree to see it from.
+pub(crate) async fn find(context: &Context, alias: Option<&str>) -> Result<(Repo, PathBuf), Failure> {
+    let alias = alias.map(str::trim).filter(|alias| !alias.is_empty());
+    let project = context.lore.find_project(&context.folder().await).await;
+    let repos = context.lore.history.repos().await?;
+    let Some(alias) = alias else {
+        return match project {
+            Ok(project) => match project.repo {
+                Some(repo) => Ok((repo, project.place)),
+                None => Err(unnamed(format!("the project at {} is not registered", project.place.display()), &repos)),
+            },
+            Err(failure) if failure.code == Code::NotARepository => Err(unnamed(failure.message, &repos)),
+            Err(failure) => Err(failure),
+        };
+    };
+    let repo = repos.iter().find(|repo| repo.name() == alias).ok_or_else(|| unknown(alias, &repos))?.clone();
+    // The project may be another work tree of the repository than the registered one.
+    let of_project = project.ok().filter(|found| found.repo.as_ref().is_some_and(|known| known.id == repo.id));
+    let place = of_project.map_or_else(|| repo.info.local_path.clone(), |project| project.place);
+    Ok((repo, place))
+}
+
+fn names(repos: &[Repo]) -> String {
+    let mut names: Vec<String> = repos.iter().take(NAMES_MAX).map(|repo| repo.name().to_owned()).collect();
+    if repos.len() > NAMES_MAX {
+        names.push(format!("and {} more, which `list_repositories` lists", repos.len() - NAMES_MAX));
+    }
+    names.join(", ")
+}
+
+fn unnamed(message: String, repos: &[Repo]) -> Failure {
+    let failure = Failure::new(Code::RepoNotFound, message);
+    if repos.is_empty() {
+        return failure.hint("no repository is registered: run `lore add PATH`");
+    }
+    failure.hint(format!("name one of the registered repositories ({}), or run `lore add PATH`", names(repos)))
+}
+
+fn unknown(alias: &str, repos: &[Repo]) -> Failure {
+    let failure = Failure::new(Code::RepoNotFound, format!("no repository is called `{}`", brief(alias)));
+    if repos.is_empty() {
+        return failure.hint("no repository is registered: run `lore add PATH`");
+    }
+    let near = closest(alias, repos.iter().map(Repo::name)).map(|near| format!("did you mean `{near}`? "));
+    let near = near.unwrap_or_default();
+    failure.hint(format!("{near}Registered are: {}; `lore add PATH` registers another", names(repos)))
+}
+
+/// A list of repositories, of which there are so many.
+pub(crate) fn repositories(rows: Vec<Value>, total: usize) -> Answer {
+    let shown = rows.len();
+    let mut fields = json!({"repositories": Value::Array(rows), "total": total});
+    if shown < total {
+        fields["truncated"] = true.into();
+        fields["note"] = format!("this is not all: the first {shown} of {total} repositories are listed").into();
+    }
+    succeeded(fields)
+}
+
+/// The path that an argument names.
+pub(crate) fn path(argument: &str, text: Option<&str>) -> Result<RepoPath, Failure> {
+    let text = text.unwrap_or_default();
+    lore_core::files::path_inside(text).map_err(|bad| {
+        Failure::new(Code::InvalidArgument, format!("`{argument}` `{}` {}", brief(text), bad.reason()))
+            .hint("give a path relative to the root of the repository, such as `src/main.rs`")
+    })
+}
+
+/// Seconds since 1970 as RFC 3339 in UTC; null where they are not known.
+pub(crate) fn time(seconds: Option<i64>) -> Value {
+    let told = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    told.map_or(Value::Null, |told| told.to_string().into())
+}
+
+/// A text of one line that is short enough.
+pub(crate) fn line(text: &str) -> String {
+    match text.char_indices().nth(LINE_MAX) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+/// Where a repository comes from: its URL, or its place, which git takes for one.
+pub(crate) fn url(repo: &Repo) -> String {
+    match &repo.info.source {
+        Source::Url(url) => url.clone(),
+        Source::Local => repo.info.local_path.to_string_lossy().into_owned(),
+    }
+}
+
+/// What was read: a commit, or the working tree over it.
+pub(crate) fn source(at: &Standing) -> Value {
+    json!({
+        "read_from": if at.has_work_tree { "working_tree" } else { "commit" },
+        "commit": at.commit.map(|commit| commit.to_hex()),
+        "branch": at.branch,
+    })
+}
+
+/// The files of a folder as the contract has them: the files, and what is said about the list.
+pub(crate) async fn list(
+    context: &Context,
+    alias: Option<&str>,
+    folder: Option<&str>,
+    depth: Depth,
+) -> Result<FileList, Failure> {
+    let folder = path("path", folder)?;
+    let (repo, place) = find(context, alias).await?;
+    let listed = context.lore.list_files(&repo, &place, folder, depth).await?;
+    let listing = &listed.listing;
+    let files = listing.files.iter().zip(&listed.modified).map(|(file, modified)| {
+        let indexed = listed.indexed.language(&file.path);
+        let mut entry = Map::new();
+        entry.insert("path".to_owned(), file.path.to_text().into());
+        entry.insert("size_bytes".to_owned(), json!(file.size));
+        entry.insert("modified_at".to_owned(), time(*modified));
+        entry.insert("language".to_owned(), indexed.unwrap_or(file.language).into());
+        entry.insert("is_indexed".to_owned(), indexed.is_some().into());
+        if file.uncommitted {
+            entry.insert("uncommitted".to_owned(), true.into());
+        }
+        if let Some(target) = &file.target {
+            entry.insert("link_target".to_owned(), target.as_str().into());
+        }
+        if !file.path.is_text() {
+            entry.insert("replaced_invalid_utf8".to_owned(), true.into());
+        }
+        Value::Object(entry)
+    });
+    let files: Vec<Value> = files.collect();
+    let directories =
+        listing.folders.iter().map(|(path, files)| json!({"path": path.to_text(), "files": files})).collect();
+    let mut about = Map::new();
+    about.insert("repository_alias".to_owned(), repo.name().into());
+    about.insert("source".to_owned(), source(&listed.at));
+    if listing.total > listing.files.len() || listing.folders_total > listing.folders.len() {
+        let note = format!(
+            "this is not all: {} of {} files and {} of {} directories are listed; pass `path` for a directory",
+            listing.files.len(),
+            listing.total,
+            listing.folders.len(),
+            listing.folders_total
+        );
+        about.insert("truncated".to_owned(), true.into());
+        about.insert("note".to_owned(), note.into());
+    }
+    if listing.submodules > 0 {
+        about.insert("submodules_not_listed".to_owned(), listing.submodules.into());
+    }
+    if listing.impossible > 0 {
+        about.insert("impossible_names_not_listed".to_owned(), listing.impossible.into());
+    }
+    if let Some(error) = &listed.index_error {
+        about.insert("index_error".to_owned(), error.as_str().into());
+    }
+    Ok(FileList { folder: listing.folder.to_text().into_owned(), files, total: listing.total, directories, about })
+}
+
+/// A list of files, ready to be told.
+pub(crate) struct FileList {
+    /// The folder; empty for the root.
+    pub(crate) folder: String,
+    /// Its files.
+    pub(crate) files: Vec<Value>,
+    /// How many there are.
+    pub(crate) total: usize,
+    /// The folders in it.
+    pub(crate) directories: Vec<Value>,
+    /// Of which repository and commit, and what is not listed.
+    pub(crate) about: Map<String, Value>,
+}

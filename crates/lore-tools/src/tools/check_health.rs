@@ -1,0 +1,64 @@
+//! `check_health`: how Lore itself fares.
+
+use lore_core::health::Probe;
+use lore_model::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    Answer, Context, Errors, Tool, Toolset,
+    repositories::{run, succeeded, time},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "check_health",
+    title: "Check Lore's health",
+    toolset: Toolset::Code,
+    about: "Check system health status: reads the database, the code index with its vectors and Lore's folder, and tells how long each took, with memory, processor and free disk space.",
+    read_only: true,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, check),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {}
+
+async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
+    let health = context.lore.health().await;
+    #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
+    let gigabytes = health.free_bytes.map(|bytes| rounded(bytes as f64 / 1e9));
+    Ok(succeeded(json!({"health": {
+        "status": health.status(),
+        "timestamp": time(Some(health.at)),
+        "services": {
+            "database": probe_json(&health.database),
+            "vector_store": probe_json(&health.vector_store),
+            "storage": probe_json(&health.storage),
+        },
+        "system": {
+            "memory_usage_percent": health.memory_percent.map(rounded),
+            "cpu_usage_percent": health.cpu_percent.map(rounded),
+            // A server on this machine has no queue of jobs.
+            "active_jobs": 0,
+            "disk_free_space_gb": gigabytes,
+        },
+    }})))
+}
+
+fn probe_json(probe: &Probe) -> Value {
+    let mut value = json!({
+        "status": if probe.error.is_none() { "healthy" } else { "unhealthy" },
+        "response_time_ms": rounded(probe.took.as_secs_f64() * 1000.0),
+    });
+    if let Some(error) = &probe.error {
+        value["error_message"] = error.as_str().into();
+    }
+    value
+}
+
+fn rounded(number: f64) -> f64 {
+    (number * 100.0).round() / 100.0
+}

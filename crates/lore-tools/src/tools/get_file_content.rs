@@ -1,0 +1,143 @@
+//! `get_file_content`: the text of a file, or some lines of it.
+
+use lore_core::{
+    browse::FileContent,
+    files::{FileKind, Origin, Range, Shown},
+};
+use lore_model::{Code, Failure};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    Answer, Context, Errors, Tool, Toolset,
+    repositories::{failed, find, path, run, succeeded, time},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "get_file_content",
+    title: "Read a file",
+    toolset: Toolset::Code,
+    about: "Get content of a specific file, as it is in the working tree now (uncommitted edits included), or on the main branch of a mirror; metadata tells which. Up to 1 MB at once: read large files in parts with offset and limit. Links are shown, not followed.",
+    read_only: true,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, get),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Repository alias; left out: the project
+    repository_alias: Option<String>,
+    /// File path relative to repository root
+    file_path: String,
+    /// The first line to read, counted from 1 (default 1)
+    offset: Option<i64>,
+    /// How many lines to read, such as 200 (default: to the end)
+    limit: Option<i64>,
+}
+
+async fn get(context: Context, input: Input) -> Result<Answer, Failure> {
+    let wanted = path("file_path", Some(&input.file_path))?;
+    let range = range(input.offset, input.limit)?;
+    let (repo, place) = find(&context, input.repository_alias.as_deref()).await?;
+    let read = context.lore.read_file(&repo, &place, wanted, range).await?;
+    let mut metadata = metadata(&read, repo.name());
+    let (name, size) = (read.file.path.to_text(), read.file.size);
+    let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
+    let about = |metadata| Map::from_iter([("metadata".to_owned(), Value::Object(metadata))]);
+    let text = match read.file.shown {
+        Shown::Binary { utf16 } => {
+            metadata.insert("binary".to_owned(), true.into());
+            let what = if utf16 { "UTF-16 text, which git takes for binary" } else { "binary" };
+            let failure = invalid(format!("`{name}` is {what} ({size} bytes), so no text of it is shown"));
+            return Ok(failed(failure, about(metadata)));
+        }
+        Shown::TooLarge { lines: Some(lines) } => {
+            metadata.insert("total_lines".to_owned(), lines.into());
+            let failure = invalid(format!("`{name}` is too large to be shown at once: {size} bytes in {lines} lines"))
+                .hint("read a part: `offset` is its first line and `limit` the number of lines, such as 1 and 500");
+            return Ok(failed(failure, about(metadata)));
+        }
+        Shown::TooLarge { lines: None } => {
+            let failure = invalid(format!("`{name}` is too large to be read here: {size} bytes are more than 64 MB"));
+            return Ok(failed(failure, about(metadata)));
+        }
+        Shown::Link(target) => {
+            metadata.insert("link_target".to_owned(), target.as_str().into());
+            metadata.insert("note".to_owned(), "a symbolic link: the text is its target, which is not read".into());
+            target
+        }
+        Shown::Text { text, lines, of, cut, lossy } => {
+            metadata.insert("total_lines".to_owned(), of.into());
+            metadata.insert("shown_lines".to_owned(), lines.map_or(Value::Null, |(first, last)| json!([first, last])));
+            if lossy {
+                metadata.insert("replaced_invalid_utf8".to_owned(), true.into());
+            }
+            if cut {
+                let last = lines.map_or(0, |(_, last)| last);
+                let next = if last < of { format!(": go on with `offset` {}", last + 1) } else { String::new() };
+                metadata.insert("truncated".to_owned(), true.into());
+                metadata.insert("note".to_owned(), format!("cut at 1 MB, in or after line {last}{next}").into());
+            }
+            text
+        }
+    };
+    Ok(succeeded(json!({"content": [{"type": "text", "text": text}], "metadata": metadata})))
+}
+
+fn range(offset: Option<i64>, limit: Option<i64>) -> Result<Range, Failure> {
+    let number = |name: &str, value: i64| {
+        let invalid = || Failure::new(Code::InvalidArgument, format!("`{name}` cannot be {value}"));
+        usize::try_from(value).ok().filter(|number| *number > 0).ok_or_else(|| {
+            invalid().hint("`offset` is the first line, counted from 1, and `limit` the number of lines, at least 1")
+        })
+    };
+    if offset.is_none() && limit.is_none() {
+        return Ok(Range::All);
+    }
+    let first = offset.map_or(Ok(1), |offset| number("offset", offset))?;
+    let count = limit.map(|limit| number("limit", limit)).transpose()?;
+    Ok(Range::Lines { first, count })
+}
+
+fn metadata(read: &FileContent, alias: &str) -> Map<String, Value> {
+    let file = &read.file;
+    let mut metadata = Map::new();
+    let mut put = |name: &str, value: Value| drop(metadata.insert(name.to_owned(), value));
+    put("size", file.size.into());
+    put("modified_at", time(read.modified));
+    put("language", file.language.into());
+    put("path", file.path.to_text().into());
+    put("repository_alias", alias.into());
+    put("read_from", if file.origin == Origin::WorkTree { "working_tree" } else { "commit" }.into());
+    put("commit", json!(read.at.commit.map(|commit| commit.to_hex())));
+    put("branch", json!(read.at.branch));
+    put("uncommitted", file.uncommitted.into());
+    match file.kind {
+        FileKind::Symlink => put("kind", "symlink".into()),
+        FileKind::Executable => put("kind", "executable".into()),
+        FileKind::Regular => {}
+    }
+    if !file.path.is_text() {
+        put("path_replaced_invalid_utf8", true.into());
+    }
+    metadata
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_counted_from_one() {
+        assert_eq!(range(None, None).unwrap(), Range::All);
+        assert_eq!(range(Some(3), None).unwrap(), Range::Lines { first: 3, count: None });
+        assert_eq!(range(None, Some(2)).unwrap(), Range::Lines { first: 1, count: Some(2) });
+        for (offset, limit) in [(Some(0), None), (Some(-1), None), (None, Some(0)), (Some(1), Some(-5))] {
+            let failure = range(offset, limit).unwrap_err();
+            assert!(failure.hint.is_some_and(|hint| hint.contains("counted from 1")), "{offset:?} {limit:?}");
+        }
+    }
+}

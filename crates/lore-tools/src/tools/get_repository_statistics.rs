@@ -1,0 +1,66 @@
+//! `get_repository_statistics`: one repository in numbers.
+
+use lore_model::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{
+    Answer, Context, Errors, Tool, Toolset,
+    repositories::{find, run, succeeded, time},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "get_repository_statistics",
+    title: "Statistics of a repository",
+    toolset: Toolset::Insight,
+    about: "Get repository statistics (file counts, language breakdown, index status): files there are and files that searches see, sizes, vectors, when it was synced, and a health score from 0 to 1 with what is wrong or left out. index_size_bytes is its share of the one index that all repositories have.",
+    read_only: true,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, statistics),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Repository alias; left out: the project
+    repository_alias: Option<String>,
+}
+
+async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
+    let (repo, _) = find(&context, input.repository_alias.as_deref()).await?;
+    let lore = &context.lore;
+    let indexed = lore.search.indexed_files(&repo, None).await.unwrap_or_default();
+    let measured = lore.measure(&repo).await;
+    let report = lore.report(vec![repo]).await?.pop();
+    let report = report.ok_or_else(|| Failure::new(lore_model::Code::Internal, "a repository has no report"))?;
+    let (score, mut issues) = report.health();
+    let snapshot = report.code.as_ref().ok().and_then(|code| code.snapshot.as_ref());
+    // Where the repository cannot be read, what was indexed is all that is known.
+    let (total, bytes) = measured.unwrap_or_else(|failure| {
+        issues.push(format!("its files could not be counted: {failure}"));
+        (indexed.len(), snapshot.map_or(0, |snapshot| snapshot.bytes))
+    });
+    Ok(succeeded(json!({"statistics": {
+        "repository_id": report.repo.name(),
+        "files": {
+            "total": total,
+            "indexed": indexed.len(),
+            "by_language": indexed.by_language(),
+        },
+        "storage": {
+            "repository_size_bytes": bytes,
+            "index_size_bytes": report.index_bytes,
+            "embedding_count": indexed.embeddings,
+        },
+        "activity": {
+            "created_at": time(None),
+            "last_sync_at": time(report.updated_at()),
+            "last_accessed_at": time(None),
+            "sync_count": null,
+            "commit_count": report.repo.sync.commit_count,
+        },
+        "health": {"score": score, "issues": issues},
+    }})))
+}

@@ -1,0 +1,64 @@
+//! `get_repository_status`: how one repository is.
+
+use lore_model::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    Answer, Context, Errors, Tool, Toolset,
+    repositories::{find, run, succeeded, time, url},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "get_repository_status",
+    title: "Status of a repository",
+    toolset: Toolset::Repos,
+    about: "Get detailed status of a repository: where it is, its branches, how many files and commits are indexed, how fresh that is, and what is wrong.",
+    read_only: true,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, status),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// User alias of repository; left out: the project
+    user_alias: Option<String>,
+}
+
+async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
+    let (repo, place) = find(&context, input.user_alias.as_deref()).await?;
+    let lore = &context.lore;
+    // Where the repository is gone, the rest can still be told.
+    let (branches, branch_count) = lore.list_branches(&repo, &place).await.unwrap_or_default();
+    let branches: Vec<&str> = branches.iter().map(|(branch, _)| branch.name.as_str()).collect();
+    let report = lore.report(vec![repo]).await?.pop();
+    let report = report.ok_or_else(|| Failure::new(lore_model::Code::Internal, "a repository has no report"))?;
+    let (score, issues) = report.health();
+    let code = report.code.as_ref().ok();
+    let snapshot = code.and_then(|code| code.snapshot.as_ref());
+    let mut status = json!({
+        "alias": report.repo.name(),
+        "repo_url": url(&report.repo),
+        "default_branch": report.repo.info.default_branch,
+        "clone_path": report.repo.info.local_path.to_string_lossy(),
+        "created_at": time(None),
+        "activation_status": "activated",
+        "branches_list": branches,
+        "file_count": snapshot.map_or(0, |snapshot| snapshot.files),
+        "index_size": report.index_bytes,
+        "last_updated": time(report.updated_at()),
+        "enable_temporal": false,
+        "temporal_status": null,
+    });
+    status["branch_count"] = branch_count.into();
+    status["history_state"] = report.history.state.as_str().into();
+    status["code_state"] = code.map_or(Value::Null, |code| code.freshness.state.as_str().into());
+    status["commit"] = json!(code.and_then(|code| code.freshness.commit).map(|commit| commit.to_hex()));
+    status["commit_count"] = report.repo.sync.commit_count.into();
+    status["uncommitted_files"] = code.map_or(0, |code| code.freshness.uncommitted).into();
+    status["health"] = json!({"score": score, "issues": issues});
+    Ok(succeeded(json!({"status": status})))
+}

@@ -1,0 +1,45 @@
+//! `list_files`: the files of one directory.
+
+use lore_core::files::Depth;
+use lore_model::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    Answer, Context, Errors, Tool, Toolset,
+    repositories::{list, run, succeeded},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "list_files",
+    title: "List the files of a directory",
+    toolset: Toolset::Code,
+    about: "List files in a repository: those of one directory, with its subdirectories beside them. Shows the working tree (uncommitted files too, what git ignores not), or the main branch of a mirror. modified_at is the last commit that changed the file, or the time on disk of an uncommitted one; is_indexed tells whether searches see it.",
+    read_only: true,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, list_files),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Repository alias; left out: the project
+    repository_alias: Option<String>,
+    /// Directory path, relative to the root of the repository; left out: the root
+    path: Option<String>,
+}
+
+async fn list_files(context: Context, input: Input) -> Result<Answer, Failure> {
+    let listed = list(&context, input.repository_alias.as_deref(), input.path.as_deref(), Depth::Folder).await?;
+    let mut fields = json!({
+        "files": listed.files,
+        "total": listed.total,
+        "directories": listed.directories,
+    });
+    if let Value::Object(fields) = &mut fields {
+        fields.extend(listed.about);
+    }
+    Ok(succeeded(fields))
+}
