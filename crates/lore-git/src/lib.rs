@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod beneath;
+mod blame;
 mod blobs;
 mod compare;
 mod error;
@@ -18,6 +19,7 @@ mod missing;
 mod own_dir;
 mod probe;
 mod program;
+mod quoted;
 mod reader;
 mod repository;
 mod sieve;
@@ -29,6 +31,7 @@ mod walk;
 mod watch;
 mod worktree;
 
+pub use blame::{Blame, BlamedCommit, BlamedRun};
 pub use blobs::{BlobReader, Found};
 pub use error::GitError;
 pub use head::{Head, read_beneath};
@@ -37,6 +40,7 @@ pub use mailmap::Mailmap;
 pub use mirror::{CloneUrl, Mirror};
 pub use probe::RefProbe;
 pub use program::{Cancel, Git};
+pub use quoted::unquote_path;
 pub use reader::{Diff, ReadCommit, Reader, Scope};
 pub use repository::{Refs, Repository};
 pub use stat_cache::StatCache;
