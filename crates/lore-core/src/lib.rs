@@ -12,6 +12,7 @@ pub mod messages;
 mod project;
 pub mod search;
 mod watch;
+pub mod why;
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ pub mod prompts;
 mod registry;
 pub mod schema;
 mod tools;
+mod why;
 
 pub use registry::{Answer, Body, Calling, Context, Errors, Project, Receipt, Source, Tool, Toolset, Upkeep};
 

@@ -1,6 +1,7 @@
 //! Every tool, one file each.
 
 mod check_lazygit_messages;
+mod co_changed;
 mod commitmux_get_commit;
 mod commitmux_get_patch;
 mod commitmux_search;
@@ -8,6 +9,8 @@ mod commitmux_touches;
 mod cortex_search;
 mod describe;
 mod execute;
+mod explain_lines;
+mod find_related;
 mod reload;
 mod search;
 
@@ -24,6 +27,9 @@ pub(crate) static ALL: &[&Tool] = &[
     &commitmux_get_commit::TOOL,
     &commitmux_get_patch::TOOL,
     &cortex_search::TOOL,
+    &explain_lines::TOOL,
+    &co_changed::TOOL,
+    &find_related::TOOL,
     &check_lazygit_messages::TOOL,
     &search::TOOL,
     &describe::TOOL,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use lore_core::search::{CodeAnswer, CodeHit, Effect, Explanation, Role, Snippet, estimate_tokens};
-use lore_model::ChunkKind;
+use lore_model::{ChunkKind, RepoPath};
 
 use super::ready::Wanted;
 use crate::{
@@ -289,6 +289,16 @@ impl Place {
             (Some(root), None) => format!("{}/{path}", root.display()),
             (None, None) => format!("{}:{path}", self.repo),
         }
+    }
+}
+
+/// A file of a work tree as a terminal or an editor can open it from where the user stands, if they stand in that tree.
+pub(in crate::commands) fn seen_from_here(root: &Path, path: &RepoPath) -> String {
+    let here = environment::working_directory();
+    let here = here.canonicalize().unwrap_or(here);
+    match here.strip_prefix(root) {
+        Ok(below) => relative(&path.to_text(), below),
+        Err(_) => path.to_text().into_owned(),
     }
 }
 
