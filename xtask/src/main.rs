@@ -4,6 +4,7 @@
 mod bench;
 mod check_history;
 mod check_symbols;
+mod check_why;
 mod clients;
 mod kill_sync;
 mod program;
@@ -28,6 +29,8 @@ enum Task {
     CheckHistory(check_history::Args),
     /// Compares Lore's symbols with those of universal-ctags.
     CheckSymbols(check_symbols::Args),
+    /// Compares why lines are as they are, and what changes together, with git.
+    CheckWhy(check_why::Args),
     /// Kills syncs at random moments and compares what they leave.
     KillSync(kill_sync::Args),
     /// Measures Lore.
@@ -46,6 +49,7 @@ fn main() -> anyhow::Result<()> {
         Task::Codegen => test::run_codegen(),
         Task::CheckHistory(args) => check_history::run(args),
         Task::CheckSymbols(args) => check_symbols::run(&args),
+        Task::CheckWhy(args) => check_why::run(args),
         Task::KillSync(args) => kill_sync::run(args),
         Task::Bench(bench) => bench::run(bench),
         Task::Measured(args) => bench::run_measured(&args),

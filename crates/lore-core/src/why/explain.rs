@@ -298,7 +298,7 @@ fn look(place: &Path, path: &RepoPath) -> Result<Seen, Failure> {
     let (disk, text, numbers) = match (&on_disk, &committed) {
         (Some(now), Some(then)) => {
             let numbers = match_lines(now, then);
-            let is_same = split(now) == split(then);
+            let is_same = numbers.len() == split(then).len() && numbers.iter().all(Option::is_some);
             (if is_same { Disk::Same } else { Disk::Changed }, now, numbers)
         }
         (Some(now), None) => (Disk::New, now, vec![None; split(now).len()]),

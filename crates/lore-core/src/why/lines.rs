@@ -1,6 +1,9 @@
 //! Lines by their numbers: read from text, shown as text, and found again in what is committed.
 
-use std::time::{Duration, Instant};
+use std::{
+    borrow::Cow,
+    time::{Duration, Instant},
+};
 
 use lore_model::{Code, Failure, brief};
 use similar::{Algorithm, DiffOp};
@@ -44,11 +47,20 @@ pub(super) fn split(text: &[u8]) -> Vec<&[u8]> {
     lines
 }
 
+/// A line as git keeps it: on disk `$Id$` may be followed by the name of the content.
+fn as_kept(line: &[u8]) -> Cow<'_, [u8]> {
+    const ID: &[u8] = b"$Id:";
+    let Some(at) = line.windows(ID.len()).position(|four| four == ID) else { return Cow::Borrowed(line) };
+    let Some(end) = line[at + ID.len()..].iter().position(|byte| *byte == b'$') else { return Cow::Borrowed(line) };
+    Cow::Owned([&line[..at], b"$Id$", &line[at + ID.len() + end + 1..]].concat())
+}
+
 /// For each line of a text, its number in an older one; none where it is new.
 ///
 /// Line ends do not count: git may keep others than are on disk.
 pub(super) fn match_lines(now: &[u8], then: &[u8]) -> Vec<Option<u32>> {
-    let (new, old) = (split(now), split(then));
+    let kept = |text| split(text).into_iter().map(as_kept).collect::<Vec<_>>();
+    let (new, old) = (kept(now), kept(then));
     let number = |index: usize| u32::try_from(index + 1).ok();
     if new == old {
         return (0..new.len()).map(number).collect();
@@ -92,6 +104,7 @@ mod tests {
         assert_eq!(at("a\nnew\nb\n", "a\nb\n"), [Some(1), None, Some(2)]);
         assert_eq!(at("a\r\nb", "a\nb\n"), [Some(1), Some(2)], "line ends do not count");
         assert_eq!(at("b\n", "a\nb\nc\n"), [Some(2)]);
+        assert_eq!(at("x $Id: 1234 $ y\nnew\n", "x $Id$ y\n"), [Some(1), None], "nor does what git expands");
         assert_eq!(at("", "a\n"), Vec::<Option<u32>>::new());
         assert_eq!(at("a\n\n", ""), [None, None]);
         assert_eq!(split(b"\n"), [b""]);

@@ -9,7 +9,7 @@ use lore_model::RepoPath;
 const CONTEXT: usize = 3;
 
 /// A change is shown whole where it has at most so many lines.
-const WHOLE: usize = 40;
+const WHOLE: usize = 16;
 
 /// Longer lines are cut.
 const COLUMNS: usize = 240;

@@ -56,8 +56,15 @@ fn fields(found: &Explained, tokens: usize) -> Fields {
     let comments = fitting(found.comments.iter().map(comment), &mut left, tokens / 3);
     let mut commits = fitting(found.commits.iter().map(commit), &mut left, tokens);
     let (mut hunks_left_out, mut lines_left_out) = (0, 0);
-    for (shown, shaped) in commits.iter_mut().zip(&found.commits).filter(|(_, shaped)| !shaped.hunks.is_empty()) {
-        let (text, cut) = hunks(&shaped.hunks, &mut left);
+    let with_hunks = commits.iter_mut().zip(&found.commits).filter(|(_, shaped)| !shaped.hunks.is_empty());
+    let mut with_hunks: Vec<_> = with_hunks.collect();
+    let mut waiting = with_hunks.len();
+    for (shown, shaped) in &mut with_hunks {
+        // Each has an even share, and what those before it did not need.
+        let mut share = left / waiting;
+        (left, waiting) = (left - share, waiting - 1);
+        let (text, cut) = hunks(&shaped.hunks, &mut share);
+        left += share;
         if text.is_empty() {
             hunks_left_out += 1;
             continue;

@@ -22,6 +22,9 @@ const LIMIT: i64 = 8;
 /// So many lines of a result say what it is.
 const LINES: usize = 6;
 
+/// So many shared words are named.
+const SHARED: usize = 8;
+
 /// So many copies are named.
 const COPIES: usize = 10;
 
@@ -103,9 +106,15 @@ fn hit(hit: &CodeHit) -> Value {
     fields.put_some("also_at", Some(also_at).filter(|others| !others.is_empty()));
     fields.put_count("also_at_more", hit.also_at_more);
     fields.put("score", (f64::from(hit.score) * 1000.0).round() / 1000.0);
-    fields.put_some("shares", Some(hit.explanation.matched.clone()).filter(|words| !words.is_empty()));
+    fields.put_some("shares", Some(shared(&hit.explanation.matched)).filter(|words| !words.is_empty()));
     fields.put("text", hit.snippet.text.as_str());
     let shown = json!([hit.snippet.first_line, hit.snippet.last_line]);
     fields.put_some("shown_lines", hit.snippet.cut.then_some(shown));
     Value::Object(fields.0)
+}
+
+/// The rarest words that a result shares, without parts of others.
+fn shared(words: &[String]) -> Vec<&str> {
+    let is_part = |word: &str| words.iter().any(|other| other.len() > word.len() && other.contains(word));
+    words.iter().map(String::as_str).filter(|word| !is_part(word)).take(SHARED).collect()
 }

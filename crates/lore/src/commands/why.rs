@@ -135,10 +135,8 @@ impl Page<'_> {
             say(&if has_lines { self.commit(shaped) } else { self.counted(shaped) });
         }
         if found.commits_left_out > 0 {
-            say(&ui.paint(
-                DIM,
-                &format!("({} more; {COMMITS_MAX} are shown)", count(found.commits_left_out as u64, "commit")),
-            ));
+            let more = count(found.commits_left_out as u64, "commit");
+            say(&ui.paint(DIM, &format!("(and {more} besides; at most {COMMITS_MAX} are shown)")));
         }
         for placed in &found.comments {
             say("");
