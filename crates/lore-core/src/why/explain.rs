@@ -345,8 +345,12 @@ fn shaped(blame: &Blame, lines: &[(u32, u32)]) -> Vec<Shaped> {
         let Some(shaped) = found.get_mut(&commit) else { continue };
         for (path, mut numbers) in origins {
             numbers.sort_unstable();
+            // A line may have been copied twice.
+            numbers.dedup();
             let mut lines = Vec::new();
-            numbers.into_iter().for_each(|line| add(&mut lines, line));
+            for line in numbers {
+                add(&mut lines, line);
+            }
             shaped.origins.push(Origin { path: path.clone(), lines });
         }
     }

@@ -94,7 +94,9 @@ mod tests {
     #[test]
     fn runs_are_shown_as_people_write_them() {
         let mut lines = Vec::new();
-        [1, 2, 3, 7, 9, 10].into_iter().for_each(|line| add(&mut lines, line));
+        for line in [1, 2, 3, 7, 9, 10] {
+            add(&mut lines, line);
+        }
         assert_eq!(shown(&lines), "1-3,7,9-10");
     }
 

@@ -252,8 +252,8 @@ new file mode 100644
 
     #[test]
     fn a_large_change_is_cut_to_what_is_around() {
-        let added: String = (1..=100).map(|line| format!("+line {line}\n")).collect();
-        let patch = format!("diff --git a/x b/x\n--- /dev/null\n+++ b/x\n@@ -0,0 +1,100 @@\n{added}");
+        let added = (1..=100).map(|line| format!("+line {line}")).collect::<Vec<_>>().join("\n");
+        let patch = format!("diff --git a/x b/x\n--- /dev/null\n+++ b/x\n@@ -0,0 +1,100 @@\n{added}\n");
         check(
             &patch,
             "x",

@@ -98,9 +98,10 @@ async fn refresh(context: &Context<'_>, repo: &Repo) -> Result<(), Failure> {
         return Ok(());
     }
     let usable = !search.state(repo.id).await?.snapshots.is_empty();
-    let writer = match usable {
-        true => context.lore.history.store().try_writer().await.map_err(store_failure),
-        false => context.writer().await,
+    let writer = if usable {
+        context.lore.history.store().try_writer().await.map_err(store_failure)
+    } else {
+        context.writer().await
     };
     let done = match writer {
         Ok(writer) => {

@@ -54,13 +54,12 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     }
     let at = request(args.repo, file);
     let found = context.lore.explain_lines(&ExplainRequest { at: at.clone(), lines }).await?;
-    let together = match lines {
-        Some(_) => None,
-        None => {
-            let FileRequest { folder, repo, from, file } = at.clone();
-            let request = CoChangeRequest { folder, repo, from, files: vec![file], limit: TOGETHER };
-            Some(context.lore.co_changed(&request).await?)
-        }
+    let together = if lines.is_none() {
+        let FileRequest { folder, repo, from, file } = at.clone();
+        let request = CoChangeRequest { folder, repo, from, files: vec![file], limit: TOGETHER };
+        Some(context.lore.co_changed(&request).await?)
+    } else {
+        None
     };
     let ui = context.ui;
     if ui.is_json() {
