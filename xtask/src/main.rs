@@ -5,6 +5,7 @@ mod bench;
 mod check_history;
 mod check_search;
 mod check_symbols;
+mod check_why;
 mod clients;
 mod kill_sync;
 mod program;
@@ -31,6 +32,8 @@ enum Task {
     CheckSearch(check_search::Args),
     /// Compares Lore's symbols with those of universal-ctags.
     CheckSymbols(check_symbols::Args),
+    /// Compares why lines are as they are, and what changes together, with git.
+    CheckWhy(check_why::Args),
     /// Kills syncs at random moments and compares what they leave.
     KillSync(kill_sync::Args),
     /// Measures Lore.
@@ -50,6 +53,7 @@ fn main() -> anyhow::Result<()> {
         Task::CheckHistory(args) => check_history::run(args),
         Task::CheckSearch(args) => check_search::run(args),
         Task::CheckSymbols(args) => check_symbols::run(&args),
+        Task::CheckWhy(args) => check_why::run(args),
         Task::KillSync(args) => kill_sync::run(args),
         Task::Bench(bench) => bench::run(bench),
         Task::Measured(args) => bench::run_measured(&args),

@@ -15,6 +15,7 @@ pub mod messages;
 mod project;
 pub mod search;
 mod watch;
+pub mod why;
 
 use std::sync::Arc;
 

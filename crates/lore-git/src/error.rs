@@ -1,6 +1,6 @@
 //! The situations in which a repository cannot be read.
 
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, time::Duration};
 
 /// Why reading git failed.
 #[derive(Debug, thiserror::Error)]
@@ -63,8 +63,16 @@ pub enum GitError {
         /// What ended it.
         how: String,
     },
+    /// The program was ended because it took too long.
+    #[error("`git {command}` took longer than {} s", limit.as_secs())]
+    TooSlow {
+        /// The subcommand.
+        command: String,
+        /// How long it was waited for.
+        limit: Duration,
+    },
     /// The program printed something that is not what it prints.
-    #[error("the output of `git log` could not be understood: {0}")]
+    #[error("the output of `git` could not be understood: {0}")]
     Stream(String),
     /// A file of Lore's own could not be read or written.
     #[error("{path}: {source}")]

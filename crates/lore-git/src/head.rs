@@ -57,6 +57,23 @@ impl Repository {
         Ok(Some(TreeFile { path: path.clone(), blob: blob_id(entry.object_id().as_ref()), kind }))
     }
 
+    /// The address that `origin` was cloned from, as the repository's own configuration has it.
+    pub fn origin_url(&self) -> Option<String> {
+        let url = self.local().config_snapshot().string("remote.origin.url")?;
+        Some(url.to_string())
+    }
+
+    /// Whether a commit has a file, link or submodule of this name; unknown names are those of no file.
+    pub fn has_file(&self, commit: CommitId, path: &RepoPath) -> bool {
+        let look = || {
+            let repo = self.local();
+            let tree = repo.find_commit(object_id(commit)).ok()?.tree().ok()?;
+            let entry = tree.lookup_entry(path.as_bytes().split(|byte| *byte == b'/')).ok()??;
+            Some(!entry.mode().is_tree())
+        };
+        look().unwrap_or(false)
+    }
+
     /// The content of a file in a commit; none where there is no such file, or one of more than `max` bytes.
     pub fn file_of(&self, commit: CommitId, path: &RepoPath, max: u64) -> Result<Option<Vec<u8>>> {
         let repo = self.local();

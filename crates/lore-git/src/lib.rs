@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod beneath;
+mod blame;
 mod blobs;
 mod branches;
 mod compare;
@@ -20,6 +21,7 @@ mod missing;
 mod own_dir;
 mod probe;
 mod program;
+mod quoted;
 mod reader;
 mod repository;
 mod sieve;
@@ -31,6 +33,7 @@ mod walk;
 mod watch;
 mod worktree;
 
+pub use blame::{Blame, BlamedCommit, BlamedRun};
 pub use blobs::{BlobReader, Found};
 pub use branches::{Branch, BranchTip, Upstream};
 pub use error::GitError;
@@ -41,6 +44,7 @@ pub use mailmap::Mailmap;
 pub use mirror::{CloneUrl, Mirror};
 pub use probe::RefProbe;
 pub use program::{Cancel, Git};
+pub use quoted::unquote_path;
 pub use reader::{Diff, ReadCommit, Reader, Scope};
 pub use repository::{Refs, Repository};
 pub use stat_cache::StatCache;

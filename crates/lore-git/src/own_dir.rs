@@ -3,34 +3,68 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use crate::{Git, GitError, Repository, Result};
 
+/// Says which kind of objects the directory is for.
+const MARKER: &str = "lore-format";
+
 /// Makes the directory what it must be for this repository now, and returns it.
 pub(crate) fn prepare(git: &Git, own: &Path, repository: &Repository) -> Result<()> {
     let alternates = own.join("objects/info/alternates");
-    let marker = own.join("lore-format");
     let wanted = alternates_line(&repository.objects_dir());
     let format = repository.object_format();
-    if fs::read_to_string(&marker).ok().as_deref() != Some(format) {
-        remove(own)?;
-        fs::create_dir_all(own).map_err(GitError::io(own))?;
-        git.bare()
-            .subcommand("init")
-            .args(["--quiet", "--bare", "--template="])
-            .arg(format!("--object-format={format}"))
-            .arg("--")
-            .arg(own)
-            .run()?;
-        fs::create_dir_all(own.join("objects/info")).map_err(GitError::io(own))?;
-        // Written last: a directory without it is made anew.
-        fs::write(&marker, format).map_err(GitError::io(&marker))?;
+    if !is_made(own, format) {
+        make(git, own, format)?;
     }
     if fs::read(&alternates).ok().as_deref() != Some(&wanted) {
         fs::write(&alternates, &wanted).map_err(GitError::io(&alternates))?;
     }
     copy_shallow(&repository.shallow_file(), &own.join("shallow"))
+}
+
+/// Makes the directory anew, beside its place and then into it: another process may do the same at this moment.
+fn make(git: &Git, own: &Path, format: &str) -> Result<()> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let made = own.with_extension(format!("new-{}-{number}", std::process::id()));
+    let done = make_at(git, &made, format).and_then(|()| put(&made, own, format));
+    remove(&made)?;
+    done
+}
+
+fn make_at(git: &Git, made: &Path, format: &str) -> Result<()> {
+    remove(made)?;
+    fs::create_dir_all(made).map_err(GitError::io(made))?;
+    git.bare()
+        .subcommand("init")
+        .args(["--quiet", "--bare", "--template="])
+        .arg(format!("--object-format={format}"))
+        .arg("--")
+        .arg(made)
+        .run()?;
+    fs::create_dir_all(made.join("objects/info")).map_err(GitError::io(made))?;
+    let marker = made.join(MARKER);
+    fs::write(&marker, format).map_err(GitError::io(&marker))
+}
+
+/// Puts what was made in its place, unless somebody else was quicker.
+fn put(made: &Path, own: &Path, format: &str) -> Result<()> {
+    if fs::rename(made, own).is_ok() || is_made(own, format) {
+        return Ok(());
+    }
+    remove(own)?;
+    match fs::rename(made, own) {
+        Err(error) if !is_made(own, format) => Err(GitError::Io { path: own.to_owned(), source: error }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the directory is there, whole, and for this kind of objects.
+fn is_made(own: &Path, format: &str) -> bool {
+    fs::read_to_string(own.join(MARKER)).is_ok_and(|found| found == format)
 }
 
 /// Removes the directory, if it is there.
@@ -45,6 +79,8 @@ pub(crate) fn remove(own: &Path) -> Result<()> {
 
 fn copy_shallow(from: &Path, to: &Path) -> Result<()> {
     match fs::read(from) {
+        // Git may be reading it for somebody else.
+        Ok(boundary) if fs::read(to).is_ok_and(|known| known == boundary) => Ok(()),
         Ok(boundary) => fs::write(to, boundary).map_err(GitError::io(to)),
         Err(_) => match fs::remove_file(to) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -11,7 +11,7 @@ use std::{
         mpsc,
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::{GitError, Result};
@@ -166,7 +166,14 @@ impl Call {
     }
 
     /// Runs it to its end, or ends it when the caller asks to stop.
-    pub(crate) fn run_until(mut self, cancel: &Cancel) -> Result<Vec<u8>> {
+    pub(crate) fn run_until(self, cancel: &Cancel) -> Result<Vec<u8>> {
+        self.run_within(Duration::MAX, cancel)
+    }
+
+    /// The same, and ends it when it takes longer than this.
+    pub(crate) fn run_within(mut self, limit: Duration, cancel: &Cancel) -> Result<Vec<u8>> {
+        let started = Instant::now();
+        let is_late = move || started.elapsed() >= limit;
         let mut child = self.command.spawn().map_err(GitError::NoProgram)?;
         let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
         let (ended, watched) = mpsc::channel::<()>();
@@ -174,7 +181,7 @@ impl Call {
         let (printed, said) = thread::scope(|scope| {
             scope.spawn(move || {
                 while watched.recv_timeout(CANCEL_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
-                    if cancel.is_cancelled() {
+                    if cancel.is_cancelled() || is_late() {
                         return terminate(pid);
                     }
                 }
@@ -188,8 +195,10 @@ impl Call {
         });
         let status = child.wait().map_err(GitError::NoProgram)?;
         cancel.check()?;
+        // What has ended well was in time, however closely.
         if !status.success() {
-            return Err(self.failed(status, &said));
+            let late = GitError::TooSlow { command: self.name.clone(), limit };
+            return Err(if is_late() { late } else { self.failed(status, &said) });
         }
         printed.map_err(|error| broken_pipe(&error))
     }
@@ -273,4 +282,26 @@ fn first_bytes(from: &mut impl Read) -> Vec<u8> {
         kept.extend_from_slice(&buffer[..room]);
     }
     kept
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_too_long_or_is_not_wanted_any_more_is_ended() {
+        let started = Instant::now();
+        // It takes the time that its argument says.
+        let call = || Git::new("sleep").bare().arg("60");
+        let late = call().run_within(Duration::from_millis(50), &Cancel::default());
+        assert!(matches!(late, Err(GitError::TooSlow { .. })), "{late:?}");
+        let cancel = Cancel::default();
+        let ended = thread::scope(|scope| {
+            let running = scope.spawn(|| call().run_within(Duration::from_secs(50), &cancel));
+            cancel.cancel();
+            running.join().unwrap()
+        });
+        assert!(matches!(ended, Err(GitError::Cancelled)), "{ended:?}");
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
 }

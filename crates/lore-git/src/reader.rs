@@ -18,6 +18,7 @@ use crate::{
     Cancel, Git, GitError, Repository, Result,
     missing::{self, Completeness},
     own_dir,
+    program::Call,
     stream::{Record, Records, format_argument},
 };
 
@@ -88,6 +89,19 @@ impl Reader {
         let own_dir = own_dir::place(root, key);
         own_dir::prepare(git, &own_dir, &repository)?;
         Ok(Self { git: git.clone(), own_dir, repository, cancel, excluded_seen: Arc::default() })
+    }
+
+    /// A call of git in that directory.
+    pub(crate) fn call(&self) -> Call {
+        self.git.inside(&self.own_dir)
+    }
+
+    pub(crate) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    pub(crate) fn cancel(&self) -> &Cancel {
+        &self.cancel
     }
 
     /// Removes that directory.

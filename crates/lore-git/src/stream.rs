@@ -321,13 +321,13 @@ mod tests {
         check(
             b"warning: something\n",
             &expect![[r"
-            error: the output of `git log` could not be understood: a record does not begin with the nonce
+            error: the output of `git` could not be understood: a record does not begin with the nonce
         "]],
         );
         check(
             &header('a', "s", "")[..60],
             &expect![[r"
-            error: the output of `git log` could not be understood: it ends inside a field
+            error: the output of `git` could not be understood: it ends inside a field
         "]],
         );
     }

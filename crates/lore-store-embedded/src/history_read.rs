@@ -5,12 +5,12 @@ use std::{collections::HashMap, fmt::Write as _};
 use async_trait::async_trait;
 use lore_model::{CommitId, CommitPrefix, FileStatus, Person, Repo, RepoId, RepoPath};
 use lore_store::{
-    CommitDetail, CommitHit, CommitMatches, CommitQuery, CommitSubject, HistoryStore, IndexSize, IndexWriter,
-    PatchText, Result, StoreError, SubjectFile, Subjects, TouchHit, TouchQuery, unpack_patch,
+    CoChangeQuery, CoChanges, CommitDetail, CommitHit, CommitMatches, CommitQuery, CommitSubject, HistoryStore,
+    IndexSize, IndexWriter, PatchText, Result, StoreError, SubjectFile, Subjects, TouchHit, TouchQuery, unpack_patch,
 };
 use rusqlite::{Connection, ErrorCode, OptionalExtension, ToSql, params, params_from_iter, types::Value};
 
-use crate::{EmbeddedStore, rows};
+use crate::{EmbeddedStore, co_change::co_changes, rows};
 
 /// Weights of subject, body and patch preview.
 const BM25: &str = "bm25(commits_fts, 10.0, 4.0, 1.0)";
@@ -372,6 +372,11 @@ impl HistoryStore for EmbeddedStore {
         let count = paths.len();
         let found = self.read(move |connection| last_touched(connection, repo, &paths));
         Ok(found.await?.unwrap_or_else(|| vec![None; count]))
+    }
+
+    async fn list_co_changes(&self, query: &CoChangeQuery) -> Result<CoChanges> {
+        let query = query.clone();
+        Ok(self.read(move |connection| co_changes(connection, &query)).await?.unwrap_or_default())
     }
 
     async fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>> {

@@ -3,6 +3,7 @@
 //! SQL and migrations live here and nowhere else. What to store is decided above.
 #![deny(unsafe_code)]
 
+mod co_change;
 mod code;
 mod commitmux;
 mod db;

@@ -40,6 +40,12 @@ pub trait HistoryStore: Send + Sync {
     /// where no such commit is held.
     async fn last_touched(&self, repo: RepoId, paths: Vec<RepoPath>) -> Result<Vec<Option<i64>>>;
 
+    /// Files that change together with others, the most often first.
+    ///
+    /// Merges do not count, nor commits with more than `max_files` files. A file is followed through renames: what a commit
+    /// changed under a name counts for the file of that name, and for files that were renamed from it at that time or later.
+    async fn list_co_changes(&self, query: &CoChangeQuery) -> Result<CoChanges>;
+
     /// A number that changes whenever another process or this one has written.
     async fn generation(&self) -> Result<u64>;
 
@@ -203,6 +209,55 @@ pub struct TouchHit {
     pub author_time: Option<i64>,
     /// What happened to which file.
     pub change: FileChange,
+}
+
+/// A search for files that change together with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoChangeQuery {
+    /// The repository.
+    pub repo: RepoId,
+    /// The files: a commit counts where it changes one of them.
+    pub paths: Vec<RepoPath>,
+    /// Commits with more files than this say nothing.
+    pub max_files: usize,
+    /// Only the newest commits of the files count, so many.
+    pub max_commits: usize,
+    /// At most so many files.
+    pub limit: usize,
+}
+
+/// The answer to a [`CoChangeQuery`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CoChanges {
+    /// How many commits changed the asked files and count.
+    pub commits: usize,
+    /// How many did and were left out because they change too many files.
+    pub too_large: usize,
+    /// How many older ones did and were not looked at.
+    pub too_old: usize,
+    /// The newest subjects of the commits that count.
+    pub subjects: Vec<String>,
+    /// Earlier names of the asked files.
+    pub earlier: Vec<RepoPath>,
+    /// The other files: by how many commits changed both, then the newest first, then by path.
+    pub files: Vec<CoChange>,
+    /// Whether there would have been more.
+    pub more: bool,
+}
+
+/// A file that changed together with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoChange {
+    /// Its path.
+    pub path: RepoPath,
+    /// How many commits changed both.
+    pub support: usize,
+    /// The newest of them.
+    pub newest: CommitId,
+    /// Its subject line.
+    pub subject: String,
+    /// Its author date, where git prints one.
+    pub author_time: Option<i64>,
 }
 
 /// Subjects of commits, and the files that they are about.

@@ -22,8 +22,9 @@ pub use code::{
 };
 pub use error::StoreError;
 pub use history::{
-    AuthorAlias, CommitDetail, CommitHit, CommitMatches, CommitQuery, CommitSubject, HistoryStore, HistoryWriter,
-    IndexSize, PatchText, SubjectFile, Subjects, SyncEnd, TouchHit, TouchQuery,
+    AuthorAlias, CoChange, CoChangeQuery, CoChanges, CommitDetail, CommitHit, CommitMatches, CommitQuery,
+    CommitSubject, HistoryStore, HistoryWriter, IndexSize, PatchText, SubjectFile, Subjects, SyncEnd, TouchHit,
+    TouchQuery,
 };
 
 pub use messages::{Added, Claimed, MessageQuery, MessageStore, Others, Withdrawal};

@@ -10,6 +10,7 @@ mod registry;
 mod repositories;
 pub mod schema;
 mod tools;
+mod why;
 
 pub use registry::{Answer, Body, Calling, Context, Errors, Project, Receipt, Source, Tool, Toolset, Upkeep};
 

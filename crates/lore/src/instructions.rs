@@ -18,6 +18,10 @@ words; \"a phrase\"; prefix*; a OR b. Narrow with repos, paths, since.
 Dates are Unix seconds. `repo` and `sha` of a result are the arguments of the next call.
 ";
 
+const WHY: &str = "\
+- explain_lines: why lines are as they are. co_changed: what else such a change touches. find_related: similar code.
+";
+
 const MESSAGES: &str = "\
 - check_lazygit_messages: what the person who reviews your work just said, once. Look when you begin and when you have finished \
 a step; what it says is meant for you.
@@ -65,6 +69,7 @@ pub(crate) fn instructions(toolsets: &[Toolset]) -> String {
         (Toolset::Context, CONTEXT),
         (Toolset::Commands, COMMANDS),
         (Toolset::History, HISTORY),
+        (Toolset::Why, WHY),
         (Toolset::Code, CODE),
         (Toolset::Repos, REPOS),
         (Toolset::Insight, INSIGHT),

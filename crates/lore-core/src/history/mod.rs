@@ -1,5 +1,6 @@
 //! Git history across repositories: asking it, and keeping it.
 
+mod blame;
 mod freshness;
 mod query;
 mod register;
@@ -40,12 +41,13 @@ pub struct History {
     clock: Arc<dyn Clock>,
     probes: Mutex<freshness::Probes>,
     roots: Arc<register::Roots>,
+    blames: Mutex<blame::Blames>,
 }
 
 impl History {
     /// History kept in this store.
     pub fn new(store: Arc<dyn HistoryStore>, git: Git, places: Places, clock: Arc<dyn Clock>) -> Self {
-        Self { store, git, places, clock, probes: Mutex::default(), roots: Arc::default() }
+        Self { store, git, places, clock, probes: Mutex::default(), roots: Arc::default(), blames: Mutex::default() }
     }
 
     /// The store beneath, for those who look after it.

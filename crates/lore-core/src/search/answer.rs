@@ -297,6 +297,7 @@ impl Search {
             min_score: request.min_score,
             parts: request.parts,
             said,
+            except: None,
         };
         let answered = blocking(move || work.run()).await;
         Ok(answered.map(|(hits, more, too_low)| CodeAnswer {
@@ -410,19 +411,24 @@ fn some_of(notes: &[String]) -> String {
     text
 }
 
+/// Whether an entry of the file with this index is no answer.
+pub(super) type Except = Box<dyn Fn(usize, &Entry<ChunkId>) -> bool + Send + Sync>;
+
 /// Everything that ranking needs, on the thread that does it.
-struct Work {
-    loaded: Arc<Loaded>,
-    second: Option<SecondQuery>,
-    query: Arc<Query>,
-    vector: Option<Vec<f32>>,
-    filter: Arc<Filter>,
-    names: Vec<(RepoId, String)>,
-    limit: usize,
-    min_score: f32,
-    parts: Parts,
+pub(super) struct Work {
+    pub(super) loaded: Arc<Loaded>,
+    pub(super) second: Option<SecondQuery>,
+    pub(super) query: Arc<Query>,
+    pub(super) vector: Option<Vec<f32>>,
+    pub(super) filter: Arc<Filter>,
+    pub(super) names: Vec<(RepoId, String)>,
+    pub(super) limit: usize,
+    pub(super) min_score: f32,
+    pub(super) parts: Parts,
     /// What commits say about files.
-    said: Vec<(RepoId, Arc<Evidence>)>,
+    pub(super) said: Vec<(RepoId, Arc<Evidence>)>,
+    /// What is no answer, besides what the filter leaves out.
+    pub(super) except: Option<Except>,
 }
 
 /// So many other places of a text are named; the rest is counted.
@@ -430,14 +436,15 @@ const MAX_ALSO_AT: usize = 20;
 
 impl Work {
     /// The answers, whether there would be more, and how many of them have too low a score.
-    fn run(&self) -> Result<(Vec<CodeHit>, bool, usize), StoreError> {
+    pub(super) fn run(&self) -> Result<(Vec<CodeHit>, bool, usize), StoreError> {
         let view = &*self.loaded.view;
         let files: Option<Vec<bool>> = self
             .filter
             .filters_files()
             .then(|| view.files().iter().map(|file| self.filter.admits_file(&file.path, &file.language)).collect());
         let admits = |file: usize, record: &BlobRecord<ChunkId>, entry: &Entry<ChunkId>| {
-            self.filter.admits(record, entry, &view.files()[file].path)
+            !self.except.as_ref().is_some_and(|is_none| is_none(file, entry))
+                && self.filter.admits(record, entry, &view.files()[file].path)
         };
         let words = self.loaded.paths.weighed(&self.query.words);
         let said: Vec<(RepoId, Asking<'_>)> =
@@ -452,7 +459,7 @@ impl Work {
             parts: self.parts,
             said: &said,
             files: files.as_deref(),
-            admits: self.filter.filters_entries().then_some(&admits),
+            admits: (self.filter.filters_entries() || self.except.is_some()).then_some(&admits),
             wanted: self.limit + 1,
         };
         let ranked = ranking.run()?;

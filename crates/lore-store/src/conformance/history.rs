@@ -9,8 +9,8 @@ use lore_model::{
 
 use super::OK;
 use crate::{
-    AuthorAlias, CommitQuery, CommitSubject, HistoryStore, HistoryWriter, PatchPacker, PatchText, StoreError,
-    SubjectFile, Subjects, SyncEnd, TouchQuery,
+    AuthorAlias, CoChangeQuery, CoChanges, CommitQuery, CommitSubject, HistoryStore, HistoryWriter, PatchPacker,
+    PatchText, StoreError, SubjectFile, Subjects, SyncEnd, TouchQuery,
 };
 
 /// Runs every check of [`HistoryStore`] and [`HistoryWriter`], each on a store of its own.
@@ -25,6 +25,8 @@ pub async fn check_history(make: impl Fn() -> Arc<dyn HistoryStore>) {
     touches_are_newest_first_and_literal(&*make()).await;
     subjects_are_newest_first_without_merges(&*make()).await;
     the_last_change_of_a_path_is_known(&*make()).await;
+    files_that_change_together_are_followed_through_renames(&*make()).await;
+    commits_that_say_nothing_of_what_changes_together_are_left_out(&*make()).await;
     prefixes_name_commits_of_one_repository(&*make()).await;
     a_sync_ends_whole(&*make()).await;
     another_fingerprint_forgets_everything(&*make()).await;
@@ -319,6 +321,80 @@ async fn the_last_change_of_a_path_is_known(store: &dyn HistoryStore) {
     writer.put_commits(other.id, vec![commit(99, "of another")]).await.expect(OK);
     let known = store.last_touched(repo.id, paths()).await.expect(OK);
     assert_eq!(known, [Some(3), Some(4), None, Some(20), None], "in the order of the question, by commit time");
+}
+
+/// A commit that changes these files, `new<old` for a rename.
+fn changing(number: u8, files: &[&str]) -> CommitRecord {
+    let change = |path: &&str| match path.split_once('<') {
+        Some((new, old)) => file(FileStatus::Renamed, new, Some(old)),
+        None => file(FileStatus::Modified, path, None),
+    };
+    CommitRecord { files: files.iter().map(change).collect(), ..commit(number, &format!("s{number}")) }
+}
+
+/// Each file with how many commits changed both and the newest of them.
+async fn together(store: &dyn HistoryStore, repo: &Repo, paths: &[&str], limit: usize) -> (CoChanges, Vec<String>) {
+    let paths = paths.iter().map(|path| RepoPath::from(*path)).collect();
+    let query = CoChangeQuery { repo: repo.id, paths, max_files: 4, max_commits: 6, limit };
+    let found = store.list_co_changes(&query).await.expect(OK);
+    let told = found.files.iter().map(|file| format!("{} {} {}", file.path, file.support, file.subject)).collect();
+    (found, told)
+}
+
+async fn files_that_change_together_are_followed_through_renames(store: &dyn HistoryStore) {
+    let commits = vec![
+        changing(1, &["a", "b"]),
+        changing(2, &["a", "b", "c"]),
+        // The file under another name, and so is its companion, elsewhere and at another time.
+        changing(3, &["new<a", "c"]),
+        changing(4, &["d<b"]),
+        changing(5, &["new", "d"]),
+        // Others that took the names over.
+        changing(6, &["a", "c"]),
+        changing(7, &["new", "b"]),
+        // Changed names twice.
+        changing(8, &["x", "y"]),
+        changing(9, &["z<y"]),
+        changing(10, &["y<z"]),
+        changing(11, &["x", "y"]),
+    ];
+    let (writer, repo) = with_repo(store, "r", commits).await;
+    let other = writer.add_repo(&new_repo("other")).await.expect(OK);
+    writer.put_commits(other.id, vec![changing(1, &["new", "of another"])]).await.expect(OK);
+    let (found, told) = together(store, &repo, &["new"], 10).await;
+    assert_eq!(told, ["d 3 s5", "c 2 s3", "b 1 s7"], "by number, then by time");
+    assert_eq!((found.commits, found.too_large, found.too_old, found.more), (5, 0, 0, false));
+    assert_eq!((found.earlier, found.subjects.len()), (vec![RepoPath::from("a")], 5));
+    assert_eq!(found.files[0].newest, id(5));
+    let (found, told) = together(store, &repo, &["a"], 10).await;
+    assert_eq!((found.commits, told), (3, vec!["c 2 s6".to_owned(), "b 2 s2".to_owned()]), "what has the name now");
+    assert_eq!(together(store, &repo, &["x"], 10).await.1, ["y 2 s11"]);
+    let (found, told) = together(store, &repo, &["new", "c"], 1).await;
+    assert_eq!((found.commits, found.more, told), (6, true, vec!["d 3 s5".to_owned()]), "any of several files");
+    let (found, told) = together(store, &repo, &["nothing"], 10).await;
+    assert_eq!((found.commits, told.len()), (0, 0));
+}
+
+async fn commits_that_say_nothing_of_what_changes_together_are_left_out(store: &dyn HistoryStore) {
+    let merge = CommitRecord { parent_count: 2, ..changing(2, &["a", "b"]) };
+    let mut commits = vec![changing(1, &["a", "b"]), merge, changing(3, &["a", "b", "c", "d", "e"])];
+    commits.push(changing(4, &["a", "b", "c", "d"]));
+    let (writer, repo) = with_repo(store, "r", commits).await;
+    let (found, told) = together(store, &repo, &["a"], 10).await;
+    assert_eq!((found.commits, found.too_large, told), (2, 1, vec!["b 2 s4".into(), "c 1 s4".into(), "d 1 s4".into()]));
+    let more = (5..9).map(|number| changing(number, &["a", "f"])).collect();
+    writer.put_commits(repo.id, more).await.expect(OK);
+    let (found, told) = together(store, &repo, &["a"], 1).await;
+    assert_eq!((found.commits, found.too_large, found.too_old), (5, 1, 1), "only the newest are looked at");
+    assert_eq!((told, found.more), (vec!["f 4 s8".to_owned()], true));
+    let odd = RepoPath::new(&b"odd\xff"[..]);
+    let files = vec![
+        file(FileStatus::Modified, "g", None),
+        FileChange { status: FileStatus::Added, path: odd.clone(), old_path: None },
+    ];
+    writer.put_commits(repo.id, vec![CommitRecord { files, ..commit(9, "odd") }]).await.expect(OK);
+    let query = CoChangeQuery { repo: repo.id, paths: vec![odd], max_files: 4, max_commits: 6, limit: 5 };
+    assert_eq!(store.list_co_changes(&query).await.expect(OK).files[0].path, RepoPath::from("g"));
 }
 
 async fn prefixes_name_commits_of_one_repository(store: &dyn HistoryStore) {

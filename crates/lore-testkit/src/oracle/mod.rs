@@ -6,6 +6,7 @@
 mod compare;
 mod sample;
 mod truth;
+mod why;
 
 use std::{
     path::Path,
@@ -19,6 +20,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 pub use truth::{Change, Details, ExpectedPatch, Truth};
+pub use why::{LineOrigin, Log, Together};
 
 use crate::Lore;
 

@@ -120,6 +120,14 @@ impl Truth {
         Ok(Self { git: Git::at(&own).with("GIT_DIR", &own.to_string_lossy()), tips, partial, _dir: dir })
     }
 
+    pub(super) fn git(&self) -> &Git {
+        &self.git
+    }
+
+    pub(super) fn tips(&self) -> &[String] {
+        &self.tips
+    }
+
     /// Every commit that the tips reach, newest first.
     pub fn commits(&self) -> Result<Vec<String>> {
         self.rev_list(&[])

@@ -3,6 +3,7 @@
 mod browse_directory;
 mod check_health;
 mod check_lazygit_messages;
+mod co_changed;
 mod commitmux_get_commit;
 mod commitmux_get_patch;
 mod commitmux_search;
@@ -11,6 +12,8 @@ mod cortex_search;
 mod describe;
 mod discover_repositories;
 mod execute;
+mod explain_lines;
+mod find_related;
 mod get_all_repositories_status;
 mod get_branches;
 mod get_file_content;
@@ -35,6 +38,9 @@ pub(crate) static ALL: &[&Tool] = &[
     &commitmux_get_commit::TOOL,
     &commitmux_get_patch::TOOL,
     &cortex_search::TOOL,
+    &explain_lines::TOOL,
+    &co_changed::TOOL,
+    &find_related::TOOL,
     &check_lazygit_messages::TOOL,
     &search::TOOL,
     &describe::TOOL,

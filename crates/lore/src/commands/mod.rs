@@ -17,6 +17,7 @@ mod model;
 mod patch;
 mod project;
 mod reindex;
+mod related;
 mod remove;
 mod repos;
 mod search;
@@ -27,6 +28,7 @@ mod status;
 mod sync;
 mod tools;
 mod touches;
+mod why;
 
 #[cfg(test)]
 pub(crate) use tools::cost as tool_cost;
@@ -58,7 +60,7 @@ use crate::{
 #[derive(Parser)]
 #[command(name = "lore", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(
-    after_help = "Examples:\n  lore search \"where are retries limited\"  search the code of the repository you are in\n  lore log \"rate limiter\"          search the history of all your repositories\n  lore touches src/auth/           what changed there lately\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git failed, 130 interrupted."
+    after_help = "Examples:\n  lore search \"where are retries limited\"  search the code of the repository you are in\n  lore log \"rate limiter\"          search the history of all your repositories\n  lore touches src/auth/           what changed there lately\n  lore why src/auth.rs:42          why that line is as it is\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git failed, 130 interrupted."
 )]
 pub(crate) struct Cli {
     /// Where Lore keeps its index [default: `$LORE_HOME` or `~/.lore`]
@@ -92,6 +94,8 @@ enum Command {
     Touches(touches::Args),
     Show(show::Args),
     Patch(patch::Args),
+    Why(why::Args),
+    Related(related::Args),
     Commands(commands::Args),
     Comment(comment::Args),
     Comments(comments::Args),
@@ -149,6 +153,8 @@ impl Command {
             | Self::Touches(_)
             | Self::Show(_)
             | Self::Patch(_)
+            | Self::Why(_)
+            | Self::Related(_)
             | Self::Commands(_)
             | Self::Comment(_)
             | Self::Comments(_)
@@ -243,6 +249,8 @@ impl Cli {
             Command::Touches(args) => touches::run(&context, args).await.map(done),
             Command::Show(args) => show::run(&context, args).await.map(done),
             Command::Patch(args) => patch::run(&context, args).await.map(done),
+            Command::Why(args) => Box::pin(why::run(&context, args)).await.map(done),
+            Command::Related(args) => Box::pin(related::run(&context, args)).await.map(done),
             Command::Commands(args) => commands::run(&context, args).await,
             Command::Comment(args) => comment::run(&context, args).await.map(done),
             Command::Comments(args) => comments::run(&context, args).await.map(done),

@@ -37,3 +37,4 @@ mod switches;
 mod tiny_disk;
 mod toolsets;
 mod upstream;
+mod why;

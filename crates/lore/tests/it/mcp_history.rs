@@ -130,6 +130,20 @@ fn the_tools_have_the_schemas_of_the_document() {
           max_tokens: "integer", "Cut texts so that the whole answer fits into so many tokens"
           repo: "string", "Search this registered repository instead of the project"
           path: "string", "Only files whose path matches: a glob (src/**/*.rs) or a part of the path"
+        "explain_lines" required ["file"]
+          file: "string", "Path from the repository's root"
+          lines: "string", "10 or 10-20, as on disk; without: the whole file, no hunks"
+          repo: "string", "A registered repository instead of the project"
+          max_tokens: "integer", "Default 1500"
+        "co_changed" required ["files"]
+          files: "array" of "string", "Paths from the repository's root"
+          repo: "string", "A registered repository instead of the project"
+          limit: "integer", "Default 10, at most 200"
+        "find_related" required ["file","line"]
+          file: "string", "Path from the repository's root"
+          line: "integer", "The line, from 1"
+          repo: "string", "A registered repository instead of the project"
+          limit: "integer", "Default 8, at most 100"
         "check_lazygit_messages" required null
     "#]]
     .assert_eq(&shown);

@@ -42,7 +42,7 @@ pub(super) fn fit(answer: &mut CodeAnswer, tokens: usize, shown: &dyn Fn(&CodeAn
     });
 }
 
-fn hit(hit: &CodeHit, explain: bool) -> Value {
+pub(super) fn hit(hit: &CodeHit, explain: bool) -> Value {
     let mut object = Map::new();
     object.insert("repo".to_owned(), hit.repo.as_str().into());
     path_json(&mut object, "path", Some(&hit.path));

@@ -5,11 +5,14 @@ mod lines;
 mod page;
 mod ready;
 
+use std::path::PathBuf;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lore_core::search::{
     CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LIMIT_DEFAULT, LIMIT_MAX, SecondState,
 };
-use lore_model::{ChunkKind, Code, Failure, SymbolKind};
+use lore_model::{ChunkKind, Code, Failure, Repo, SymbolKind};
+pub(super) use page::seen_from_here;
 use ready::Wanted;
 
 use super::{Context, names_here, sync::count};
@@ -204,8 +207,26 @@ fn nothing(request: &CodeRequest, answer: &CodeAnswer) -> String {
         .to_owned()
 }
 
+/// One result, for programs.
+pub(super) fn hit_json(hit: &CodeHit) -> serde_json::Value {
+    json::hit(hit, false)
+}
+
+/// Shows results of one repository to a person.
+pub(super) fn print_hits(
+    context: &Context<'_>,
+    (repo, place): (Repo, PathBuf),
+    answer: &CodeAnswer,
+    took: std::time::Duration,
+) -> Result<(), Failure> {
+    let wanted = [Wanted::new(repo, Some(place), false)];
+    let page = page::Page { context, wanted: &wanted, answer, explain: false };
+    context.ui.to_page(page.text("", Some(took)).as_bytes());
+    context.ui.show_page(&context.loaded.config.pager)
+}
+
 /// Tells people what the answer may lack.
-fn warn_if_not_fresh(context: &Context<'_>, freshness: &[CodeFreshness]) {
+pub(super) fn warn_if_not_fresh(context: &Context<'_>, freshness: &[CodeFreshness]) {
     for (state, what) in [
         (CodeState::Stale, "has moved since its code was indexed: run `lore sync`"),
         (CodeState::Partial, "is not completely indexed yet (partial): run `lore sync`"),

@@ -297,6 +297,16 @@ impl Place {
     }
 }
 
+/// A file of a work tree as a terminal or an editor can open it from where the user stands, if they stand in that tree.
+pub(in crate::commands) fn seen_from_here(root: &Path, path: &RepoPath) -> String {
+    let here = environment::working_directory();
+    let here = here.canonicalize().unwrap_or(here);
+    match here.strip_prefix(root) {
+        Ok(below) => relative(&path.to_text(), below),
+        Err(_) => path.to_text().into_owned(),
+    }
+}
+
 /// The path of a file as seen from a folder of the same tree.
 fn relative(path: &str, folder: &Path) -> String {
     let mut folders = folder.components().filter(|part| matches!(part, Component::Normal(_))).peekable();

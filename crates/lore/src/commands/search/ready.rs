@@ -44,7 +44,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    fn new(repo: Repo, here: Option<PathBuf>, refresh: bool) -> Self {
+    pub(super) fn new(repo: Repo, here: Option<PathBuf>, refresh: bool) -> Self {
         Self { repo, here, refresh, writer: None }
     }
 

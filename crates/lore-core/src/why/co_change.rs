@@ -1,0 +1,238 @@
+//! Which files change together with others, in their repository and, by keys of issues, in others.
+
+use std::path::PathBuf;
+
+use lore_git::Repository;
+use lore_model::{Code, CommitId, Failure, Repo, RepoPath, Source};
+use lore_store::{CoChange, CoChangeQuery, CommitHit, CommitQuery};
+
+use super::{
+    file::path_in,
+    keys::{keys_in, slug},
+};
+use crate::{Lore, blocking, history::Freshness, store_failure};
+
+/// Commits with more files than this say nothing of what belongs together.
+pub const MAX_FILES: usize = 50;
+
+/// No list is longer than this.
+pub const LIMIT_MAX: usize = 200;
+
+/// Only so many of the newest commits count: a file that every commit changes says nothing anyway.
+const MAX_COMMITS: usize = 20_000;
+
+/// So many files may be asked about at once.
+const ASKED_MAX: usize = 50;
+
+/// So many of the newest keys are looked for in other repositories, and so many commits are looked at.
+const KEYS_MAX: usize = 30;
+const OTHERS_MAX: usize = 100;
+
+/// So many commits of another repository are told for one key.
+const OTHERS_SHOWN: usize = 3;
+
+/// A question about what changes together.
+#[derive(Debug, Clone)]
+pub struct CoChangeRequest {
+    /// The folder of the project.
+    pub folder: PathBuf,
+    /// Another registered repository than the project.
+    pub repo: Option<String>,
+    /// What relative paths count from; the repository's root where nothing is said.
+    pub from: Option<PathBuf>,
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// At most so many (clamped to 1–200).
+    pub limit: i64,
+}
+
+/// The answer.
+#[derive(Debug)]
+pub struct CoChangeAnswer {
+    /// The repository.
+    pub repo: String,
+    /// The files that were asked about.
+    pub asked: Vec<RepoPath>,
+    /// Their earlier names.
+    pub earlier: Vec<RepoPath>,
+    /// How many commits changed them and count.
+    pub commits: usize,
+    /// How many did and were left out because they change more than [`MAX_FILES`] files.
+    pub too_large: usize,
+    /// How many older ones did and were not looked at.
+    pub too_old: usize,
+    /// The other files, the most often changed first.
+    pub files: Vec<CoChanged>,
+    /// Whether there would have been more.
+    pub more: bool,
+    /// The limit that was applied, where it is not the one asked for.
+    pub clamped: Option<usize>,
+    /// Commits of other repositories about the same issues.
+    pub others: Vec<OtherRepo>,
+    /// How fresh the index is.
+    pub freshness: Freshness,
+}
+
+/// A file that changes together with others.
+#[derive(Debug)]
+pub struct CoChanged {
+    /// What is known of it.
+    pub file: CoChange,
+    /// Of all commits that changed the asked files, the share that changed this one too.
+    pub confidence: f64,
+    /// Whether it is not there any more.
+    pub gone: bool,
+}
+
+/// What was done in another repository about the same issue.
+#[derive(Debug)]
+pub struct OtherRepo {
+    /// The repository.
+    pub repo: String,
+    /// The key of the issue.
+    pub key: String,
+    /// The commits that name it: the first ones.
+    pub commits: Vec<OtherCommit>,
+    /// How many more there are at least.
+    pub more: usize,
+}
+
+/// A commit of another repository.
+#[derive(Debug)]
+pub struct OtherCommit {
+    /// The commit.
+    pub commit: CommitId,
+    /// The subject line.
+    pub subject: String,
+    /// The author date, where git prints one.
+    pub author_time: Option<i64>,
+}
+
+impl Lore {
+    /// Tells which files change together with these.
+    pub async fn co_changed(&self, request: &CoChangeRequest) -> Result<CoChangeAnswer, Failure> {
+        if request.files.is_empty() || request.files.len() > ASKED_MAX {
+            return Err(Failure::new(Code::InvalidArgument, format!("`files` names {}", request.files.len()))
+                .hint(format!("name 1 to {ASKED_MAX} files")));
+        }
+        let (repo, place) = self.find_place(&request.folder, request.repo.as_deref()).await?;
+        let path = |file: &PathBuf| path_in(&place, request.from.as_deref(), file);
+        let asked = request.files.iter().map(path).collect::<Result<Vec<_>, _>>()?;
+        let limit = usize::try_from(request.limit.max(1)).unwrap_or(LIMIT_MAX).min(LIMIT_MAX);
+        let query = CoChangeQuery {
+            repo: repo.id,
+            paths: asked.clone(),
+            max_files: MAX_FILES,
+            max_commits: MAX_COMMITS,
+            limit,
+        };
+        let found = self.history.store().list_co_changes(&query).await.map_err(store_failure)?;
+        let paths: Vec<RepoPath> = found.files.iter().map(|file| file.path.clone()).collect();
+        let gone = blocking(move || gone(&place, &paths)).await;
+        #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
+        let confidence = |support: usize| support as f64 / found.commits.max(1) as f64;
+        let files = found.files.into_iter().zip(gone);
+        let files = files.map(|(file, gone)| CoChanged { confidence: confidence(file.support), gone, file }).collect();
+        let repos = self.history.repos().await?;
+        let others = self.others(&repo, &repos, &found.subjects).await?;
+        let freshness = self.history.freshness(&repos, Some(&[repo.id])).await;
+        Ok(CoChangeAnswer {
+            repo: repo.name().to_owned(),
+            asked,
+            earlier: found.earlier,
+            commits: found.commits,
+            too_large: found.too_large,
+            too_old: found.too_old,
+            files,
+            more: found.more,
+            clamped: (i64::try_from(limit).ok() != Some(request.limit)).then_some(limit),
+            others,
+            freshness,
+        })
+    }
+
+    /// Commits of other repositories whose subjects name the same issues as these.
+    async fn others(&self, repo: &Repo, repos: &[Repo], subjects: &[String]) -> Result<Vec<OtherRepo>, Failure> {
+        if repos.len() < 2 {
+            return Ok(Vec::new());
+        }
+        let all = repos.to_vec();
+        let slugs: Vec<Option<String>> = blocking(move || all.iter().map(slug_of).collect()).await;
+        let own = repos.iter().zip(&slugs).find(|(other, _)| other.id == repo.id).and_then(|(_, slug)| slug.clone());
+        let mut keys: Vec<String> = Vec::new();
+        for key in subjects.iter().flat_map(|subject| keys_in(subject, own.as_deref())) {
+            if keys.len() < KEYS_MAX && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        // Another copy of the same repository says nothing new.
+        let is_other =
+            |(other, slug): &(&Repo, &Option<String>)| other.id != repo.id && (slug.is_none() || **slug != own);
+        let others: Vec<(&Repo, &Option<String>)> = repos.iter().zip(&slugs).filter(is_other).collect();
+        if keys.is_empty() || others.is_empty() {
+            return Ok(Vec::new());
+        }
+        let phrases: Vec<String> = keys.iter().map(|key| format!("\"{key}\"")).collect();
+        let query = CommitQuery {
+            text: format!("subject : ({})", phrases.join(" OR ")),
+            repos: Some(others.iter().map(|(other, _)| other.id).collect()),
+            paths: Vec::new(),
+            since: None,
+            until: None,
+            author: None,
+            limit: OTHERS_MAX,
+        };
+        let mut hits = self.history.store().search_commits(&query).await.map_err(store_failure)?.hits;
+        hits.sort_by(|a, b| b.author_time.cmp(&a.author_time).then(a.commit.cmp(&b.commit)));
+        let mut found: Vec<OtherRepo> = Vec::new();
+        for hit in hits {
+            let Some((other, slug)) = others.iter().find(|(other, _)| other.id == hit.repo) else { continue };
+            // The index finds words; the key must be written as a key.
+            let named = keys_in(&hit.subject, slug.as_deref());
+            // The same commit in both is one piece of work, seen twice.
+            if !keys.iter().any(|key| named.contains(key)) || self.has_commit(repo, &hit).await? {
+                continue;
+            }
+            for key in keys.iter().filter(|key| named.contains(key)) {
+                add(&mut found, other.name(), key, &hit);
+            }
+        }
+        Ok(found)
+    }
+
+    async fn has_commit(&self, repo: &Repo, hit: &CommitHit) -> Result<bool, Failure> {
+        let found = self.history.store().find_commit(repo.id, hit.commit).await.map_err(store_failure)?;
+        Ok(found.is_some())
+    }
+}
+
+fn add(found: &mut Vec<OtherRepo>, repo: &str, key: &str, hit: &CommitHit) {
+    let at = found.iter().position(|other| other.repo == repo && other.key == key).unwrap_or_else(|| {
+        found.push(OtherRepo { repo: repo.to_owned(), key: key.to_owned(), commits: Vec::new(), more: 0 });
+        found.len() - 1
+    });
+    let other = &mut found[at];
+    if other.commits.len() == OTHERS_SHOWN {
+        other.more += 1;
+        return;
+    }
+    other.commits.push(OtherCommit { commit: hit.commit, subject: hit.subject.clone(), author_time: hit.author_time });
+}
+
+/// Whether each of these files is missing from what is checked out.
+fn gone(place: &std::path::Path, paths: &[RepoPath]) -> Vec<bool> {
+    let head = Repository::open(place).and_then(|repository| Ok((repository.head()?.commit, repository)));
+    match head {
+        Ok((Some(commit), repository)) => paths.iter().map(|path| !repository.has_file(commit, path)).collect(),
+        // Where nothing is known, nothing is said.
+        Ok((None, _)) | Err(_) => vec![false; paths.len()],
+    }
+}
+
+/// `owner/name` of a repository, where its address tells.
+fn slug_of(repo: &Repo) -> Option<String> {
+    match &repo.info.source {
+        Source::Url(url) => slug(url),
+        Source::Local => slug(&Repository::open(&repo.info.local_path).ok()?.origin_url()?),
+    }
+}

@@ -1,0 +1,97 @@
+//! `co_changed`: files that change together.
+
+use std::path::PathBuf;
+
+use lore_core::why::{CoChangeAnswer, CoChangeRequest, CoChanged, MAX_FILES, OtherRepo};
+use lore_model::{Failure, RepoPath};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::run;
+use crate::{
+    Answer, Context, Errors, Tool, Toolset,
+    answer::AnswerBuilder,
+    schema,
+    why::{Fields, day},
+};
+
+const LIMIT: i64 = 10;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "co_changed",
+    title: "Files that change together",
+    toolset: Toolset::Why,
+    about: "Files that were changed by the same commits as these: what else to look at before a change is complete. Also commits of other repositories about the same issues.",
+    read_only: true,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, co_changed),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Paths from the repository's root
+    files: Vec<String>,
+    /// A registered repository instead of the project
+    repo: Option<String>,
+    /// Default 10, at most 200
+    limit: Option<i64>,
+}
+
+async fn co_changed(context: Context, input: Input) -> Result<Answer, Failure> {
+    let request = CoChangeRequest {
+        folder: context.folder().await,
+        repo: input.repo,
+        from: None,
+        files: input.files.into_iter().map(PathBuf::from).collect(),
+        limit: input.limit.unwrap_or(LIMIT),
+    };
+    let found = context.lore.co_changed(&request).await?;
+    let mut answer = AnswerBuilder::object(fields(&found).0);
+    if let Some(limit) = found.clamped {
+        answer.note("limit_clamped", limit);
+    }
+    Ok(answer.finish(&found.freshness, &|_| true))
+}
+
+fn fields(found: &CoChangeAnswer) -> Fields {
+    let paths = |paths: &[RepoPath]| -> Vec<Value> { paths.iter().map(|path| path.to_text().into()).collect() };
+    let mut fields = Fields::default();
+    fields.put("repo", found.repo.as_str());
+    fields.put("files", paths(&found.asked));
+    fields.put_some("earlier_names", Some(paths(&found.earlier)).filter(|names| !names.is_empty()));
+    fields.put("commits", found.commits);
+    let mut left_out = Fields::default();
+    left_out.put_count(&format!("commits_over_{MAX_FILES}_files"), found.too_large);
+    left_out.put_count("older_commits", found.too_old);
+    fields.put_some("left_out", Some(left_out.0).filter(|left_out| !left_out.is_empty()));
+    fields.put("results", found.files.iter().map(file).collect::<Vec<Value>>());
+    fields.put_some("more", found.more.then_some(true));
+    let others: Vec<Value> = found.others.iter().map(other).collect();
+    fields.put_some("other_repositories", Some(others).filter(|others| !others.is_empty()));
+    fields
+}
+
+fn file(found: &CoChanged) -> Value {
+    let file = &found.file;
+    let mut fields = Fields::default();
+    fields.put("path", &*file.path.to_text());
+    fields.put("support", file.support);
+    fields.put("confidence", (found.confidence * 1000.0).round() / 1000.0);
+    fields.put_some("gone", found.gone.then_some(true));
+    fields.put("newest", json!({"sha": file.newest.to_hex(), "date": day(file.author_time), "subject": file.subject}));
+    Value::Object(fields.0)
+}
+
+fn other(found: &OtherRepo) -> Value {
+    let commits = found.commits.iter().map(
+        |commit| json!({"sha": commit.commit.to_hex(), "date": day(commit.author_time), "subject": commit.subject}),
+    );
+    let mut fields = Fields::default();
+    fields.put("repo", found.repo.as_str());
+    fields.put("key", found.key.as_str());
+    fields.put("commits", commits.collect::<Vec<Value>>());
+    fields.put_count("more", found.more);
+    Value::Object(fields.0)
+}

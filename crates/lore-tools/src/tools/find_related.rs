@@ -1,0 +1,120 @@
+//! `find_related`: more like a place in the code.
+
+use lore_core::{
+    search::{CodeHit, LIMIT_MAX, RelatedAnswer, RelatedRequest},
+    why::FileAt,
+};
+use lore_model::{Failure, SymbolKind};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::run;
+use crate::{
+    Answer, Context, Errors, Tool, Toolset,
+    answer::AnswerBuilder,
+    schema,
+    why::{Fields, MAX_TOKENS, file, size},
+};
+
+const LIMIT: i64 = 8;
+
+/// So many lines of a result say what it is.
+const LINES: usize = 6;
+
+/// So many shared words are named.
+const SHARED: usize = 8;
+
+/// So many copies are named.
+const COPIES: usize = 10;
+
+pub(super) static TOOL: Tool = Tool {
+    name: "find_related",
+    title: "More like this place",
+    toolset: Toolset::Why,
+    about: "Code like that at a line: what does the same elsewhere, or shares its rare names. Copies are named apart.",
+    read_only: true,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, related),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Path from the repository's root
+    file: String,
+    /// The line, from 1
+    line: i64,
+    /// A registered repository instead of the project
+    repo: Option<String>,
+    /// Default 8, at most 100
+    limit: Option<i64>,
+}
+
+async fn related(context: Context, input: Input) -> Result<Answer, Failure> {
+    let at = file(&context, input.repo, input.file).await;
+    let FileAt { repo, place, path } = context.lore.find_file(&at).await?;
+    let request = RelatedRequest {
+        repo: (repo, Some(place)),
+        path,
+        line: u32::try_from(input.line.max(0)).unwrap_or(u32::MAX),
+        limit: usize::try_from(input.limit.unwrap_or(LIMIT).max(1)).unwrap_or(LIMIT_MAX),
+    };
+    let mut found = context.lore.search.related(&request).await?;
+    found.shorten(LINES);
+    let hits = std::mem::take(&mut found.hits);
+    let frame = size(&Value::Object(fields(&found).0)) + 10;
+    found.hits = hits;
+    found.fit(MAX_TOKENS.saturating_sub(frame), &|found| size(&hit(found)));
+    let mut answer = AnswerBuilder::object(fields(&found).0);
+    let fresh = &found.freshness;
+    let mut row = Fields::default();
+    row.put("repo", fresh.repo.as_str());
+    row.put("state", fresh.state.as_str());
+    row.put_some("commit", fresh.commit.map(|commit| commit.to_hex()));
+    row.put("uncommitted_files", fresh.uncommitted);
+    row.put_some("uncommitted_error", fresh.uncommitted_error.as_deref());
+    answer.note("freshness", json!({"state": fresh.state.as_str(), "repos": [row.0]}));
+    Ok(answer.done())
+}
+
+fn fields(found: &RelatedAnswer) -> Fields {
+    let mut fields = Fields::default();
+    fields.put("repo", found.freshness.repo.as_str());
+    fields.put("file", &*found.path.to_text());
+    fields.put("lines", json!([found.lines.0, found.lines.1]));
+    fields.put_some("name", found.name.as_deref());
+    let copies: Vec<Value> =
+        found.copies.iter().take(COPIES).map(|(path, line)| format!("{path}:{line}").into()).collect();
+    fields.put_count("copies_more", found.copies.len() - copies.len());
+    fields.put_some("copies", Some(copies).filter(|copies| !copies.is_empty()));
+    fields.put("results", found.hits.iter().map(hit).collect::<Vec<Value>>());
+    fields.put_some("more", found.more.then_some(true));
+    fields.put_count("left_out_by_size", found.no_room);
+    fields
+}
+
+fn hit(hit: &CodeHit) -> Value {
+    let mut fields = Fields::default();
+    fields.put("path", &*hit.path.to_text());
+    fields.put("lines", json!([hit.lines.0, hit.lines.1]));
+    fields.put_some("name", hit.name.as_deref());
+    fields.put_some("symbol", hit.symbol.map(SymbolKind::as_str));
+    fields.put_some("container", hit.container.as_deref());
+    fields.put_some("uncommitted", hit.uncommitted.then_some(true));
+    let also_at: Vec<Value> = hit.also_at.iter().map(|path| path.to_text().into()).collect();
+    fields.put_some("also_at", Some(also_at).filter(|others| !others.is_empty()));
+    fields.put_count("also_at_more", hit.also_at_more);
+    fields.put("score", (f64::from(hit.score) * 1000.0).round() / 1000.0);
+    fields.put_some("shares", Some(shared(&hit.explanation.matched)).filter(|words| !words.is_empty()));
+    fields.put("text", hit.snippet.text.as_str());
+    let shown = json!([hit.snippet.first_line, hit.snippet.last_line]);
+    fields.put_some("shown_lines", hit.snippet.cut.then_some(shown));
+    Value::Object(fields.0)
+}
+
+/// The rarest words that a result shares, without parts of others.
+fn shared(words: &[String]) -> Vec<&str> {
+    let is_part = |word: &str| words.iter().any(|other| other.len() > word.len() && other.contains(word));
+    words.iter().map(String::as_str).filter(|word| !is_part(word)).take(SHARED).collect()
+}

@@ -1,0 +1,58 @@
+//! What the tools about reasons have in common: how a file is named, and how much room an answer has.
+
+use std::path::PathBuf;
+
+use lore_core::{search::estimate_tokens, why::FileRequest};
+use lore_model::{Code, Failure, escape_controls};
+use serde_json::{Map, Value};
+
+use crate::Context;
+
+/// So many tokens an answer may have unless somebody says otherwise.
+pub(crate) const MAX_TOKENS: usize = 1500;
+
+/// The file that is meant: seen from the root of the repository.
+pub(crate) async fn file(context: &Context, repo: Option<String>, file: String) -> FileRequest {
+    FileRequest { folder: context.folder().await, repo, from: None, file: PathBuf::from(file) }
+}
+
+/// How many tokens an answer may have.
+pub(crate) fn room(max_tokens: Option<i64>) -> Result<usize, Failure> {
+    let Some(tokens) = max_tokens else { return Ok(MAX_TOKENS) };
+    usize::try_from(tokens).map_err(|_| {
+        Failure::new(Code::InvalidArgument, "`max_tokens` is negative").hint(format!("leave it out for {MAX_TOKENS}"))
+    })
+}
+
+/// How many tokens a value is as text, with a comma behind it. What is invisible is shown, which takes more room.
+pub(crate) fn size(value: &Value) -> usize {
+    let text = value.to_string();
+    estimate_tokens(&escape_controls(&text)) + 2 * text.matches("\\u00").count() + 1
+}
+
+/// The day of a commit as people write it, in UTC; none where git prints none.
+pub(crate) fn day(seconds: Option<i64>) -> Value {
+    let time = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
+    time.map_or(Value::Null, |time| time.strftime("%Y-%m-%d").to_string().into())
+}
+
+/// An object that is built in the order of reading.
+#[derive(Default)]
+pub(crate) struct Fields(pub(crate) Map<String, Value>);
+
+impl Fields {
+    pub(crate) fn put(&mut self, key: &str, value: impl Into<Value>) {
+        self.0.insert(key.to_owned(), value.into());
+    }
+
+    pub(crate) fn put_some(&mut self, key: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.put(key, value);
+        }
+    }
+
+    /// A number that says nothing where it is 0.
+    pub(crate) fn put_count(&mut self, key: &str, count: usize) {
+        self.put_some(key, (count > 0).then_some(count));
+    }
+}
