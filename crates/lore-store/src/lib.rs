@@ -13,6 +13,7 @@ mod text_plan;
 mod threads;
 mod tokens;
 mod vectors;
+mod word_distance;
 
 pub use code::{
     Ask, AskWord, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeStore,
@@ -33,6 +34,7 @@ pub use text_plan::{TextPlan, Trigram};
 pub use threads::{apart, blocking, together};
 pub use tokens::{for_each_token, is_word_border, spellings, tokens};
 pub use vectors::{NewVector, PassageKey, SET_DIMENSIONS, VectorSet, VectorStore, VectorWriter, ViewVectors};
+pub use word_distance::WordDistance;
 
 /// A store that holds everything.
 pub trait IndexStore: HistoryStore + CodeStore + VectorStore {}

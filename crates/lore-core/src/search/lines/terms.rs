@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use lore_model::{Code, Failure, brief};
-use lore_store::{ChunkId, CodeView, Result as StoreResult, TextPlan, is_word_border};
+use lore_store::{ChunkId, CodeView, Result as StoreResult, TextPlan, WordDistance, is_word_border};
 
 use super::{
     LinesWanted,
@@ -28,9 +28,9 @@ pub(super) enum Term {
 
 /// A word that may be misspelt.
 pub(super) struct NearWord {
-    letters: Vec<char>,
+    word: String,
+    distance: WordDistance,
     changes: usize,
-    case_sensitive: bool,
 }
 
 /// What stands where in a text.
@@ -182,16 +182,13 @@ impl<'a> Lines<'a> {
 
 impl NearWord {
     fn new(word: &str, changes: usize, case_sensitive: bool) -> Self {
-        let folded = if case_sensitive { word.to_owned() } else { word.to_lowercase() };
-        Self { letters: folded.chars().collect(), changes, case_sensitive }
+        Self { word: word.to_owned(), distance: WordDistance::new(word, case_sensitive), changes }
     }
 
     fn candidates(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
-        let word: String = self.letters.iter().collect();
         // The index knows no underscores around words.
-        let known = word.trim_matches('_');
-        let changes = self.changes + word.len() - known.len();
-        view.chunks_with_word_near(known, changes)
+        let known = self.word.trim_matches('_');
+        view.chunks_with_word_near(known, self.changes + self.word.len() - known.len())
     }
 
     /// The first word, or part of a compound word, that is near enough, and how near.
@@ -203,7 +200,7 @@ impl NearWord {
             let end = text[begin..].iter().position(|byte| !is_word(byte)).map_or(text.len(), |end| begin + end);
             let mut best: Option<(Range<usize>, usize)> = None;
             let mut look = |from: usize, to: usize| {
-                let Some(changes) = self.distance(&text[from..to]) else { return };
+                let Some(changes) = self.near(&text[from..to]) else { return };
                 if best.as_ref().is_none_or(|(_, least)| changes < *least) {
                     best = Some((from..to, changes));
                 }
@@ -224,30 +221,13 @@ impl NearWord {
     }
 
     /// How many changes make one of the other, where they are few enough.
-    fn distance(&self, word: &[u8]) -> Option<usize> {
-        // No letter has more than four bytes, and none less than one.
-        if word.len() + self.changes < self.letters.len() || word.len() > 4 * (self.letters.len() + self.changes) {
+    fn near(&self, word: &[u8]) -> Option<usize> {
+        // Before anything is decoded: no letter has less than one byte, and none more than four.
+        let letters = self.distance.len();
+        if word.len() + self.changes < letters || word.len() > 4 * (letters + self.changes) {
             return None;
         }
-        let word = std::str::from_utf8(word).ok()?;
-        let folded = if self.case_sensitive { word.to_owned() } else { word.to_lowercase() };
-        let other: Vec<char> = folded.chars().collect();
-        if other.len().abs_diff(self.letters.len()) > self.changes {
-            return None;
-        }
-        let mut row: Vec<usize> = (0..=self.letters.len()).collect();
-        for (number, letter) in other.iter().enumerate() {
-            let mut before = std::mem::replace(&mut row[0], number + 1);
-            for (at, own) in self.letters.iter().enumerate() {
-                let replaced = before + usize::from(own != letter);
-                before = row[at + 1];
-                row[at + 1] = replaced.min(row[at] + 1).min(before + 1);
-            }
-            if row.iter().all(|changes| *changes > self.changes) {
-                return None;
-            }
-        }
-        row.last().copied().filter(|changes| *changes <= self.changes)
+        self.distance.to(std::str::from_utf8(word).ok()?, self.changes)
     }
 }
 
