@@ -169,15 +169,15 @@ fn generate(folder: &Path) {
 }
 
 /// Lines and names of a tree.
-struct Sample {
+pub(crate) struct Sample {
     lines: Vec<String>,
-    names: Vec<String>,
+    pub(crate) names: Vec<String>,
     extensions: Vec<String>,
     folders: Vec<String>,
 }
 
 impl Sample {
-    fn new(bare: &Path, random: &mut Random) -> Result<Self> {
+    pub(crate) fn new(bare: &Path, random: &mut Random) -> Result<Self> {
         let listed = Git::at(bare).bytes(&["ls-tree", "-r", "-z", "HEAD"])?;
         let mut files: Vec<(String, String)> = Vec::new();
         for entry in listed.split(|byte| *byte == 0) {
@@ -239,7 +239,8 @@ fn piece(line: &str, random: &mut Random) -> String {
     letters[from..(from + length).min(letters.len())].iter().collect()
 }
 
-fn escape(text: &str) -> String {
+/// The text with everything that means something put literally.
+pub(crate) fn escape(text: &str) -> String {
     text.chars().fold(String::new(), |mut escaped, letter| {
         // `\<` means something else to both.
         if letter.is_ascii_punctuation() && !"_<>".contains(letter) {
@@ -409,19 +410,8 @@ fn misspell(
     for number in 0..count {
         let name = random.pick(&sample.names).clone();
         let changes = 1 + number % 3;
-        let mut letters: Vec<char> = name.chars().collect();
-        for _ in 0..changes {
-            let letter = char::from(b'a' + u8::try_from(random.below(26))?);
-            match random.below(3) {
-                0 => letters.insert(random.below(letters.len() + 1), letter),
-                1 if letters.len() > 5 => drop(letters.remove(random.below(letters.len()))),
-                _ => {
-                    let at = random.below(letters.len());
-                    letters[at] = letter;
-                }
-            }
-        }
-        asked.push((name, letters.into_iter().collect::<String>(), changes));
+        let text = misspelt(&name, changes, random);
+        asked.push((name, text, changes));
     }
     let patterns: Vec<Value> = asked
         .iter()
@@ -449,6 +439,23 @@ fn misspell(
     }
     say(&format!("{} misspelt names, {} differ", asked.len(), differences.len()));
     Ok(differences)
+}
+
+/// A name with so many random changes.
+pub(crate) fn misspelt(name: &str, changes: usize, random: &mut Random) -> String {
+    let mut letters: Vec<char> = name.chars().collect();
+    for _ in 0..changes {
+        let letter = char::from(b"abcdefghijklmnopqrstuvwxyz"[random.below(26)]);
+        match random.below(3) {
+            0 => letters.insert(random.below(letters.len() + 1), letter),
+            1 if letters.len() > 5 => drop(letters.remove(random.below(letters.len()))),
+            _ => {
+                let at = random.below(letters.len());
+                letters[at] = letter;
+            }
+        }
+    }
+    letters.into_iter().collect()
 }
 
 /// How many letters have to be added, left out or replaced.

@@ -7,6 +7,7 @@ mod index;
 mod latency;
 mod measure;
 mod quality;
+mod search;
 mod semble;
 mod table;
 
@@ -22,6 +23,8 @@ pub(crate) enum Bench {
     History(history::Args),
     /// Indexing and searching code.
     Index(index::Args),
+    /// Finding lines, beside ripgrep.
+    Search(search::Args),
     /// How well questions about code are answered.
     Quality(quality::Args),
 }
@@ -31,6 +34,7 @@ pub(crate) fn run(bench: Bench) -> Result<()> {
     match bench {
         Bench::History(args) => history::run(&args),
         Bench::Index(args) => index::run(&args),
+        Bench::Search(args) => search::run(&args),
         Bench::Quality(args) => quality::run(&args),
     }
 }

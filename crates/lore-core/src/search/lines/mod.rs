@@ -93,7 +93,7 @@ pub struct LineHit {
 /// Lines that were found.
 #[derive(Debug, Clone)]
 pub struct LinesAnswer {
-    /// Definitions first, then the project's own code before tests and documents, then in order of paths and lines.
+    /// What differs least from what was asked for first, then definitions, then the project's own code before tests and documents, then in order of paths and lines.
     pub hits: Vec<LineHit>,
     /// How many lines there are in all.
     pub lines: usize,

@@ -30,6 +30,13 @@ struct InChunk {
     changes: u8,
 }
 
+/// What was found in a chunk.
+struct Found {
+    /// The first match.
+    first: Vec<u8>,
+    lines: Vec<InChunk>,
+}
+
 /// The same in a file.
 struct Placed<'a> {
     is_definition: bool,
@@ -74,7 +81,7 @@ impl Scan<'_> {
                 self.place(file as usize, &found, &mut placed)?;
             }
         }
-        placed.sort_unstable_by_key(|one| (!one.is_definition, rank(one.role), one.file, one.line));
+        placed.sort_unstable_by_key(|one| (one.at.changes, !one.is_definition, rank(one.role), one.file, one.line));
         let lines = placed.len();
         placed.truncate(limit);
         let hits = self.shown(&placed, context)?;
@@ -83,9 +90,9 @@ impl Scan<'_> {
     }
 
     /// Looks at the texts of chunks until time is up; gives what was found, and how many were looked at.
-    fn look(&self, chunks: &[ChunkId], end: Instant) -> StoreResult<(BTreeMap<ChunkId, Vec<InChunk>>, usize)> {
+    fn look(&self, chunks: &[ChunkId], end: Instant) -> StoreResult<(BTreeMap<ChunkId, Found>, usize)> {
         let (is_over, looked) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let part = |chunks: &[ChunkId]| -> StoreResult<Vec<(ChunkId, Vec<InChunk>)>> {
+        let part = |chunks: &[ChunkId]| -> StoreResult<Vec<(ChunkId, Found)>> {
             let mut found = Vec::new();
             self.loaded.view.for_each_text(chunks, &mut |chunk, text| {
                 if is_over.load(Ordering::Relaxed) || Instant::now() >= end {
@@ -94,8 +101,9 @@ impl Scan<'_> {
                 }
                 looked.fetch_add(1, Ordering::Relaxed);
                 let lines: Vec<InChunk> = self.terms.lines(text).into_iter().map(InChunk::from).collect();
-                if !lines.is_empty() {
-                    found.push((chunk, lines));
+                if let Some(one) = lines.first() {
+                    let first = text[one.found.start as usize..one.found.end as usize].to_vec();
+                    found.push((chunk, Found { first, lines }));
                 }
                 true
             })?;
@@ -120,19 +128,20 @@ impl Scan<'_> {
     fn place<'a>(
         &self,
         file: usize,
-        found: &'a BTreeMap<ChunkId, Vec<InChunk>>,
+        found: &'a BTreeMap<ChunkId, Found>,
         placed: &mut Vec<Placed<'a>>,
     ) -> StoreResult<()> {
         let record = self.loaded.view.record(file)?;
         for (entry, known) in record.entries.iter().enumerate() {
             // An outline is made of lines that stand elsewhere.
-            let Some(lines) = found.get(&known.chunk).filter(|_| !known.bytes.is_empty()) else { continue };
+            let Some(Found { first, lines }) = found.get(&known.chunk).filter(|_| !known.bytes.is_empty()) else {
+                continue;
+            };
+            let is_named = known.symbol.is_some()
+                && known.part.is_none_or(|(part, _)| part <= 1)
+                && known.name.as_ref().is_some_and(|name| name.as_bytes().eq_ignore_ascii_case(first));
             for (number, at) in lines.iter().enumerate() {
-                let length = known.name.as_ref().map_or(0, |name| name.len() as u32);
-                let is_definition = number == 0
-                    && known.symbol.is_some()
-                    && known.part.is_none_or(|(part, _)| part <= 1)
-                    && length == at.found.end - at.found.start;
+                let is_definition = is_named && number == 0;
                 placed.push(Placed {
                     is_definition,
                     role: self.loaded.paths.roles[file],
