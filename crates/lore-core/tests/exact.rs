@@ -94,6 +94,7 @@ async fn lines(indexed: &Indexed, wanted: LinesWanted, case_sensitive: bool) -> 
         repos: vec![(indexed.repo.clone(), None)],
         limit: 0,
         context: 0,
+        once: false,
         time: std::time::Duration::from_mins(1),
     };
     let answer = indexed.search.find_lines(&request).await.unwrap();

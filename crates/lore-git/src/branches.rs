@@ -67,10 +67,11 @@ impl Repository {
         names.sort();
         names.dedup();
         let total = names.len();
+        let mut left = MAX_COMPARED_IN_ALL;
         let branch = |name: FullName| {
             let short = name.shorten().to_str_lossy().into_owned();
             let tip = tip_of(&repo, &name);
-            let upstream = upstream_of(&repo, &name, tip.as_ref().map(|(id, _)| *id));
+            let upstream = upstream_of(&repo, &name, tip.as_ref().map(|(id, _)| *id), &mut left);
             let is_current = current.as_ref() == Some(&short);
             Branch { name: short, is_current, tip: tip.map(|(_, tip)| tip), upstream }
         };
@@ -87,11 +88,11 @@ fn tip_of(repo: &gix::Repository, name: &FullName) -> Option<(ObjectId, BranchTi
     Some((commit.id, BranchTip { commit: commit_id(commit.id), subject, author, time }))
 }
 
-fn upstream_of(repo: &gix::Repository, name: &FullName, tip: Option<ObjectId>) -> Option<Upstream> {
+fn upstream_of(repo: &gix::Repository, name: &FullName, tip: Option<ObjectId>, left: &mut usize) -> Option<Upstream> {
     let followed = followed(repo, name)?;
     let there = repo.try_find_reference(followed.as_ref()).ok().flatten();
     let there = there.and_then(|mut reference| Some(reference.peel_to_commit().ok()?.id));
-    let ahead_behind = tip.zip(there).and_then(|(ours, theirs)| ahead_behind(repo, ours, theirs));
+    let ahead_behind = tip.zip(there).and_then(|(ours, theirs)| ahead_behind(repo, ours, theirs, left));
     Some(Upstream { name: followed.shorten().to_str_lossy().into_owned(), ahead_behind })
 }
 
@@ -119,12 +120,15 @@ fn followed(repo: &gix::Repository, name: &FullName) -> Option<FullName> {
     FullName::try_from(BString::from(tracked?)).ok()
 }
 
+/// So many commits are looked at for all branches together; those that come later are not compared.
+const MAX_COMPARED_IN_ALL: usize = 100_000;
+
 const OURS: u8 = 1;
 const THEIRS: u8 = 2;
 const BOTH: u8 = OURS | THEIRS;
 
 /// How many commits each side has that the other has not: the newest first, each marked with the sides that reach it.
-fn ahead_behind(repo: &gix::Repository, ours: ObjectId, theirs: ObjectId) -> Option<(u64, u64)> {
+fn ahead_behind(repo: &gix::Repository, ours: ObjectId, theirs: ObjectId, left: &mut usize) -> Option<(u64, u64)> {
     if ours == theirs {
         return Some((0, 0));
     }
@@ -141,9 +145,10 @@ fn ahead_behind(repo: &gix::Repository, ours: ObjectId, theirs: ObjectId) -> Opt
         let mark = marks[&id];
         one_sided -= usize::from(mark != BOTH);
         visited += 1;
-        if visited > MAX_COMPARED {
+        if visited > MAX_COMPARED || *left == 0 {
             return None;
         }
+        *left -= 1;
         let Ok(commit) = repo.find_commit(id) else { continue };
         for parent in commit.parent_ids().map(gix::Id::detach) {
             // The commits below the boundary of a shallow clone are not there.

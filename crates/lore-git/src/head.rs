@@ -66,7 +66,8 @@ impl Repository {
     /// Whether a commit has a file, link or submodule of this name; unknown names are those of no file.
     pub fn has_file(&self, commit: CommitId, path: &RepoPath) -> bool {
         let look = || {
-            let repo = self.local();
+            let mut repo = self.local();
+            repo.objects.ignore_replacements = true;
             let tree = repo.find_commit(object_id(commit)).ok()?.tree().ok()?;
             let entry = tree.lookup_entry(path.as_bytes().split(|byte| *byte == b'/')).ok()??;
             Some(!entry.mode().is_tree())
@@ -76,7 +77,8 @@ impl Repository {
 
     /// The content of a file in a commit; none where there is no such file, or one of more than `max` bytes.
     pub fn file_of(&self, commit: CommitId, path: &RepoPath, max: u64) -> Result<Option<Vec<u8>>> {
-        let repo = self.local();
+        let mut repo = self.local();
+        repo.objects.ignore_replacements = true;
         let unreadable = |error: &dyn std::fmt::Display| self.unreadable("the tree of a commit", &error);
         let tree = repo
             .find_commit(object_id(commit))

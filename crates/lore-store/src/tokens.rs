@@ -98,8 +98,23 @@ fn for_each_part(word: &[u8], mut emit: impl FnMut(usize, usize)) {
 /// Whether a word, or a part of a compound word, begins or ends at this place of a text.
 pub fn is_word_border(text: &[u8], at: usize) -> bool {
     let (Some(before), Some(here)) = (at.checked_sub(1).and_then(|at| text.get(at)), text.get(at)) else { return true };
-    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || *byte >= 128;
-    !is_letter(before) || !is_letter(here) || starts_hump(text, at)
+    if before.is_ascii() && here.is_ascii() {
+        return !before.is_ascii_alphanumeric() || !here.is_ascii_alphanumeric() || starts_hump(text, at);
+    }
+    // Within a character nothing begins.
+    if here & 0xC0 == 0x80 {
+        return false;
+    }
+    let start = (at.saturating_sub(4)..at).rev().find(|at| text[*at] & 0xC0 != 0x80).unwrap_or(at - 1);
+    let (Some(before), Some(here)) = (first_char(&text[start..at]), first_char(&text[at..])) else { return true };
+    // Scripts that put no space between words: `使用password登录` has one word in other letters.
+    let has_no_spaces = |letter: char| letter >= '\u{2e80}' || ('\u{e00}'..'\u{e80}').contains(&letter);
+    !before.is_alphanumeric() || !here.is_alphanumeric() || has_no_spaces(before) != has_no_spaces(here)
+}
+
+/// The character that a text begins with; none where it is no UTF-8.
+fn first_char(text: &[u8]) -> Option<char> {
+    text.get(..text.len().min(4))?.utf8_chunks().next()?.valid().chars().next()
 }
 
 fn starts_hump(word: &[u8], at: usize) -> bool {
@@ -130,7 +145,7 @@ pub fn spellings(token: &str) -> Vec<String> {
     starts.extend(token.chars().next_back().map(|last| format!("{token}{last}")));
     starts.extend(token.strip_suffix('y').map(str::to_owned));
     for start in starts {
-        for end in ["", "s", "e", "es", "ed", "ing", "ings", "eds", "ies", "ied"] {
+        for end in ["", "s", "e", "es", "ed", "ing", "ings", "eds", "ies", "ied", "eing", "eings", "eed", "eeds"] {
             let word = format!("{start}{end}");
             let (stem, rest) = stem(&word);
             if token.strip_prefix(stem) == Some(rest) && !words.contains(&word) {
@@ -211,9 +226,39 @@ mod tests {
     #[test]
     fn every_word_is_a_spelling_of_its_token() {
         let starts = [
-            "use", "cach", "cache", "class", "polic", "apply", "appl", "run", "runn", "call", "set", "sett", "box",
-            "agree", "agre", "see", "hous", "edge", "bus", "focus", "need", "speed", "index", "query", "quer", "buzz",
-            "wish", "die",
+            "use",
+            "cach",
+            "cache",
+            "class",
+            "polic",
+            "apply",
+            "appl",
+            "run",
+            "runn",
+            "call",
+            "set",
+            "sett",
+            "box",
+            "agree",
+            "agre",
+            "see",
+            "hous",
+            "edge",
+            "bus",
+            "focus",
+            "need",
+            "speed",
+            "index",
+            "query",
+            "quer",
+            "buzz",
+            "wish",
+            "die",
+            "guarantee",
+            "guarante",
+            "disagree",
+            "referee",
+            "decree",
         ];
         let ends =
             ["", "s", "es", "ies", "ied", "ed", "ing", "ings", "e", "y", "ss", "sses", "shes", "ches", "xes", "er"];
@@ -222,6 +267,21 @@ mod tests {
             assert!(spellings(&found[0]).contains(&word), "{word}: {found:?} {:?}", spellings(&found[0]));
         }
         assert_eq!(spellings("parse_config"), ["parse_config"]);
+    }
+
+    #[test]
+    fn borders_are_where_words_and_their_parts_are() {
+        let parts = |text: &str| {
+            let borders: Vec<usize> = (0..=text.len()).filter(|at| is_word_border(text.as_bytes(), *at)).collect();
+            borders.windows(2).map(|pair| text[pair[0]..pair[1]].to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(parts("searchMode_x"), ["search", "Mode", "_", "x"]);
+        assert_eq!(parts("“größe”→x"), ["“", "größe", "”", "→", "x"]);
+        assert_eq!(parts("使用password登录"), ["使用", "password", "登录"]);
+        for text in [&b"\xff\xfe"[..], b"a\xe9b", b"\x80", b""] {
+            let borders = (0..=text.len() + 2).filter(|at| is_word_border(text, *at)).count();
+            assert!(borders >= 2, "the ends are borders");
+        }
     }
 
     #[test]

@@ -145,9 +145,19 @@ pub(crate) fn line(text: &str) -> String {
 /// Where a repository comes from: its URL, or its place, which git takes for one.
 pub(crate) fn url(repo: &Repo) -> String {
     match &repo.info.source {
-        Source::Url(url) => url.clone(),
+        Source::Url(url) => without_user(url),
         Source::Local => repo.info.local_path.to_string_lossy().into_owned(),
     }
+}
+
+/// An address without who asks: that may be a secret.
+fn without_user(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| scheme.starts_with("http")) else {
+        return url.to_owned();
+    };
+    let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let host = rest[..host_end].rfind('@').map_or(0, |at| at + 1);
+    format!("{scheme}://{}", &rest[host..])
 }
 
 /// What was read: a commit, or the working tree over it.
@@ -230,4 +240,22 @@ pub(crate) struct FileList {
     pub(crate) directories: Vec<Value>,
     /// Of which repository and commit, and what is not listed.
     pub(crate) about: Map<String, Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_does_not_tell_who_asks() {
+        for (url, shown) in [
+            ("https://TOKEN@example.com/o/n.git", "https://example.com/o/n.git"),
+            ("https://a:b@example.com", "https://example.com"),
+            ("https://example.com/a@b", "https://example.com/a@b"),
+            ("ssh://git@example.com/o/n", "ssh://git@example.com/o/n"),
+            ("git@example.com:o/n", "git@example.com:o/n"),
+        ] {
+            assert_eq!(without_user(url), shown);
+        }
+    }
 }

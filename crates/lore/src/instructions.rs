@@ -74,12 +74,13 @@ pub(crate) fn instructions(toolsets: &[Toolset]) -> String {
         (Toolset::Repos, REPOS),
         (Toolset::Insight, INSIGHT),
     ];
-    let mut text = about.to_owned();
+    // First: hosts cut what is long, and this must not be lost.
+    let mut text = format!("{about}{DATA}\n");
     text.extend(parts.into_iter().filter(|(toolset, _)| has(*toolset)).map(|(_, part)| part));
     if has_index {
         text.push_str(FRESHNESS);
     }
-    text + DATA
+    text
 }
 
 #[cfg(test)]

@@ -209,10 +209,20 @@ impl Files {
             .hint(format!("`get_file_content` with `{link}` shows where it leads"));
         }
         let survey = self.survey(&RepoPath::from("")).map(|survey| survey.files).unwrap_or_default();
-        let mut folders: Vec<String> = Vec::new();
+        let (mut folders, mut last, mut bytes) = (Vec::new(), String::new(), 0);
         for file in &survey {
-            let path = file.path.to_text();
-            folders.extend(path.match_indices('/').map(|(at, _)| path[..at].to_owned()));
+            let path = file.path.to_text().into_owned();
+            // Those that it shares with the path before are known; where there are very many, the first are enough.
+            let shared = path.bytes().zip(last.bytes()).take_while(|(a, b)| a == b).count();
+            let new = path.match_indices('/').map(|(at, _)| at).filter(|at| *at >= shared);
+            for at in new {
+                bytes += at;
+                if bytes > SUGGESTED_BYTES {
+                    break;
+                }
+                folders.push(path[..at].to_owned());
+            }
+            last = path;
         }
         folders.sort_unstable();
         folders.dedup();
@@ -223,6 +233,9 @@ impl Files {
         }
     }
 }
+
+/// So many bytes of folders' names are compared with one that is not there.
+const SUGGESTED_BYTES: usize = 4 << 20;
 
 /// Whether a path lies in a folder, at any depth.
 pub(super) fn is_below(path: &RepoPath, folder: &RepoPath) -> bool {

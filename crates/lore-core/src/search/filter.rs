@@ -54,7 +54,8 @@ impl Files {
             // A folder may really be called `[slug]`.
             parts_of_paths.push(path.trim_start_matches("./").to_lowercase());
         }
-        let extension = |text: &String| format!(".{}", text.trim().trim_start_matches('.').to_lowercase());
+        let extension =
+            |text: &String| format!(".{}", text.trim().trim_start_matches('*').trim_start_matches('.').to_lowercase());
         Ok(Self {
             languages: languages(&wanted.languages)?,
             not_languages: languages(&wanted.not_languages)?,
@@ -117,6 +118,8 @@ fn whole_paths(globs: &[String]) -> Result<Option<GlobSet>, Failure> {
     let mut count = 0;
     for text in globs.iter().filter(|text| !text.trim().is_empty()) {
         let path = text.trim().trim_start_matches("./").trim_start_matches('/').trim_end_matches('/');
+        // The root is everything.
+        let path = if path.is_empty() || path == "." { "**" } else { path };
         set.add(glob(text, path)?);
         // Whoever names a folder means what is in it.
         set.add(glob(text, &format!("{path}/**"))?);

@@ -115,11 +115,18 @@ fn hunk<'a>(lines: &mut Lines<'a>, [(old, old_count), (new, new_count)]: [(u32, 
 
 /// The parts of a hunk around the lines that are wanted, where it changed some of these.
 fn cut(hunk: &[Line<'_>], wanted: &[(u32, u32)]) -> Vec<Hunk> {
-    let is_wanted =
-        |line: &Line<'_>| line.sign == b'+' && wanted.iter().any(|(first, last)| (*first..=*last).contains(&line.new));
+    let wanted = joined(wanted);
+    let is_wanted = |line: &Line<'_>| {
+        let at = wanted.partition_point(|(first, _)| *first <= line.new);
+        line.sign == b'+' && at.checked_sub(1).is_some_and(|at| line.new <= wanted[at].1)
+    };
     let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut change = 0..0;
     for (at, _) in hunk.iter().enumerate().filter(|(_, line)| is_wanted(line)) {
-        let change = change_around(hunk, at);
+        if !change.contains(&at) {
+            change = change_around(hunk, at);
+        }
+        let change = change.clone();
         let change = if change.len() <= WHOLE { change } else { at..at + 1 };
         let part = change.start.saturating_sub(CONTEXT)..(change.end + CONTEXT).min(hunk.len());
         match parts.last_mut() {
@@ -133,6 +140,20 @@ fn cut(hunk: &[Line<'_>], wanted: &[(u32, u32)]) -> Vec<Hunk> {
         last.left_out = hunk.len() - kept;
     }
     found
+}
+
+/// The same ranges in order, without overlaps.
+fn joined(ranges: &[(u32, u32)]) -> Vec<(u32, u32)> {
+    let mut sorted = ranges.to_vec();
+    sorted.sort_unstable();
+    let mut joined: Vec<(u32, u32)> = Vec::new();
+    for (first, last) in sorted {
+        match joined.last_mut() {
+            Some((_, end)) if first <= *end => *end = last.max(*end),
+            _ => joined.push((first, last)),
+        }
+    }
+    joined
 }
 
 /// The lines before and after this one that were taken away or added together with it.

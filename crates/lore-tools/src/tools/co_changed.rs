@@ -12,6 +12,7 @@ use super::run;
 use crate::{
     Answer, Context, Errors, Tool, Toolset,
     answer::AnswerBuilder,
+    repositories::line,
     schema,
     why::{Fields, day},
 };
@@ -80,13 +81,16 @@ fn file(found: &CoChanged) -> Value {
     fields.put("support", file.support);
     fields.put("confidence", (found.confidence * 1000.0).round() / 1000.0);
     fields.put_some("gone", found.gone.then_some(true));
-    fields.put("newest", json!({"sha": file.newest.to_hex(), "date": day(file.author_time), "subject": file.subject}));
+    fields.put(
+        "newest",
+        json!({"sha": file.newest.to_hex(), "date": day(file.author_time), "subject": line(&file.subject)}),
+    );
     Value::Object(fields.0)
 }
 
 fn other(found: &OtherRepo) -> Value {
     let commits = found.commits.iter().map(
-        |commit| json!({"sha": commit.commit.to_hex(), "date": day(commit.author_time), "subject": commit.subject}),
+        |commit| json!({"sha": commit.commit.to_hex(), "date": day(commit.author_time), "subject": line(&commit.subject)}),
     );
     let mut fields = Fields::default();
     fields.put("repo", found.repo.as_str());

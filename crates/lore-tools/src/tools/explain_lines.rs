@@ -13,6 +13,7 @@ use super::run;
 use crate::{
     Answer, Context, Errors, Tool, Toolset,
     answer::AnswerBuilder,
+    repositories::line,
     schema,
     why::{Fields, day, file, room, size},
 };
@@ -108,8 +109,8 @@ fn frame(found: &Explained) -> Fields {
 fn commit(shaped: &Shaped) -> Value {
     let mut fields = Fields::default();
     fields.put("sha", shaped.commit.to_hex());
-    fields.put("subject", shaped.subject.as_str());
-    fields.put("author", shaped.author.as_str());
+    fields.put("subject", line(&shaped.subject));
+    fields.put("author", line(&shaped.author));
     fields.put("date", day(shaped.author_time));
     fields.put("lines", shown(&shaped.lines));
     let then: Vec<Value> =

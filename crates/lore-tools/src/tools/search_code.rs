@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration, time::Instant};
 use lore_core::search::{
     CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LineHit, LinesRequest, LinesWanted,
 };
-use lore_model::{Code, Failure, Repo, brief};
+use lore_model::{ChunkKind, Code, Failure, Repo, brief};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -156,6 +156,7 @@ impl Asked {
             repos: Vec::new(),
             limit,
             context,
+            once: false,
             time: TIME,
         };
         Ok(Self { mode, limit, meaning, lines, files_only: context == 0, notes })
@@ -182,17 +183,11 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     let (mut results, mut total, mut timeout, mut freshness) = (Vec::new(), 0, false, Vec::new());
     if asked.mode != Mode::Semantic {
         if asked.files_only {
-            // All of them, to see every file.
-            asked.lines.limit = 0;
+            asked.lines.once = true;
         }
         let found = search.find_lines(&asked.lines).await?;
-        let mut hits: Vec<&LineHit> = found.hits.iter().collect();
-        if asked.files_only {
-            let mut seen = std::collections::HashSet::new();
-            hits.retain(|hit| seen.insert((&hit.repo, &hit.path)));
-        }
-        total = if asked.files_only { found.files } else { found.lines };
-        results = hits.iter().take(asked.limit).map(|hit| line_json(hit, asked.files_only, &query)).collect();
+        total = found.lines;
+        results = found.hits.iter().map(|hit| line_json(hit, asked.files_only, &query)).collect();
         if let Some((looked, all)) = found.unfinished {
             timeout = true;
             asked.notes.push(format!("time was up after {looked} of {all} pieces of code that may have it: narrow it with path_filter or language"));
@@ -275,6 +270,9 @@ fn line_json(hit: &LineHit, file_only: bool, query: &str) -> Value {
         "source_repo": hit.repo,
         "match": hit.text.get(hit.found.clone()),
     });
+    if hit.cut {
+        value["truncated"] = true.into();
+    }
     if hit.changes > 0 {
         value["edit_distance"] = hit.changes.into();
     }
@@ -287,7 +285,7 @@ fn line_json(hit: &LineHit, file_only: bool, query: &str) -> Value {
 fn hit_json(hit: &CodeHit) -> Value {
     let mut value = json!({
         "file_path": hit.path.to_text(),
-        "line_number": hit.snippet.first_line,
+        "line_number": if hit.kind == ChunkKind::Symbols { hit.lines.0 } else { hit.snippet.first_line },
         "code_snippet": hit.snippet.text,
         "similarity_score": (f64::from(hit.score) * 1e4).round() / 1e4,
         "repository_alias": hit.repo,
@@ -295,6 +293,9 @@ fn hit_json(hit: &CodeHit) -> Value {
         "lines": [hit.lines.0, hit.lines.1],
         "name": hit.title,
     });
+    if hit.snippet.cut {
+        value["truncated"] = true.into();
+    }
     if hit.uncommitted {
         value["uncommitted"] = true.into();
     }
@@ -326,8 +327,9 @@ fn interleaved(first: Vec<Value>, second: Vec<Value>, limit: usize) -> Vec<Value
 
 fn warning(freshness: &[CodeFreshness]) -> Vec<String> {
     let about = |state: CodeState, what: &str| {
-        let names: Vec<&str> =
-            freshness.iter().filter(|fresh| fresh.state == state).map(|fresh| fresh.repo.as_str()).collect();
+        // Where uncommitted work is what is not there, that is told instead.
+        let is_so = |fresh: &&CodeFreshness| fresh.state == state && fresh.uncommitted_error.is_none();
+        let names: Vec<&str> = freshness.iter().filter(is_so).map(|fresh| fresh.repo.as_str()).collect();
         (!names.is_empty()).then(|| format!("{} {what}", names.join(", ")))
     };
     [
@@ -338,6 +340,10 @@ fn warning(freshness: &[CodeFreshness]) -> Vec<String> {
     ]
     .into_iter()
     .flatten()
+    .chain(freshness.iter().filter_map(|fresh| {
+        let error = fresh.uncommitted_error.as_ref()?;
+        Some(format!("uncommitted work of {} could not be read, or not all of it: {error}", fresh.repo))
+    }))
     .collect()
 }
 

@@ -37,7 +37,7 @@ const SAYING: Duration = Duration::from_millis(2_500);
 /// while it runs: the one named here, else the one that the agent says it works in, else the one it is started in.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Toolsets to offer, separated by commas [default: all; commands where the project has some]
+    /// Toolsets to offer, separated by commas [default: history, context, why, messages; commands where the project has some]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     toolsets: Vec<String>,
     /// The project [default: what the agent says, or the current folder]

@@ -13,12 +13,15 @@ use serde_json::{Value, json};
 
 use crate::switches;
 
-const TOOLS: [&str; 6] = [
+const TOOLS: [&str; 9] = [
     "commitmux_search",
     "commitmux_touches",
     "commitmux_get_commit",
     "commitmux_get_patch",
     "cortex_search",
+    "explain_lines",
+    "co_changed",
+    "find_related",
     "check_lazygit_messages",
 ];
 

@@ -8,7 +8,11 @@ mod plan;
 mod scan;
 mod terms;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use lore_model::{Failure, Repo, RepoPath};
 use lore_store::StoreError;
@@ -19,6 +23,9 @@ use crate::{blocking, store_failure, together};
 
 /// At most so many lines are given, whatever is asked for: more cannot be held.
 const LINES_MAX: usize = 1_000_000;
+
+/// At most so many lines around each are given.
+const CONTEXT_MAX: usize = 1000;
 
 /// What is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +60,8 @@ pub struct LinesRequest {
     pub limit: usize,
     /// So many lines before and after each.
     pub context: usize,
+    /// Only the first line of each file.
+    pub once: bool,
     /// How long it may take.
     pub time: Duration,
 }
@@ -95,7 +104,7 @@ pub struct LineHit {
 pub struct LinesAnswer {
     /// What differs least from what was asked for first, then definitions, then the project's own code before tests and documents, then in order of paths and lines.
     pub hits: Vec<LineHit>,
-    /// How many lines there are in all.
+    /// How many lines there are in all; of each file one, where only that was wanted.
     pub lines: usize,
     /// In how many files.
     pub files: usize,
@@ -124,7 +133,7 @@ impl Search {
         let (wanted, case_sensitive) = (request.wanted.clone(), request.case_sensitive);
         let terms = Arc::new(blocking(move || Terms::new(&wanted, case_sensitive)).await?);
         let files = Arc::new(Files::new(&request.files)?);
-        let mut tries = 0;
+        let (mut tries, end) = (0, Instant::now() + request.time);
         loop {
             tries += 1;
             let Seen { parts, freshness, .. } = self.see(&request.repos).await?;
@@ -133,9 +142,9 @@ impl Search {
                     let names = parts.iter().map(|part| (part.repo.id, part.repo.name().to_owned())).collect();
                     let limit = if request.limit == 0 { LINES_MAX } else { request.limit.min(LINES_MAX) };
                     let (terms, files) = (Arc::clone(&terms), Arc::clone(&files));
-                    let (context, time) = (request.context, request.time);
+                    let (context, once) = (request.context.min(CONTEXT_MAX), request.once);
                     blocking(move || {
-                        Scan { loaded: &loaded, terms: &terms, files: &files, names, time }.run(limit, context)
+                        Scan { loaded: &loaded, terms: &terms, files: &files, names, once, end }.run(limit, context)
                     })
                     .await
                 }

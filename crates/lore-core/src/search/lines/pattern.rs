@@ -14,7 +14,7 @@ use regex_syntax::{
 use super::plan::plan;
 
 /// Longer patterns are refused: nobody writes them, and each character costs.
-pub(super) const MAX_PATTERN: usize = 8 << 10;
+const MAX_PATTERN: usize = 8 << 10;
 
 /// How much memory an expression may take when it is compiled, and while it runs.
 const MAX_COMPILED: usize = 8 << 20;
@@ -33,19 +33,17 @@ impl Pattern {
         if text.contains('\n') {
             return Err(line_end());
         }
+        check_length(text)?;
         Self::parse(&regex_syntax::escape(text), case_sensitive)
     }
 
     /// Lines that the expression matches.
     pub(super) fn regex(text: &str, case_sensitive: bool) -> Result<Self, Failure> {
+        check_length(text)?;
         Self::parse(text, case_sensitive)
     }
 
     fn parse(text: &str, case_sensitive: bool) -> Result<Self, Failure> {
-        if text.len() > MAX_PATTERN {
-            let message = format!("the pattern is longer than {MAX_PATTERN} bytes");
-            return Err(Failure::new(Code::InvalidArgument, message).hint("look for a part of it"));
-        }
         let parsed = ParserBuilder::new().utf8(false).case_insensitive(!case_sensitive).build().parse(text);
         let hir = parsed.map_err(|error| not_understood(text, &error))?;
         if has_line_end(&hir) {
@@ -63,7 +61,7 @@ impl Pattern {
                 Code::InvalidArgument,
                 format!("the pattern `{}` is too large when it is compiled", brief(text)),
             )
-            .hint("use smaller repetitions ({1,1000}) and fewer classes within them")
+            .hint("use smaller repetitions of classes: \\w{1,20} rather than \\w{1,100}")
         })?;
         Ok(Self { plan: plan(&hir), regex })
     }
@@ -105,6 +103,15 @@ pub(super) struct Line {
     pub(super) end: usize,
     /// The match.
     pub(super) found: std::ops::Range<usize>,
+}
+
+/// Refuses what is too long to be compiled.
+pub(super) fn check_length(text: &str) -> Result<(), Failure> {
+    if text.len() <= MAX_PATTERN {
+        return Ok(());
+    }
+    let message = format!("what is looked for is longer than {MAX_PATTERN} bytes");
+    Err(Failure::new(Code::InvalidArgument, message).hint("look for a part of it"))
 }
 
 fn line_end() -> Failure {

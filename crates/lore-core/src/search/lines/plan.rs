@@ -30,7 +30,18 @@ fn some_of(strings: &Strings) -> TextPlan {
     strings.iter().map(|string| TextPlan::literal(string)).reduce(TextPlan::or).unwrap_or(TextPlan::Anything)
 }
 
+/// A plan of more nodes says nothing: it would take longer to ask than to read.
+const MAX_NODES: usize = 2048;
+
+fn nodes(plan: &TextPlan) -> usize {
+    match plan {
+        TextPlan::Anything | TextPlan::Has(_) => 1,
+        TextPlan::All(plans) | TextPlan::Any(plans) => 1 + plans.iter().map(nodes).sum::<usize>(),
+    }
+}
+
 /// What is known of the strings that a part of an expression matches.
+#[derive(Clone)]
 struct Known {
     /// All of them, where they are few.
     exact: Option<Strings>,
@@ -54,13 +65,9 @@ impl Known {
                 (1, Some(1)) => Self::of(&repetition.sub),
                 (least, most) => {
                     // `x{2,5}` begins and ends with `x`, and has two of them in a row.
-                    let copies = (0..least.min(3)).map(|_| Self::of(&repetition.sub)).reduce(Self::then);
-                    let Some(copies) = copies else { return Self::nothing() };
-                    if most == Some(least) && least <= 3 {
-                        copies
-                    } else {
-                        Self::repeated(copies, Self::of(&repetition.sub))
-                    }
+                    let one = Self::of(&repetition.sub);
+                    let copies = (1..least.min(3)).fold(one.clone(), |copies, _| Self::then(copies, one.clone()));
+                    if most == Some(least) && least <= 3 { copies } else { Self::repeated(copies, one) }
                 }
             },
             HirKind::Concat(parts) => parts.iter().map(Self::of).reduce(Self::then).unwrap_or_else(Self::nothing),
@@ -129,6 +136,9 @@ impl Known {
 
     /// Keeps the sets small; what is dropped from them moves into `contains`.
     fn bounded(mut self) -> Self {
+        if nodes(&self.contains) > MAX_NODES {
+            self.contains = TextPlan::Anything;
+        }
         let is_long = |strings: &Strings| strings.iter().any(|string| string.len() > MAX_LENGTH);
         if let Some(strings) = self.exact.take_if(|strings| strings.len() > MAX_STRINGS || is_long(strings)) {
             self.contains = self.contains.and(some_of(&strings));
@@ -195,5 +205,14 @@ mod tests {
         check("x{3}", "Has(\"xxx\")");
         check("x{5}", "Has(\"xxx\")");
         check("ab(c|d)", "Any({Has(\"abc\"), Has(\"abd\")})");
+    }
+
+    #[test]
+    fn nested_repetitions_take_no_time() {
+        check(&format!("{}a{}", "(".repeat(60), "+)+".repeat(60)), "Anything");
+        check(
+            &format!("{}foo{}", "(".repeat(40), "{2,})".repeat(40)),
+            "All({Has(\"foo\"), Has(\"ofo\"), Has(\"ooo\")})",
+        );
     }
 }

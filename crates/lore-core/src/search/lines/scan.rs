@@ -6,7 +6,7 @@ use std::{
     ops::Range,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use lore_model::RepoId;
@@ -48,20 +48,29 @@ struct Placed<'a> {
     at: &'a InChunk,
 }
 
+impl Placed<'_> {
+    /// Those that come first have less.
+    fn order(&self) -> (u8, bool, u8, usize, u32) {
+        (self.at.changes, !self.is_definition, rank(self.role), self.file, self.line)
+    }
+}
+
 /// What is looked for, and where.
 pub(super) struct Scan<'a> {
     pub(super) loaded: &'a Loaded,
     pub(super) terms: &'a Terms,
     pub(super) files: &'a Files,
     pub(super) names: Vec<(RepoId, String)>,
-    pub(super) time: Duration,
+    /// Only the first line of each file.
+    pub(super) once: bool,
+    /// When time is up.
+    pub(super) end: Instant,
 }
 
 impl Scan<'_> {
     /// The first lines in the order of the answer, without freshness.
     pub(super) fn run(&self, limit: usize, context: usize) -> StoreResult<LinesAnswer> {
         let view = &*self.loaded.view;
-        let end = Instant::now() + self.time;
         let allowed: Option<Vec<bool>> = (!self.files.is_any())
             .then(|| view.files().iter().map(|file| self.files.admits(&file.path, &file.language)).collect());
         let is_allowed = |file: &u32| allowed.as_ref().is_none_or(|allowed| allowed[*file as usize]);
@@ -69,20 +78,30 @@ impl Scan<'_> {
         if allowed.is_some() {
             chunks.retain(|chunk| view.files_with(*chunk).iter().any(is_allowed));
         }
-        let (found, looked) = self.look(&chunks, end)?;
+        let (found, looked) = self.look(&chunks)?;
         let mut files: Vec<u32> =
             found.keys().flat_map(|chunk| view.files_with(*chunk)).copied().filter(is_allowed).collect();
         files.sort_unstable();
         files.dedup();
-        let mut placed = Vec::new();
+        let (mut placed, mut of_file, mut lines) = (Vec::new(), Vec::new(), 0);
         for some in files.chunks(1024) {
             view.prefetch(some)?;
             for &file in some {
-                self.place(file as usize, &found, &mut placed)?;
+                self.place(file as usize, &found, &mut of_file)?;
+                if self.once {
+                    of_file.sort_unstable_by_key(Placed::order);
+                    of_file.truncate(1);
+                }
+                lines += of_file.len();
+                placed.append(&mut of_file);
+                // One text may stand in very many files: no more is kept than can be shown.
+                if placed.len() > limit.saturating_mul(2).max(4096) {
+                    placed.sort_unstable_by_key(Placed::order);
+                    placed.truncate(limit);
+                }
             }
         }
-        placed.sort_unstable_by_key(|one| (one.at.changes, !one.is_definition, rank(one.role), one.file, one.line));
-        let lines = placed.len();
+        placed.sort_unstable_by_key(Placed::order);
         placed.truncate(limit);
         let hits = self.shown(&placed, context)?;
         let unfinished = (looked < chunks.len()).then_some((looked, chunks.len()));
@@ -90,12 +109,12 @@ impl Scan<'_> {
     }
 
     /// Looks at the texts of chunks until time is up; gives what was found, and how many were looked at.
-    fn look(&self, chunks: &[ChunkId], end: Instant) -> StoreResult<(BTreeMap<ChunkId, Found>, usize)> {
+    fn look(&self, chunks: &[ChunkId]) -> StoreResult<(BTreeMap<ChunkId, Found>, usize)> {
         let (is_over, looked) = (AtomicBool::new(false), AtomicUsize::new(0));
         let part = |chunks: &[ChunkId]| -> StoreResult<Vec<(ChunkId, Found)>> {
             let mut found = Vec::new();
             self.loaded.view.for_each_text(chunks, &mut |chunk, text| {
-                if is_over.load(Ordering::Relaxed) || Instant::now() >= end {
+                if is_over.load(Ordering::Relaxed) || Instant::now() >= self.end {
                     is_over.store(true, Ordering::Relaxed);
                     return false;
                 }

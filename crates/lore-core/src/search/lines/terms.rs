@@ -7,7 +7,7 @@ use lore_store::{ChunkId, CodeView, Result as StoreResult, TextPlan, WordDistanc
 
 use super::{
     LinesWanted,
-    pattern::{Line, Pattern},
+    pattern::{Line, Pattern, check_length},
 };
 
 /// So many words count; more make a question that nothing answers.
@@ -45,6 +45,11 @@ pub(super) struct Terms(pub(super) Vec<Term>);
 
 impl Terms {
     pub(super) fn new(wanted: &LinesWanted, case_sensitive: bool) -> Result<Self, Failure> {
+        let (LinesWanted::Literal(text)
+        | LinesWanted::Regex(text)
+        | LinesWanted::Words(text)
+        | LinesWanted::Near { text, .. }) = wanted;
+        check_length(text)?;
         let terms = match wanted {
             LinesWanted::Literal(text) => vec![Term::Pattern(Pattern::literal(text, case_sensitive)?)],
             LinesWanted::Regex(text) => vec![Term::Pattern(Pattern::regex(text, case_sensitive)?)],
@@ -52,7 +57,7 @@ impl Terms {
             LinesWanted::Near { text, changes } => near(text, *changes, case_sensitive)?,
         };
         if terms.len() > MAX_TERMS {
-            let message = format!("{} words are too many for an exact search", terms.len());
+            let message = format!("more than {MAX_TERMS} words are too many for an exact search");
             return Err(Failure::new(Code::InvalidArgument, message).hint(format!("give at most {MAX_TERMS}")));
         }
         Ok(Self(terms))
@@ -163,20 +168,25 @@ struct Lines<'a> {
     text: &'a [u8],
     number: usize,
     counted: usize,
+    /// Where the last line begins and ends: a line may be very long, and have many matches.
+    last: Range<usize>,
 }
 
 impl<'a> Lines<'a> {
     fn new(text: &'a [u8]) -> Self {
-        Self { text, number: 0, counted: 0 }
+        Self { text, number: 0, counted: 0, last: 0..0 }
     }
 
     /// The line in which this place begins.
     fn at(&mut self, found: Range<usize>) -> Line {
         self.number += memchr::memchr_iter(b'\n', &self.text[self.counted..found.start]).count();
         self.counted = found.start;
-        let begin = memchr::memrchr(b'\n', &self.text[..found.start]).map_or(0, |before| before + 1);
-        let end = memchr::memchr(b'\n', &self.text[found.start..]).map_or(self.text.len(), |end| found.start + end);
-        Line { number: self.number, begin, end, found }
+        if !self.last.contains(&found.start) {
+            let begin = memchr::memrchr(b'\n', &self.text[..found.start]).map_or(0, |before| before + 1);
+            let end = memchr::memchr(b'\n', &self.text[found.start..]).map_or(self.text.len(), |end| found.start + end);
+            self.last = begin..end;
+        }
+        Line { number: self.number, begin: self.last.start, end: self.last.end, found }
     }
 }
 
@@ -186,9 +196,9 @@ impl NearWord {
     }
 
     fn candidates(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
-        // The index knows no underscores around words.
-        let known = self.word.trim_matches('_');
-        view.chunks_with_word_near(known, self.changes + self.word.len() - known.len())
+        // The index knows no underscores around words, neither around this one nor around those that it may be.
+        let underscores = self.word.matches('_').count();
+        view.chunks_with_word_near(self.word.trim_matches('_'), self.changes + underscores)
     }
 
     /// The first word, or part of a compound word, that is near enough, and how near.
@@ -206,6 +216,14 @@ impl NearWord {
                 }
             };
             look(begin, end);
+            let outer = |at: &&u8| **at == b'_';
+            let (before, after) = (
+                text[begin..end].iter().take_while(outer).count(),
+                text[begin..end].iter().rev().take_while(outer).count(),
+            );
+            if before + after > 0 && before + after < end - begin {
+                look(begin + before, end - after);
+            }
             let mut start = begin;
             for border in (begin + 1..=end).filter(|at| is_word_border(text, *at)) {
                 if border - start < end - begin && text[start] != b'_' {
@@ -238,8 +256,12 @@ fn nothing_asked() -> Failure {
 /// Words, `prefix*` and "quoted phrases", which must all be there.
 fn words(text: &str, case_sensitive: bool) -> Result<Vec<Term>, Failure> {
     let mut terms = Vec::new();
+    let quotes = text.matches('"').count();
     for (at, piece) in text.split('"').enumerate() {
-        if at % 2 == 1 && text.matches('"').count() > at {
+        if terms.len() > MAX_TERMS {
+            break;
+        }
+        if at % 2 == 1 && quotes > at {
             // White space in a phrase is any white space.
             let parts: Vec<String> = piece.split_whitespace().map(regex_syntax::escape).collect();
             if !parts.is_empty() {
@@ -248,7 +270,7 @@ fn words(text: &str, case_sensitive: bool) -> Result<Vec<Term>, Failure> {
             }
             continue;
         }
-        for word in piece.split_whitespace() {
+        for word in piece.split_whitespace().take(MAX_TERMS + 1) {
             let (word, is_prefix) = match word.strip_suffix('*') {
                 Some(start) if !start.is_empty() => (start, true),
                 _ => (word, false),
@@ -269,7 +291,8 @@ fn near(text: &str, changes: usize, case_sensitive: bool) -> Result<Vec<Term>, F
         return Err(Failure::new(Code::InvalidArgument, message).hint(format!("0 to {MAX_CHANGES} can be looked for")));
     }
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let words: Vec<&str> = text.split(|letter| !is_word(letter)).filter(|word| !word.is_empty()).collect();
+    let words = text.split(|letter| !is_word(letter)).filter(|word| !word.is_empty());
+    let words: Vec<&str> = words.take(MAX_TERMS + 1).collect();
     if words.is_empty() {
         return Err(nothing_asked());
     }

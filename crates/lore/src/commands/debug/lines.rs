@@ -88,6 +88,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
                 repos: vec![(repo.clone(), None)],
                 limit: args.limit,
                 context: 0,
+                once: false,
                 time: Duration::from_mins(5),
             };
             let started = Instant::now();

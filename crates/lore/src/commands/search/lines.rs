@@ -68,6 +68,7 @@ impl Args {
             repos: Vec::new(),
             limit: args.limit.unwrap_or(LIMIT),
             context: self.context,
+            once: false,
             time: TIME,
         })
     }
