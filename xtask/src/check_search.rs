@@ -377,8 +377,8 @@ fn git_grep(bare: &Path, question: &Question) -> Result<Option<BTreeSet<(String,
     let out = command.output()?;
     if out.status.code() >= Some(2) {
         let said = String::from_utf8_lossy(&out.stderr);
-        // PCRE stops where an expression takes too many steps.
-        ensure!(said.contains("match limit") || said.contains("pcre2_match failed"), "{:?}: {said}", question.git);
+        // PCRE stops where an expression takes too many steps or too much room.
+        ensure!(said.contains("pcre2_") && said.contains("failed"), "{:?}: {said}", question.git);
         return Ok(None);
     }
     let mut found = BTreeSet::new();
