@@ -102,6 +102,14 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 500, value_name = "N")]
     names: usize,
 
+    /// On how many old commits some of the patterns are compared.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    old_commits: usize,
+
+    /// How many patterns are compared on each.
+    #[arg(long, default_value_t = 15, value_name = "N")]
+    old_patterns: usize,
+
     /// Decides what is drawn.
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
@@ -112,6 +120,8 @@ struct Question {
     lore: Value,
     git: Vec<String>,
     paths: Vec<String>,
+    /// Whose tree is searched.
+    commit: String,
 }
 
 /// Runs the comparison; fails where anything differs.
@@ -130,11 +140,16 @@ pub(crate) fn run(args: Args) -> Result<()> {
     let bare = dir.path().join("bare.git");
     Git::at(dir.path()).text(&["clone", "-q", "--bare", "--shared", utf8(&source)?, utf8(&bare)?])?;
     let lore = Lore::new(&binary);
-    output(&mut lore.command(&["debug", "index", utf8(&bare)?]))?;
+    let flags: &[&str] = if args.old_commits > 0 { &["--history", "--temporal"] } else { &[] };
+    output(lore.command(&["debug", "index", utf8(&bare)?]).args(flags))?;
     let mut random = Random::new(args.seed);
     let sample = Sample::new(&bare, &mut random)?;
     let questions = questions(&sample, args.patterns, &mut random);
     let mut differences = compare(&lore, &bare, dir.path(), &questions)?;
+    let old = old_questions(&bare, &questions, args.old_commits, args.old_patterns, &mut random)?;
+    if !old.is_empty() {
+        differences.extend(compare(&lore, &bare, dir.path(), &old)?);
+    }
     differences.extend(misspell(&lore, &bare, dir.path(), &sample, args.names, &mut random)?);
     for difference in differences.iter().take(SHOWN) {
         say(difference);
@@ -297,7 +312,13 @@ fn questions(sample: &Sample, count: usize, random: &mut Random) -> Vec<Question
             git.extend((!case_sensitive).then(|| "-i".to_owned()));
             git.extend(["-e".to_owned(), text.clone()]);
             let lore = json!({"kind": kind, "text": text, "case_sensitive": case_sensitive});
-            questions.push(Question { lore: lore.clone(), git: git.clone(), paths: Vec::new() });
+            let commit = "HEAD".to_owned();
+            questions.push(Question {
+                lore: lore.clone(),
+                git: git.clone(),
+                paths: Vec::new(),
+                commit: commit.clone(),
+            });
             let mut filtered = lore;
             let paths = match number % 4 {
                 0 if !sample.extensions.is_empty() => {
@@ -320,10 +341,36 @@ fn questions(sample: &Sample, count: usize, random: &mut Random) -> Vec<Question
                     vec!["*.rs".to_owned()]
                 }
             };
-            questions.push(Question { lore: filtered, git, paths });
+            questions.push(Question { lore: filtered, git, paths, commit });
         }
     }
     questions
+}
+
+/// Some of the questions about old commits: of the line that leads to HEAD, and a few that are not on it.
+fn old_questions(
+    bare: &Path,
+    questions: &[Question],
+    commits: usize,
+    patterns: usize,
+    random: &mut Random,
+) -> Result<Vec<Question>> {
+    let listed = |flags: &[&str]| -> Result<Vec<String>> {
+        let listed = Git::at(bare).text(&[&["rev-list"], flags, &["HEAD"]].concat())?;
+        Ok(listed.lines().map(str::to_owned).collect())
+    };
+    let (line, all) = (listed(&["--first-parent"])?, listed(&[])?);
+    let mut old = Vec::new();
+    for number in 0..commits {
+        let commit = if number % 5 == 4 { random.pick(&all) } else { random.pick(&line) }.clone();
+        for _ in 0..patterns {
+            let Question { lore, git, paths, .. } = random.pick(questions);
+            let mut lore = lore.clone();
+            lore["at"] = commit.as_str().into();
+            old.push(Question { lore, git: git.clone(), paths: paths.clone(), commit: commit.clone() });
+        }
+    }
+    Ok(old)
 }
 
 /// Asks both sides everything.
@@ -373,7 +420,7 @@ fn git_grep(bare: &Path, question: &Question) -> Result<Option<BTreeSet<(String,
     let mut command = Git::at(bare).command();
     command.env("LC_ALL", "C.UTF-8").env("GIT_ATTR_SOURCE", "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
     command.args(["-c", "core.quotePath=false", "grep", "--no-color", "-n", "-z", "-I"]);
-    command.args(question.git.iter().map(OsStr::new)).args(["HEAD", "--"]).args(&question.paths);
+    command.args(question.git.iter().map(OsStr::new)).args([question.commit.as_str(), "--"]).args(&question.paths);
     let out = command.output()?;
     if out.status.code() >= Some(2) {
         let said = String::from_utf8_lossy(&out.stderr);
@@ -388,7 +435,8 @@ fn git_grep(bare: &Path, question: &Question) -> Result<Option<BTreeSet<(String,
         let after = &rest[end + 1..];
         let end = after.iter().position(|byte| *byte == 0).context("git's line has no number")?;
         let number = std::str::from_utf8(&after[..end])?.parse()?;
-        found.insert((path.strip_prefix("HEAD:").unwrap_or(&path).to_owned(), number));
+        let path = path.strip_prefix(&format!("{}:", question.commit)).unwrap_or(&path).to_owned();
+        found.insert((path, number));
         rest = after[end + 1..].iter().position(|byte| *byte == b'\n').map_or(&[], |line| &after[end + 2 + line..]);
     }
     Ok(Some(found))

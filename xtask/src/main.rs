@@ -3,6 +3,7 @@
 
 mod bench;
 mod check_history;
+mod check_past;
 mod check_search;
 mod check_symbols;
 mod check_why;
@@ -28,6 +29,8 @@ enum Task {
     Codegen,
     /// Compares Lore's history with git's.
     CheckHistory(check_history::Args),
+    /// Compares what Lore keeps of the past of code with git's.
+    CheckPast(check_past::Args),
     /// Compares the lines that Lore finds with those of `git grep`.
     CheckSearch(check_search::Args),
     /// Compares Lore's symbols with those of universal-ctags.
@@ -51,6 +54,7 @@ fn main() -> anyhow::Result<()> {
         Task::Tidy => tidy::run(),
         Task::Codegen => test::run_codegen(),
         Task::CheckHistory(args) => check_history::run(args),
+        Task::CheckPast(args) => check_past::run(args),
         Task::CheckSearch(args) => check_search::run(args),
         Task::CheckSymbols(args) => check_symbols::run(&args),
         Task::CheckWhy(args) => check_why::run(args),

@@ -14,7 +14,7 @@ use tokio::{sync::mpsc, time::Instant};
 use crate::{
     Lore, blocking, git_failure,
     history::{AddRequest, FreshState, SyncEvent, SyncOptions, SyncReport, SyncTask, Target},
-    search::{CodeEvent, CodeReport, CodeTask, EmbedEvent, EmbedReport},
+    search::{CodeEvent, CodeReport, CodeTask, EmbedEvent, EmbedReport, PastReport},
     store_failure,
 };
 
@@ -46,6 +46,8 @@ pub enum FlowEvent {
     History(SyncEvent),
     /// Of the code.
     Code(CodeEvent),
+    /// Of the past of the code.
+    Past(CodeEvent),
     /// Of the vectors of a second model.
     Embedding(EmbedEvent),
 }
@@ -79,6 +81,8 @@ pub struct FlowReport {
     pub history: SyncReport,
     /// To the code.
     pub code: CodeReport,
+    /// To its past, where that is kept.
+    pub past: Option<PastReport>,
     /// To the vectors of a second model, where that was asked for as well.
     pub embedding: Option<EmbedReport>,
 }
@@ -98,12 +102,29 @@ impl Lore {
             };
             let history = self.history.sync(repo, &history_task).await?;
             self.sync_evidence(repo, writer, history.added > 0 || options.retry_missing, cancel).await?;
-            return Ok(FlowReport { history, code: code?, embedding: None });
+            let code = code?;
+            let past = self.sync_past(repo, task).await?;
+            return Ok(FlowReport { history, code, past, embedding: None });
         }
         let history = self.history.sync(repo, &history_task).await?;
         let code = self.sync_code(repo, task).await?;
         self.sync_evidence(repo, writer, history.added > 0 || options.retry_missing, cancel).await?;
-        Ok(FlowReport { history, code, embedding: None })
+        let past = self.sync_past(repo, task).await?;
+        Ok(FlowReport { history, code, past, embedding: None })
+    }
+
+    /// Brings what is kept of the past of one repository's code up to date.
+    async fn sync_past(&self, repo: &Repo, task: &FlowTask<'_>) -> Result<Option<PastReport>, Failure> {
+        let FlowTask { writer, options, cancel, progress } = *task;
+        let is_kept = self.search.state(repo.id).await?.past.is_some();
+        if !options.past.unwrap_or(is_kept) && !is_kept {
+            return Ok(None);
+        }
+        let heard = |event| progress(FlowEvent::Past(event));
+        let code =
+            CodeTask { writer, jobs: options.jobs, retry_missing: options.retry_missing, cancel, progress: &heard };
+        let reader = self.history.reader(repo, cancel).await?;
+        self.search.sync_past(repo, reader, options.past, &code).await
     }
 
     /// Keeps what the commits say about the files, as history and code are now; `anew` where it may have to be other
@@ -268,6 +289,7 @@ impl Lore {
         fresh.repos.iter().all(|repo| repo.state == FreshState::Current)
             && self.search.is_indexed(repo).await.ok().flatten().unwrap_or(true)
             && self.search.has_evidence(repo).await
+            && self.search.has_past(repo).await
     }
 
     /// Begins to watch the work tree, unless it is watched or there is none. A look at everything is due then.

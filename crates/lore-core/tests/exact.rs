@@ -15,11 +15,11 @@ use lore_core::{
     flows::FlowTask,
     history::{AddRequest, History, Places, SyncOptions, Target},
     messages::Messages,
-    search::{FileFilter, LinesRequest, LinesWanted, Search, Settings},
+    search::{FileFilter, LinesRequest, LinesWanted, Search, Settings, When},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
-use lore_store::{CodeStore as _, CodeView, OverlayInput, SnapshotSummary, TextPlan, ViewPart};
+use lore_store::{CodeStore as _, CodeView, SnapshotSummary, TextPlan, ViewPart};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::{Random, Repo, odd};
 
@@ -57,7 +57,7 @@ async fn index(home: &Path, folder: &Path) -> Indexed {
     let state = store.code_state(repo.id).await.unwrap();
     let head = lore_testkit::Git::at(folder).text(&["rev-parse", "HEAD"]).unwrap();
     let snapshot = state.snapshots.iter().find(|snapshot| snapshot.commit.to_hex() == head).unwrap();
-    let parts = vec![ViewPart { snapshot: Some(snapshot.id), overlay: OverlayInput::default() }];
+    let parts = vec![ViewPart::snapshot(snapshot.id)];
     Indexed {
         view: store.open_view(parts).await.unwrap(),
         summary: store.summarise(snapshot.id).await.unwrap(),
@@ -92,6 +92,7 @@ async fn lines(indexed: &Indexed, wanted: LinesWanted, case_sensitive: bool) -> 
         case_sensitive,
         files: FileFilter::default(),
         repos: vec![(indexed.repo.clone(), None)],
+        when: When::Now,
         limit: 0,
         context: 0,
         once: false,

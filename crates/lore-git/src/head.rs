@@ -8,6 +8,7 @@ use lore_model::{CommitId, RepoPath};
 use crate::{
     FileKind, Found, Repository, Result, TreeFile,
     beneath::{Content, Folder},
+    own_folders::{leads_into, own_folders},
     repository::{commit_id, object_id},
     tree::{blob_id, name_problem},
     worktree::is_gone,
@@ -30,6 +31,20 @@ impl Repository {
         let branch = head.referent_name().map(|name| name.shorten().to_string());
         let commit = head.try_peel_to_id().map_err(|error| self.unreadable("HEAD", &error))?;
         Ok(Head { commit: commit.map(|id| commit_id(id.detach())), branch })
+    }
+
+    /// The commit that a name means, as git understands it: a hash or the beginning of one, a tag, a branch, `HEAD~5`. None
+    /// where it means none.
+    pub fn resolve(&self, name: &str) -> Result<Option<CommitId>> {
+        // What searches all messages, or the place of a file, is no name of a commit.
+        if name.is_empty() || name.contains(':') || name.contains("^{/") || name.contains("..") {
+            return Ok(None);
+        }
+        let mut repo = self.local();
+        repo.objects.ignore_replacements = true;
+        let Ok(found) = repo.rev_parse_single(name) else { return Ok(None) };
+        let Ok(object) = found.object() else { return Ok(None) };
+        Ok(object.peel_to_commit().ok().map(|commit| commit_id(commit.id)))
     }
 
     /// The file or link at a path of a commit; none where there is none.
@@ -100,7 +115,8 @@ impl Repository {
 ///
 /// No link is followed on the way, so nothing outside the folder is ever read.
 pub fn read_beneath(root: &Path, path: &RepoPath, max: u64) -> io::Result<Option<Vec<u8>>> {
-    if path.as_bytes().split(|byte| *byte == b'/').any(|name| name_problem(name).is_some()) {
+    let is_odd = path.as_bytes().split(|byte| *byte == b'/').any(|name| name_problem(name).is_some());
+    if is_odd || leads_into(&own_folders(root), path.as_bytes()) {
         return Ok(None);
     }
     let read = || {

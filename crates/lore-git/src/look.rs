@@ -18,6 +18,7 @@ use crate::{
     beneath::{Folder, Kind, Stat},
     compare::is_kept,
     ignores::{Chain, LORE_IGNORE, Rules},
+    own_folders::{leads_into, own_folders},
     sorted::{below, below_in_index, exact, find, find_entry, with_slash},
     stat_cache::{Earlier, Learnt},
     tree::name_problem,
@@ -58,6 +59,8 @@ pub(crate) struct Look<'a> {
     pub(crate) earlier: Earlier<'a>,
     pub(crate) options: &'a WorktreeOptions,
     rules_for_all: Chain,
+    /// Folders that hold the repository itself.
+    own: Vec<Vec<u8>>,
     entries: AtomicUsize,
 }
 
@@ -96,6 +99,7 @@ impl<'a> Look<'a> {
             earlier,
             options,
             rules_for_all: rules_for_all(repository, options.user_excludes.as_deref()),
+            own: repository.work_tree().map(|root| own_folders(&root)).unwrap_or_default(),
             entries: AtomicUsize::new(0),
         }
     }
@@ -338,7 +342,9 @@ impl<'a> Walker<'a> {
         let index = look.earlier.index;
         let is_submodule = find_entry(index, outer.index.clone(), &self.path)
             .is_some_and(|at| index.entries()[at].mode == EntryMode::COMMIT);
-        let left_out = look.ignores.excludes_folder(&self.path) || outer.lore_rules.excludes(&self.path, true);
+        let left_out = look.ignores.excludes_folder(&self.path)
+            || outer.lore_rules.excludes(&self.path, true)
+            || leads_into(&look.own, &self.path);
         let mut counts = outer.counts;
         if counts == Counts::All && outer.git_rules.excludes(&self.path, true) {
             counts = Counts::Tracked;

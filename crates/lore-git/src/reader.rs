@@ -96,7 +96,8 @@ impl Reader {
         self.git.inside(&self.own_dir)
     }
 
-    pub(crate) fn repository(&self) -> &Repository {
+    /// The repository that is read.
+    pub fn repository(&self) -> &Repository {
         &self.repository
     }
 
@@ -117,16 +118,7 @@ impl Reader {
         let input = lines(tips.iter().map(CommitId::to_hex).chain(hidden.iter().map(|id| format!("^{id}"))));
         let call = self.git.inside(&self.own_dir).subcommand("rev-list").arg("--stdin");
         let mut printed = Vec::new();
-        call.stream(input, |out| {
-            let mut piece = vec![0; 1 << 16];
-            loop {
-                self.cancel.check()?;
-                match out.read(&mut piece).map_err(|error| crate::program::broken_pipe(&error))? {
-                    0 => return Ok(()),
-                    count => printed.extend_from_slice(&piece[..count]),
-                }
-            }
-        })?;
+        call.stream(input, |out| self.take_all(out, &mut printed))?;
         printed
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty())

@@ -13,6 +13,7 @@ use crate::{
     beneath::{Content, Folder, Kind},
     compare::hash_blob,
     look::{Findings, Look},
+    own_folders::{leads_into, own_folders},
     tree::name_problem,
 };
 
@@ -236,6 +237,9 @@ impl Repository {
         if path.as_bytes().split(|byte| *byte == b'/').any(|name| name_problem(name).is_some()) {
             return Ok(WorkRead::Skipped(SkipReason::NoPath));
         }
+        if leads_into(&own_folders(&root), path.as_bytes()) {
+            return Ok(WorkRead::Gone);
+        }
         match self.read_below(&root, path.as_bytes(), max, buffer) {
             Ok(read) => Ok(read),
             Err(error) if is_gone(&error) => Ok(WorkRead::Gone),
@@ -250,6 +254,9 @@ impl Repository {
             return Ok(WorkPlace::Folder);
         }
         if path.as_bytes().split(|byte| *byte == b'/').any(|name| name_problem(name).is_some()) {
+            return Ok(WorkPlace::Gone);
+        }
+        if leads_into(&own_folders(&root), path.as_bytes()) {
             return Ok(WorkPlace::Gone);
         }
         match place_below(&root, path.as_bytes()) {

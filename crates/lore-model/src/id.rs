@@ -79,6 +79,15 @@ object_name! {
     BlobId
 }
 
+/// One commit of a first-parent line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineCommit {
+    /// The commit.
+    pub id: CommitId,
+    /// Its committer date (seconds since 1970).
+    pub at: i64,
+}
+
 fn read_hex(hex: &[u8]) -> Result<([u8; 32], u8), InvalidCommitId> {
     let invalid = || InvalidCommitId(String::from_utf8_lossy(hex).into_owned());
     if !matches!(hex.len(), 40 | 64) {

@@ -15,7 +15,7 @@ mod text;
 pub use chunk::{ChunkKind, SymbolKind};
 pub use commit::{CommitRecord, FileChange, FileStatus, Patch, PatchAbsence, Person};
 pub use failure::{Code, CodeRow, Failure};
-pub use id::{BlobId, CommitId, CommitPrefix, InvalidCommitId, RepoId};
+pub use id::{BlobId, CommitId, CommitPrefix, InvalidCommitId, LineCommit, RepoId};
 pub use message::{Anchor, Message, MessageId, MessageState, NewMessage};
 pub use path::RepoPath;
 pub use repo::{BranchChoice, DEFAULT_EXCLUDES, NewRepo, Problem, Repo, RepoName, Source, SyncState, Tip};

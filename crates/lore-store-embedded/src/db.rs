@@ -12,6 +12,7 @@ use lore_store::{Result, StoreError};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use crate::{
+    code::Past,
     error::{explain, explain_io},
     lock::WriterLock,
     migrate::INDEX,
@@ -36,6 +37,7 @@ struct Inner {
     idle: Mutex<Vec<(FileId, Connection)>>,
     segments: Mutex<HashMap<FileId, Weak<Segment>>>,
     vector_files: Mutex<HashMap<FileId, Weak<VectorFile>>>,
+    pasts: Mutex<Vec<(i64, Arc<Past>)>>,
 }
 
 /// Which file a connection was opened on: a file may be moved away and another one made in its place.
@@ -53,6 +55,7 @@ impl EmbeddedStore {
                 idle: Mutex::default(),
                 segments: Mutex::default(),
                 vector_files: Mutex::default(),
+                pasts: Mutex::default(),
             }),
         }
     }
@@ -99,6 +102,11 @@ impl EmbeddedStore {
     /// The segments that are open, shared by all views of this process.
     pub(crate) fn open_segments(&self) -> &Mutex<HashMap<FileId, Weak<Segment>>> {
         &self.inner.segments
+    }
+
+    /// The pasts that were unpacked, by their numbers, the last one last.
+    pub(crate) fn open_pasts(&self) -> &Mutex<Vec<(i64, Arc<Past>)>> {
+        &self.inner.pasts
     }
 
     /// The folder that holds everything.

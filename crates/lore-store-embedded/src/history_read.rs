@@ -1,12 +1,16 @@
 //! Reading history: search, touches, commits, patches.
 
-use std::{collections::HashMap, fmt::Write as _};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write as _,
+};
 
 use async_trait::async_trait;
 use lore_model::{CommitId, CommitPrefix, FileStatus, Person, Repo, RepoId, RepoPath};
 use lore_store::{
-    CoChangeQuery, CoChanges, CommitDetail, CommitHit, CommitMatches, CommitQuery, CommitSubject, HistoryStore,
-    IndexSize, IndexWriter, PatchText, Result, StoreError, SubjectFile, Subjects, TouchHit, TouchQuery, unpack_patch,
+    CoChangeQuery, CoChanges, CommitDetail, CommitHit, CommitMatches, CommitMessage, CommitQuery, CommitSubject,
+    HistoryStore, IndexSize, IndexWriter, PatchText, Result, StoreError, SubjectFile, Subjects, TouchHit, TouchQuery,
+    unpack_patch,
 };
 use rusqlite::{Connection, ErrorCode, OptionalExtension, ToSql, params, params_from_iter, types::Value};
 
@@ -406,6 +410,70 @@ impl HistoryStore for EmbeddedStore {
                 Ok(Some(PatchText::Bytes(bytes)))
             }
         }
+    }
+
+    async fn commits_by(&self, repo: RepoId, author: &str) -> Result<HashSet<CommitId>> {
+        let author = author.trim().to_owned();
+        let found = self.read(move |connection| {
+            let mut filter = Filter::default();
+            filter.and("c.repo_id = ?", [Value::Integer(repo.0)]);
+            filter.author("c", Some(&author));
+            let sql = format!("SELECT c.sha FROM commits AS c WHERE 1 {}", filter.sql);
+            connection
+                .prepare(&sql)?
+                .query_map(params_from_iter(filter.parameters()), |row| rows::commit_id(row, 0))?
+                .collect::<rusqlite::Result<HashSet<_>>>()
+        });
+        Ok(found.await?.unwrap_or_default())
+    }
+
+    async fn list_messages(
+        &self,
+        repo: RepoId,
+        since: Option<i64>,
+        until: Option<i64>,
+        author: Option<&str>,
+    ) -> Result<Vec<CommitMessage>> {
+        let author = author.map(|author| author.trim().to_owned());
+        let found = self.read(move |connection| {
+            let mut filter = Filter::default();
+            filter.and("c.repo_id = ?", [Value::Integer(repo.0)]);
+            filter.times("c.commit_time", since, until);
+            filter.author("c", author.as_ref());
+            let sql = format!(
+                "SELECT c.sha, c.commit_time, coalesce(a.mapped_name, c.author_name), c.subject, c.body FROM commits AS c
+                 LEFT JOIN author_aliases AS a ON a.repo_id = c.repo_id AND a.name = c.author_name AND a.email = c.author_email
+                 WHERE 1 {} ORDER BY c.commit_time DESC, c.sha",
+                filter.sql
+            );
+            connection
+                .prepare(&sql)?
+                .query_map(params_from_iter(filter.parameters()), |row| {
+                    Ok(CommitMessage {
+                        commit: rows::commit_id(row, 0)?,
+                        at: row.get(1)?,
+                        author: row.get(2)?,
+                        subject: row.get(3)?,
+                        body: row.get(4)?,
+                    })
+                })?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        });
+        Ok(found.await?.unwrap_or_default())
+    }
+
+    async fn list_renames(&self, repo: RepoId) -> Result<Vec<(CommitId, RepoPath, RepoPath)>> {
+        let found = self.read(move |connection| {
+            let sql = "SELECT c.sha, f.status, p.path, p.exact, o.path, o.exact FROM file_changes AS f
+                       JOIN commits AS c ON c.id = f.commit_id JOIN paths AS p ON p.path_id = f.path_id
+                       JOIN paths AS o ON o.path_id = f.old_path_id WHERE f.repo_id = ?1 AND f.status = 'R'";
+            let rows = connection
+                .prepare_cached(sql)?
+                .query_map([repo.0], |row| Ok((rows::commit_id(row, 0)?, rows::file_change(row, 1)?)))?
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok(rows.into_iter().filter_map(|(commit, file)| Some((commit, file.path, file.old_path?))).collect())
+        });
+        Ok(found.await?.unwrap_or_default())
     }
 
     async fn generation(&self) -> Result<u64> {

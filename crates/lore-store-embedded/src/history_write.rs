@@ -153,7 +153,7 @@ impl HistoryWriter for Writer {
     async fn remove_repo(&self, repo: RepoId) -> Result<()> {
         self.write(move |transaction, paths| {
             delete_all(transaction, repo)?;
-            for table in ["ingest_state", "repo_tips", "author_aliases", "snapshots", "code_state", "evidence", "repos"] {
+            for table in ["ingest_state", "repo_tips", "author_aliases", "snapshots", "code_state", "evidence", "pasts", "repos"] {
                 transaction.execute(&format!("DELETE FROM {table} WHERE repo_id = ?1"), [repo.0])?;
             }
             transaction.execute(

@@ -21,6 +21,7 @@ pub(crate) const INDEX: Schema = Schema {
         (3, include_str!("../migrations/0003_trigrams.sql")),
         (4, include_str!("../migrations/0004_evidence.sql")),
         (5, include_str!("../migrations/0005_vectors.sql")),
+        (6, include_str!("../migrations/0006_pasts.sql")),
     ],
 };
 

@@ -17,6 +17,7 @@ async fn the_embedded_store_conforms() {
     };
     lore_store::conformance::check_history(|| make()).await;
     lore_store::conformance::check_code(|| make()).await;
+    lore_store::conformance::check_past(|| make()).await;
     lore_store::conformance::check_vectors(|| make()).await;
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use lore_model::{BlobId, BranchChoice, ChunkKind, CommitId, NewRepo, RepoId, RepoName, Source, Tip};
 use lore_store::{
     BlobKey, BlobRecord, ChunkInput, ChunkKey, CodeEnd, CodeState, CodeStore as _, Entry, HistoryStore as _,
-    IndexWriter, NewBlob, NewSnapshot, OverlayInput, SnapshotFile, TextPlan, ViewPart,
+    IndexWriter, NewBlob, NewSnapshot, SnapshotFile, TextPlan, ViewPart,
 };
 use lore_store_embedded::EmbeddedStore;
 
@@ -116,7 +116,7 @@ async fn an_older_index_is_read_again_and_its_files_go() {
     assert!(claimed && state.snapshots.len() == 1);
     let now = segments(home);
     assert!(now.len() == 1 && now != old, "{now:?} after {old:?}");
-    let part = ViewPart { snapshot: Some(state.snapshots[0].id), overlay: OverlayInput::default() };
+    let part = ViewPart::snapshot(state.snapshots[0].id);
     let view = store.open_view(vec![part]).await.unwrap();
     let found = view.chunks_with(&TextPlan::literal(b"FN MAIN")).unwrap();
     assert_eq!(found, view.chunks_of(0));

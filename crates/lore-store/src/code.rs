@@ -3,9 +3,9 @@
 use std::{any::Any, collections::HashSet, fmt, ops::Range, sync::Arc};
 
 use async_trait::async_trait;
-use lore_model::{BlobId, ChunkKind, CommitId, RepoId, RepoPath, SymbolKind, Tip};
+use lore_model::{BlobId, ChunkKind, CommitId, LineCommit, RepoId, RepoPath, SymbolKind, Tip};
 
-use crate::{Result, TextPlan, ViewVectors};
+use crate::{NewPast, PastInfo, PastPart, PathVersion, Result, TextPlan, ViewVectors};
 
 /// The vector length of the index's own model.
 pub const DIMENSIONS: usize = 384;
@@ -264,6 +264,8 @@ pub struct CodeState {
     pub complete: bool,
     /// What is kept of the repository's commits for ranking.
     pub evidence: Option<EvidenceInfo>,
+    /// What is kept of its past, where that is wanted.
+    pub past: Option<PastInfo>,
 }
 
 /// What is known of evidence without reading it.
@@ -310,13 +312,45 @@ pub struct OverlayInput {
     pub files: Vec<OverlayFile>,
 }
 
+/// What a part of a view shows.
+#[derive(Debug, Clone, Default)]
+pub enum Base {
+    /// Nothing of a repository: what lies on top counts as [`RepoId`] 0.
+    #[default]
+    Nothing,
+    /// A tip as it was indexed.
+    Snapshot(SnapshotId),
+    /// Some files of a repository.
+    Tree(TreePart),
+    /// What was there at some time.
+    Past(PastPart),
+}
+
+/// Files of a repository, whatever commit they are of.
+#[derive(Debug, Clone)]
+pub struct TreePart {
+    /// The repository.
+    pub repo: RepoId,
+    /// The rules under which their content was read.
+    pub rules: String,
+    /// The files in order of their paths. The store holds the content of each.
+    pub files: Arc<Vec<SnapshotFile>>,
+}
+
 /// One part of a view.
 #[derive(Clone, Default)]
 pub struct ViewPart {
-    /// The snapshot below; `None` for files that belong to no repository, which then count as [`RepoId`] 0.
-    pub snapshot: Option<SnapshotId>,
+    /// What is below.
+    pub base: Base,
     /// What lies on top of it.
     pub overlay: OverlayInput,
+}
+
+impl ViewPart {
+    /// A tip as it was indexed.
+    pub fn snapshot(id: SnapshotId) -> Self {
+        Self { base: Base::Snapshot(id), overlay: OverlayInput::default() }
+    }
 }
 
 /// A file of the work tree, read.
@@ -341,6 +375,8 @@ pub struct ViewFile {
     pub language: Arc<str>,
     /// Whether it is uncommitted.
     pub uncommitted: bool,
+    /// The commits whose trees have this version of it, in a view of the past.
+    pub version: Option<Range<u32>>,
 }
 
 /// Some snapshots with uncommitted work on top, as one searchable whole. It never changes.
@@ -364,6 +400,13 @@ pub trait CodeView: Send + Sync {
 
     /// The files in which a chunk stands, in order.
     fn files_with(&self, chunk: ChunkId) -> &[u32];
+
+    /// When a chunk stood at the path of the file with this index, as ranges of commits, ascending; none where the view is
+    /// not of the past.
+    fn standing(&self, file: usize, chunk: ChunkId) -> Vec<Range<u32>>;
+
+    /// Whether the newest commit of the line has a file at the path of the file with this index, in a view of the past.
+    fn is_at_tip(&self, file: usize) -> bool;
 
     /// Reads together what [`Self::record`] will be asked for.
     fn prefetch(&self, files: &[u32]) -> Result<()>;
@@ -408,6 +451,15 @@ pub trait CodeStore: Send + Sync {
     /// been collected meanwhile: ask for the state again. Without any snapshot, nothing on disk is read.
     async fn open_view(&self, parts: Vec<ViewPart>) -> Result<Arc<dyn CodeView>>;
 
+    /// Which of these were read under these rules.
+    async fn held_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>>;
+
+    /// The commits of a past, oldest first, with its number; `None` where there is none.
+    async fn past_commits(&self, repo: RepoId) -> Result<Option<(i64, Arc<Vec<LineCommit>>)>>;
+
+    /// What stood at a path, oldest first.
+    async fn path_versions(&self, repo: RepoId, path: &RepoPath) -> Result<Vec<PathVersion>>;
+
     /// The evidence as it was put, with its number; `None` where there is none.
     async fn evidence(&self, repo: RepoId) -> Result<Option<(i64, Vec<u8>)>>;
 
@@ -442,6 +494,12 @@ pub trait CodeWriter: Send + Sync {
     /// Keeps what the commits of a repository say about its files, in place of what was kept. `made_of` names everything
     /// that decided it.
     async fn put_evidence(&self, repo: RepoId, made_of: &str, bytes: Vec<u8>) -> Result<()>;
+
+    /// Says whether the past of a repository is to be kept; where it is not, what is kept of it goes.
+    async fn want_past(&self, repo: RepoId, wanted: bool) -> Result<()>;
+
+    /// Keeps the past of a repository, in one transaction.
+    async fn put_past(&self, repo: RepoId, past: NewPast) -> Result<PastInfo>;
 
     /// Makes everything of these repositories be read again, whatever the store holds. What is there answers until
     /// [`Self::end_code`] replaces it, and nothing of it is used for what is read from now on.

@@ -46,6 +46,22 @@ pub trait HistoryStore: Send + Sync {
     /// changed under a name counts for the file of that name, and for files that were renamed from it at that time or later.
     async fn list_co_changes(&self, query: &CoChangeQuery) -> Result<CoChanges>;
 
+    /// Commits whose author's name or address, recorded or mapped, contains this, ASCII case ignored.
+    async fn commits_by(&self, repo: RepoId, author: &str) -> Result<HashSet<CommitId>>;
+
+    /// What commits say that were made in a time (committer dates), by whoever's name or address contains this; the newest
+    /// first.
+    async fn list_messages(
+        &self,
+        repo: RepoId,
+        since: Option<i64>,
+        until: Option<i64>,
+        author: Option<&str>,
+    ) -> Result<Vec<CommitMessage>>;
+
+    /// Every renamed file: the commit, its path and where it was before.
+    async fn list_renames(&self, repo: RepoId) -> Result<Vec<(CommitId, RepoPath, RepoPath)>>;
+
     /// A number that changes whenever another process or this one has written.
     async fn generation(&self) -> Result<u64>;
 
@@ -289,6 +305,21 @@ pub struct SubjectFile {
     pub status: FileStatus,
     /// Where a renamed file was before.
     pub old_path: Option<u32>,
+}
+
+/// What a commit says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitMessage {
+    /// The commit.
+    pub commit: CommitId,
+    /// The committer date, where git prints one.
+    pub at: Option<i64>,
+    /// The author's name, as the mailmap has it.
+    pub author: String,
+    /// The subject line.
+    pub subject: String,
+    /// The rest of the message.
+    pub body: Option<String>,
 }
 
 /// A commit without its patch.

@@ -8,6 +8,7 @@ pub mod conformance;
 mod error;
 mod history;
 mod messages;
+mod past;
 mod patch;
 mod text_plan;
 mod threads;
@@ -16,19 +17,20 @@ mod vectors;
 mod word_distance;
 
 pub use code::{
-    Ask, AskWord, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeStore,
+    Ask, AskWord, Base, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeStore,
     CodeView, CodeWriter, Collected, DIMENSIONS, Entry, EvidenceInfo, Field, FieldWeight, LeftOut, NewBlob,
     NewSnapshot, OverlayFile, OverlayInput, PreparedChunk, Scored, SnapshotFile, SnapshotId, SnapshotInfo,
-    SnapshotSummary, ViewFile, ViewPart,
+    SnapshotSummary, TreePart, ViewFile, ViewPart,
 };
 pub use error::StoreError;
 pub use history::{
-    AuthorAlias, CoChange, CoChangeQuery, CoChanges, CommitDetail, CommitHit, CommitMatches, CommitQuery,
-    CommitSubject, HistoryStore, HistoryWriter, IndexSize, PatchText, SubjectFile, Subjects, SyncEnd, TouchHit,
-    TouchQuery,
+    AuthorAlias, CoChange, CoChangeQuery, CoChanges, CommitDetail, CommitHit, CommitMatches, CommitMessage,
+    CommitQuery, CommitSubject, HistoryStore, HistoryWriter, IndexSize, PatchText, SubjectFile, Subjects, SyncEnd,
+    TouchHit, TouchQuery,
 };
 
 pub use messages::{Added, Claimed, MessageQuery, MessageStore, Others, Withdrawal};
+pub use past::{NewPast, NewVersion, PastInfo, PastPart, PastSlice, PathVersion, Touch, TouchFilter};
 pub use patch::{PatchPacker, unpack_patch};
 pub use text_plan::{TextPlan, Trigram};
 pub use threads::{apart, blocking, together};

@@ -13,10 +13,16 @@ use anyhow::{Context as _, Result, ensure};
 use rusqlite::{Connection, OpenFlags, Row, types::ValueRef};
 
 /// A title and the query behind it. Outer joins, so that a row which belongs to nothing shows.
-const QUERIES: [(&str, &str); 13] = [
+const QUERIES: [(&str, &str); 14] = [
     (
         "evidence",
         "SELECT r.name, e.made_of, hex(e.packed) FROM evidence AS e LEFT JOIN repos AS r ON r.repo_id = e.repo_id ORDER BY 1",
+    ),
+    // What is packed names rows by number.
+    (
+        "pasts",
+        "SELECT r.name, p.scope, p.tip, p.commit_count, p.version_count, p.chunk_count, p.complete, hex(p.commits) \
+         FROM pasts AS p LEFT JOIN repos AS r ON r.repo_id = p.repo_id ORDER BY 1",
     ),
     ("vector_sets", "SELECT model, dimensions FROM vector_sets ORDER BY 1"),
     (
@@ -72,7 +78,7 @@ const QUERIES: [(&str, &str); 13] = [
 ];
 
 /// Every table that is looked at, or left out on purpose. One that is not here was added without this module knowing.
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 19] = [
     "author_aliases",
     "blobs",
     "code_state",
@@ -82,6 +88,7 @@ const TABLES: [&str; 18] = [
     "file_changes",
     "ingest_state",
     "meta",
+    "pasts",
     "patches",
     "paths",
     "repo_tips",
@@ -198,6 +205,7 @@ mod tests {
         connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0001_history.sql"))?;
         connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0002_code.sql"))?;
         connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0004_evidence.sql"))?;
+        connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0006_pasts.sql"))?;
         connection.execute_batch(include_str!("../../lore-store-embedded/migrations/0005_vectors.sql"))?;
         connection.execute_batch(&ROWS.replace(":o", &offset.to_string()))?;
         connection.execute_batch(change)?;

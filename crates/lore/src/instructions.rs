@@ -19,7 +19,8 @@ Dates are Unix seconds. `repo` and `sha` of a result are the arguments of the ne
 ";
 
 const WHY: &str = "\
-- explain_lines: why lines are as they are. co_changed: what else such a change touches. find_related: similar code.
+- explain_lines: why lines are as they are. co_changed: what else such a change touches. find_related: similar code. \
+was_tried: what was removed or reverted before, and why.
 ";
 
 const MESSAGES: &str = "\
@@ -34,7 +35,7 @@ branches, releases); execute gives its text, which you follow.
 
 const CODE: &str = "\
 - search_code: by meaning, or every line that has words, matches a regular expression or is spelled nearly so (search_mode \
-fts with regex or fuzzy); use it instead of grep.
+fts with regex or fuzzy); use it instead of grep. As code was: at_commit, time_range, include_removed.
 - list_files, browse_directory, get_file_content: files of a registered repository as they are now, uncommitted work included; \
 large files in parts with offset and limit. get_branches: where its branches stand. check_health: whether Lore itself works.
 ";

@@ -58,6 +58,7 @@ fn things(event: &FlowEvent) -> &'static str {
     match event {
         FlowEvent::History(_) => "commits",
         FlowEvent::Code(_) => "files",
+        FlowEvent::Past(_) => "former versions of files",
         FlowEvent::Embedding(_) => "chunks",
     }
 }
@@ -106,8 +107,9 @@ impl<'a> SyncProgress<'a> {
             }
             (
                 Some(bar),
-                ref
-                event @ (FlowEvent::History(SyncEvent::Started(total)) | FlowEvent::Code(CodeEvent::Started(total))),
+                ref event @ (FlowEvent::History(SyncEvent::Started(total))
+                | FlowEvent::Code(CodeEvent::Started(total))
+                | FlowEvent::Past(CodeEvent::Started(total))),
             ) => {
                 bar.disable_steady_tick();
                 bar.set_style(bar_style(things(event)));
@@ -115,10 +117,15 @@ impl<'a> SyncProgress<'a> {
                 bar.reset();
                 bar.set_length(total);
             }
-            (Some(bar), FlowEvent::History(SyncEvent::Advanced(done)) | FlowEvent::Code(CodeEvent::Advanced(done))) => {
+            (
+                Some(bar),
+                FlowEvent::History(SyncEvent::Advanced(done))
+                | FlowEvent::Code(CodeEvent::Advanced(done))
+                | FlowEvent::Past(CodeEvent::Advanced(done)),
+            ) => {
                 bar.set_position(done);
             }
-            (Some(_), FlowEvent::Code(CodeEvent::Published)) => {}
+            (Some(_), FlowEvent::Code(CodeEvent::Published) | FlowEvent::Past(CodeEvent::Published)) => {}
             (Some(bar), FlowEvent::Embedding(EmbedEvent { model, done, total })) => {
                 // The rate is that of what is embedded now.
                 if bar.length() != Some(total) || bar.message() != *model {
@@ -139,12 +146,16 @@ impl<'a> SyncProgress<'a> {
         let mut plain = self.plain.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match event {
             FlowEvent::History(SyncEvent::Fetching(url)) => self.ui.note(&format!("{}: fetching {url}", self.name)),
-            FlowEvent::History(SyncEvent::Started(total)) | FlowEvent::Code(CodeEvent::Started(total)) => {
+            FlowEvent::History(SyncEvent::Started(total))
+            | FlowEvent::Code(CodeEvent::Started(total))
+            | FlowEvent::Past(CodeEvent::Started(total)) => {
                 plain.total = *total;
                 plain.started = Instant::now();
                 plain.said = plain.started;
             }
-            FlowEvent::History(SyncEvent::Advanced(done)) | FlowEvent::Code(CodeEvent::Advanced(done))
+            FlowEvent::History(SyncEvent::Advanced(done))
+            | FlowEvent::Code(CodeEvent::Advanced(done))
+            | FlowEvent::Past(CodeEvent::Advanced(done))
                 if plain.said.elapsed() >= LINE_EVERY =>
             {
                 plain.said = Instant::now();
@@ -168,7 +179,7 @@ impl<'a> SyncProgress<'a> {
                     self.ui.note(&format!("{so_far}, {rate}/s, {left} s left"));
                 }
             }
-            FlowEvent::History(SyncEvent::Advanced(_)) | FlowEvent::Code(_) => {}
+            FlowEvent::History(SyncEvent::Advanced(_)) | FlowEvent::Code(_) | FlowEvent::Past(_) => {}
         }
     }
 

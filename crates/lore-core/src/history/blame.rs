@@ -96,6 +96,13 @@ impl History {
         .await
     }
 
+    /// Opens a repository for reading its line of commits, until it is cancelled.
+    pub(crate) async fn reader(&self, repo: &Repo, cancel: &Cancel) -> Result<Reader, Failure> {
+        let repository = self.repository(&repo.info.local_path).await?;
+        let (git, root, key, cancel) = (self.git.clone(), self.places.git.clone(), repo.id.to_string(), cancel.clone());
+        lore_store::blocking(move || Reader::open(&git, &root, &key, repository, cancel)).await.map_err(git_failure)
+    }
+
     async fn repository(&self, place: &Path) -> Result<Repository, Failure> {
         let place = place.to_owned();
         lore_store::blocking(move || Repository::open(&place)).await.map_err(git_failure)

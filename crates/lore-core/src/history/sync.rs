@@ -43,6 +43,8 @@ pub struct SyncOptions {
     pub jobs: Option<NonZero<usize>>,
     /// Reads commits again whose objects were missing.
     pub retry_missing: bool,
+    /// Whether the past of the code is kept from now on; `None` for as it was.
+    pub past: Option<bool>,
 }
 
 /// What a sync did.

@@ -1,6 +1,6 @@
 //! The answer to a question about code.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use lore_chunk::Encoding;
 use lore_embed::Mode;
@@ -12,6 +12,7 @@ use super::{
     evidence::{Asking, Evidence},
     filter::{FileFilter, Filter, dialect_of},
     index::embed_failure,
+    past::{Line, PastGaps, Standing, Then, Told, When},
     query::{Query, QueryKind},
     rank::{Explanation, Parts, Ranked, Ranking, SecondAsk},
     second::{SecondQuery, SecondState},
@@ -43,6 +44,8 @@ pub struct CodeRequest {
     pub files: FileFilter,
     /// Which repositories, each with the work tree that is meant where that is not the registered one.
     pub repos: Vec<(Repo, Option<PathBuf>)>,
+    /// Which time is asked about.
+    pub when: When,
     /// Only answers with at least this score, 0 to 1.
     pub min_score: f32,
     /// Which parts of the ranking are on.
@@ -60,6 +63,7 @@ impl CodeRequest {
             tags: Vec::new(),
             files: FileFilter::default(),
             repos,
+            when: When::Now,
             min_score: 0.0,
             parts: Parts::default(),
         }
@@ -75,6 +79,7 @@ impl CodeRequest {
             return Err(Failure::new(Code::InvalidArgument, format!("{} is no score", self.min_score))
                 .hint("scores are from 0 to 1; 0.5 leaves out what is probably wrong"));
         }
+        self.when.check()?;
         Filter::new(self).map(|_| ())
     }
 }
@@ -149,6 +154,8 @@ pub struct CodeAnswer {
     pub freshness: Vec<CodeFreshness>,
     /// What a second model contributed, where one is configured.
     pub second: Option<SecondState>,
+    /// What of the past was asked for and is not there.
+    pub gaps: PastGaps,
 }
 
 impl CodeAnswer {
@@ -221,6 +228,12 @@ pub struct CodeHit {
     pub score: f32,
     /// Why.
     pub explanation: Explanation,
+    /// How many other versions of the same definition answer less well, where the question is about the past.
+    pub other_versions: usize,
+    /// When it was there, where the question is about the past.
+    pub standing: Option<Standing>,
+    /// What is told of that, after [`Search::tell_past`].
+    pub told: Option<Arc<Told>>,
 }
 
 impl Search {
@@ -262,10 +275,11 @@ impl Search {
         vector: Option<Vec<f32>>,
         filter: &Arc<Filter>,
     ) -> Result<Result<CodeAnswer, StoreError>, Failure> {
-        let Seen { parts, freshness, states } = self.see(&request.repos).await?;
+        let Seen { parts, freshness, states, gaps } = self.see(&request.repos, &request.when).await?;
         let rules = super::reading::rules(&*self.embedder);
         // Vectors of another model cannot be compared; until all is read anew, words alone decide.
-        let comparable = states.iter().all(|state| state.rules == rules);
+        let of_past = |state: &lore_store::CodeState| state.past.as_ref().is_none_or(|past| past.rules == rules);
+        let comparable = states.iter().all(|state| state.rules == rules && (!request.when.is_past() || of_past(state)));
         let mut said = Vec::new();
         for ((repo, _), state) in request.repos.iter().zip(&states) {
             if let Some(kept) = state.evidence.as_ref().filter(|_| request.parts.history) {
@@ -298,6 +312,7 @@ impl Search {
             parts: request.parts,
             said,
             except: None,
+            lines: parts.iter().filter_map(|part| part.past.as_ref()?.line.clone()).collect(),
         };
         let answered = blocking(move || work.run()).await;
         Ok(answered.map(|(hits, more, too_low)| CodeAnswer {
@@ -310,18 +325,34 @@ impl Search {
             too_low,
             freshness,
             second,
+            gaps,
         }))
     }
 
     /// What there is of these repositories at this moment.
-    pub(super) async fn see(&self, repos: &[(Repo, Option<PathBuf>)]) -> Result<Seen, Failure> {
-        let mut seen = Seen { parts: Vec::new(), freshness: Vec::new(), states: Vec::new() };
+    pub(super) async fn see(&self, repos: &[(Repo, Option<PathBuf>)], when: &When) -> Result<Seen, Failure> {
+        let mut seen = Seen { parts: Vec::new(), freshness: Vec::new(), states: Vec::new(), gaps: PastGaps::default() };
         for (repo, place) in repos {
             let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
-            let part = self.part(repo, &state, place.as_deref(), repos.len() == 1).await?;
+            let mut part = self.part(repo, &state, place.as_deref(), repos.len() == 1 && !when.is_past()).await?;
+            if let Some(shown) = part.as_mut().filter(|_| when.is_past()) {
+                match Box::pin(self.past(repo, &state, when)).await? {
+                    Then::Shown(past) => shown.past = Some(past),
+                    Then::NotKept => seen.gaps.not_kept.push(repo.name().to_owned()),
+                    Then::NoCommit => {
+                        seen.gaps.no_commit.push(repo.name().to_owned());
+                        part = None;
+                    }
+                }
+            }
             seen.freshness.push(self.freshness(repo, &state, part.as_ref()).await);
             seen.parts.extend(part);
             seen.states.push(state);
+        }
+        if let (When::At(name), true) = (when, seen.parts.is_empty() && !seen.gaps.no_commit.is_empty()) {
+            let message = format!("{} has no commit `{}`", seen.gaps.no_commit.join(", "), lore_model::brief(name));
+            return Err(Failure::new(Code::CommitNotFound, message)
+                .hint("name it as git does: a hash, a tag, a branch, HEAD~5"));
         }
         Ok(seen)
     }
@@ -399,6 +430,8 @@ pub(super) struct Seen {
     pub(super) freshness: Vec<CodeFreshness>,
     /// What is indexed, one for each.
     pub(super) states: Vec<lore_store::CodeState>,
+    /// What of the past is not there.
+    pub(super) gaps: PastGaps,
 }
 
 /// The first of some notes, and how many more there are.
@@ -429,7 +462,12 @@ pub(super) struct Work {
     pub(super) said: Vec<(RepoId, Arc<Evidence>)>,
     /// What is no answer, besides what the filter leaves out.
     pub(super) except: Option<Except>,
+    /// The lines of the pasts that are shown.
+    pub(super) lines: Vec<Line>,
 }
+
+/// So many versions of one definition are expected among the best.
+const VERSIONS: usize = 5;
 
 /// So many other places of a text are named; the rest is counted.
 const MAX_ALSO_AT: usize = 20;
@@ -460,20 +498,48 @@ impl Work {
             said: &said,
             files: files.as_deref(),
             admits: (self.filter.filters_entries() || self.except.is_some()).then_some(&admits),
-            wanted: self.limit + 1,
+            wanted: if self.lines.is_empty() { self.limit + 1 } else { (self.limit + 1) * VERSIONS },
         };
-        let ranked = ranking.run()?;
+        let mut ranked = ranking.run()?;
+        let other_versions = self.keep_best_versions(&mut ranked);
         let enough = ranked.iter().take_while(|ranked| ranked.score >= self.min_score).count();
         let (more, too_low) = (enough > self.limit, ranked.len().min(self.limit).saturating_sub(enough));
         let mut hits = Vec::new();
-        for ranked in ranked.into_iter().take(enough.min(self.limit)) {
+        for (at, ranked) in ranked.into_iter().enumerate().take(enough.min(self.limit)) {
             let text = view.text(ranked.chunk)?;
             let text = Encoding::of(&text).decode(&text).into_owned();
             let first_line = ranked.record.entries[ranked.entry].first_line;
             let others = self.others(&ranked, files.as_deref())?;
-            hits.push(self.hit(ranked, Snippet::whole(text, first_line), others));
+            let hit = self.hit(ranked, Snippet::whole(text, first_line), others);
+            hits.push(CodeHit { other_versions: other_versions.get(at).copied().unwrap_or(0), ..hit });
         }
         Ok((hits, more, too_low))
+    }
+
+    /// Of the versions of one definition, leaves the one that answers best, and counts the others for each that is left.
+    fn keep_best_versions(&self, ranked: &mut Vec<Ranked>) -> Vec<usize> {
+        if self.lines.is_empty() {
+            return Vec::new();
+        }
+        let files = self.loaded.view.files();
+        let mut known: HashMap<(RepoId, RepoPath, Option<String>, String), usize> = HashMap::new();
+        let mut others: Vec<usize> = Vec::new();
+        ranked.retain(|one| {
+            let (file, entry) = (&files[one.file], &one.record.entries[one.entry]);
+            let Some(name) = entry.name.clone().filter(|_| entry.part.is_none_or(|(part, _)| part <= 1)) else {
+                others.push(0);
+                return true;
+            };
+            let key = (file.repo, file.path.clone(), entry.container.clone(), name);
+            if let Some(at) = known.get(&key) {
+                others[*at] += 1;
+                return false;
+            }
+            known.insert(key, others.len());
+            others.push(0);
+            true
+        });
+        others
     }
 
     /// The other files of the repository that hold the same text and could have been the answer.
@@ -502,7 +568,8 @@ impl Work {
     }
 
     fn hit(&self, ranked: Ranked, snippet: Snippet, others: Vec<u32>) -> CodeHit {
-        let Ranked { chunk: _, matched, file, entry: at, record, score, mut explanation } = ranked;
+        let Ranked { chunk, matched, file, entry: at, record, score, mut explanation } = ranked;
+        let standing = standing(&self.lines, &self.loaded, file, chunk);
         let word = |at: usize| self.query.words.get(at).map(|word| word.token.clone());
         explanation.matched = (0..64).filter(|bit| matched >> bit & 1 == 1).filter_map(word).collect();
         let view = &*self.loaded.view;
@@ -533,8 +600,19 @@ impl Work {
             counts: record.counts,
             score,
             explanation,
+            other_versions: 0,
+            standing,
+            told: None,
         }
     }
+}
+
+/// When a chunk stood in the file with this index, in a view of the past.
+pub(super) fn standing(lines: &[Line], loaded: &Loaded, file: usize, chunk: ChunkId) -> Option<Standing> {
+    let place = &loaded.view.files()[file];
+    let version = place.version.as_ref()?;
+    let line = lines.iter().find(|line| line.repo == place.repo)?;
+    line.standing(version, &loaded.view.standing(file, chunk), !loaded.view.is_at_tip(file))
 }
 
 /// Those that have room in so many tokens, their texts cut where they must be, and how many have none.

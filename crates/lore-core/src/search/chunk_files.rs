@@ -12,7 +12,8 @@ use std::{
 use lore_embed::{DIMENSIONS, Embedder, Mode, Scratch};
 use lore_model::{ChunkKind, Code, Failure, RepoPath};
 use lore_store::{
-    BlobRecord, ChunkId, ChunkInput, ChunkKey, Entry, IndexStore, OverlayFile, OverlayInput, PreparedChunk, ViewPart,
+    Base, BlobRecord, ChunkId, ChunkInput, ChunkKey, Entry, IndexStore, OverlayFile, OverlayInput, PreparedChunk,
+    ViewPart,
 };
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use serde::Deserialize;
@@ -463,7 +464,7 @@ async fn load(
         input.files.push(OverlayFile { path, record, chunks: ready });
         chunks.push(file_chunks);
     }
-    let view = store.open_view(vec![ViewPart { snapshot: None, overlay: input }]).await.map_err(store_failure)?;
+    let view = store.open_view(vec![ViewPart { base: Base::Nothing, overlay: input }]).await.map_err(store_failure)?;
     let loaded = blocking(move || Loaded::new(view)).await;
     Ok(State { loaded, chunks, prepared, signature, readable, skipped })
 }

@@ -71,7 +71,7 @@ impl Search {
         let state = self.state(repo.id).await?;
         // The newest first: it is asked for most.
         for snapshot in state.snapshots.iter().rev() {
-            let part = ViewPart { snapshot: Some(snapshot.id), ..ViewPart::default() };
+            let part = ViewPart::snapshot(snapshot.id);
             let view = match self.store.open_view(vec![part]).await {
                 Ok(view) => view,
                 // A newer state has taken its place; whoever made that comes back.

@@ -178,7 +178,7 @@ impl Search {
     }
 
     /// Reads contents on all cores while one task stores. Returns those that could not be read, and why.
-    async fn read_all(
+    pub(super) async fn read_all(
         &self,
         repo: &Repo,
         task: &CodeTask<'_>,

@@ -81,7 +81,7 @@ impl Search {
 
     /// Reads a little of everything that is kept of a snapshot: words, vectors and a text.
     pub async fn try_reading(&self, snapshot: SnapshotId) -> Result<(), Failure> {
-        let part = ViewPart { snapshot: Some(snapshot), ..ViewPart::default() };
+        let part = ViewPart::snapshot(snapshot);
         let view = match self.store.open_view(vec![part]).await {
             // Another one has taken its place, which says nothing against either.
             Err(StoreError::Absent(_)) => return Ok(()),

@@ -12,6 +12,7 @@ mod indexed;
 mod lines;
 mod overlay;
 mod overview;
+mod past;
 mod project_ignore;
 mod query;
 mod rank;
@@ -42,11 +43,17 @@ use lore_embed::Embedder;
 use lore_git::{Cancel, Repository, WorktreeOptions};
 use lore_model::{Code, CommitId, Failure, Repo, RepoId, RepoPath};
 use lore_store::{
-    CodeView, IndexStore, IndexWriter, LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
+    Base, CodeView, IndexStore, IndexWriter, LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
 };
 use overlay::{Overlay, Tools};
 pub use overview::CodeOverview;
+use past::PastShown;
+pub use past::{
+    ChangeKind, CommitFound, CommitText, CommitsAnswer, CommitsRequest, Happened, OfPast, PastGaps, PastReport, Period,
+    Standing, Story, StoryEntry, Told, When,
+};
 pub use project_ignore::ProjectIgnore;
+pub(crate) use query::content_words;
 pub use query::{Query, QueryKind};
 pub use rank::{Effect, Explanation, Parts};
 pub use related::{RelatedAnswer, RelatedRequest};
@@ -146,8 +153,8 @@ fn is_made_of(state: &lore_store::CodeState, repo: &Repo) -> bool {
     state.evidence.as_ref().is_some_and(|kept| kept.made_of == evidence::made_of(&repo.sync, state))
 }
 
-/// Which snapshots and which state of their work trees a view shows.
-type ViewKey = Vec<(SnapshotId, u64)>;
+/// Which snapshots and which state of their work trees a view shows, and what of the past in their place.
+type ViewKey = Vec<(SnapshotId, u64, Option<Arc<str>>)>;
 
 /// Views that are at hand, the last used last.
 type Views = Mutex<Vec<(ViewKey, Arc<Loaded>)>>;
@@ -182,6 +189,8 @@ struct Part {
     work_error: Option<String>,
     /// What could not be followed of ignore files.
     notes: Vec<String>,
+    /// What is shown of the past, in place of what is there.
+    past: Option<PastShown>,
 }
 
 /// What a look at a work tree gave.
@@ -360,7 +369,7 @@ impl Search {
         let work_error = error.filter(|_| tips.is_some()).map(|failure| failure.message);
         let (uncommitted, version) = looked.as_ref().map_or((0, 0), |looked| (looked.uncommitted, looked.version));
         let (work, notes) = looked.map_or((None, Vec::new()), |looked| (Some(looked.work), looked.notes));
-        Ok(Some(Part { repo, snapshot, uncommitted, work, version, work_error, notes }))
+        Ok(Some(Part { repo, snapshot, uncommitted, work, version, work_error, notes, past: None }))
     }
 
     /// Whether what is kept of a repository's commits is as new as its history.
@@ -385,7 +394,7 @@ impl Search {
         cancel.check().map_err(git_failure)?;
         let mut there: HashSet<RepoPath> = HashSet::new();
         for snapshot in &state.snapshots {
-            let part = ViewPart { snapshot: Some(snapshot.id), ..ViewPart::default() };
+            let part = ViewPart::snapshot(snapshot.id);
             let view = self.store.open_view(vec![part]).await.map_err(store_failure)?;
             there.extend(view.files().iter().map(|file| file.path.clone()));
         }
@@ -503,7 +512,8 @@ impl Search {
 
     /// Whether a view of this snapshot is at hand.
     fn remembers(&self, snapshot: SnapshotId) -> bool {
-        let of_it = |(known, _): &(ViewKey, Arc<Loaded>)| known.iter().any(|(id, _)| *id == snapshot);
+        let of_it =
+            |(known, _): &(ViewKey, Arc<Loaded>)| known.iter().any(|(id, _, past)| *id == snapshot && past.is_none());
         self.views.lock().unwrap_or_else(PoisonError::into_inner).iter().any(of_it)
     }
 
@@ -511,16 +521,17 @@ impl Search {
     fn open_early(&self, snapshot: SnapshotId) -> tokio::task::JoinHandle<()> {
         let (store, views) = (Arc::clone(&self.store), Arc::clone(&self.views));
         tokio::spawn(async move {
-            let part = ViewPart { snapshot: Some(snapshot), ..ViewPart::default() };
+            let part = ViewPart::snapshot(snapshot);
             if let Ok(loaded) = open(&*store, vec![part]).await {
-                remember(&views, vec![(snapshot, 0)], loaded);
+                remember(&views, vec![(snapshot, 0, None)], loaded);
             }
         })
     }
 
     /// The view over these parts, opened or remembered.
     async fn load(&self, parts: &[Part]) -> Result<Arc<Loaded>, StoreError> {
-        let key: ViewKey = parts.iter().map(|part| (part.snapshot.id, part.version)).collect();
+        let past = |part: &Part| part.past.as_ref().map(|past| Arc::clone(&past.key));
+        let key: ViewKey = parts.iter().map(|part| (part.snapshot.id, part.version, past(part))).collect();
         {
             let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(at) = views.iter().position(|(known, _)| *known == key) {
@@ -530,18 +541,23 @@ impl Search {
                 return Ok(loaded);
             }
         }
-        let works: Vec<(SnapshotInfo, Option<Arc<Mutex<Watched>>>)> =
-            parts.iter().map(|part| (part.snapshot.clone(), part.work.clone())).collect();
+        let works: Vec<_> =
+            parts.iter().map(|part| (part.snapshot.clone(), part.work.clone(), part.past.clone())).collect();
         // Whoever holds a work tree may be waiting for an embedding service.
         let (key, wanted) = blocking(move || {
             let (mut key, mut wanted): (ViewKey, Vec<ViewPart>) = (Vec::new(), Vec::new());
-            for (snapshot, work) in works {
+            for (snapshot, work, past) in works {
+                if let Some(past) = past {
+                    key.push((snapshot.id, 0, Some(past.key)));
+                    wanted.push(ViewPart { base: past.base, overlay: past.overlay });
+                    continue;
+                }
                 let work = work.as_ref().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner));
                 // Where the work tree was laid over another commit meanwhile, the snapshot stands alone: the next question sees it.
                 let version = work.as_ref().and_then(|work| work.overlay.version_over(snapshot.commit));
-                key.push((snapshot.id, version.unwrap_or(0)));
+                key.push((snapshot.id, version.unwrap_or(0), None));
                 let input = work.filter(|_| version.is_some()).map(|work| work.overlay.input());
-                wanted.push(ViewPart { snapshot: Some(snapshot.id), overlay: input.unwrap_or_default() });
+                wanted.push(ViewPart { base: Base::Snapshot(snapshot.id), overlay: input.unwrap_or_default() });
             }
             (key, wanted)
         })
@@ -591,7 +607,7 @@ async fn open(store: &dyn IndexStore, parts: Vec<ViewPart>) -> Result<Arc<Loaded
 fn remember(views: &Views, key: ViewKey, loaded: Arc<Loaded>) {
     let mut views = views.lock().unwrap_or_else(PoisonError::into_inner);
     // An older state of the same work tree is not asked for again.
-    let snapshots = |key: &ViewKey| key.iter().map(|(id, _)| *id).collect::<Vec<_>>();
+    let snapshots = |key: &ViewKey| key.iter().map(|(id, _, past)| (*id, past.clone())).collect::<Vec<_>>();
     views.retain(|(known, _)| snapshots(known) != snapshots(&key));
     if views.len() >= MAX_VIEWS {
         views.remove(0);

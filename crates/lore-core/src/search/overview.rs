@@ -59,7 +59,7 @@ impl Search {
     }
 
     async fn coverage_of(&self, snapshot: SnapshotId, model: &str) -> Result<Option<SecondState>, Failure> {
-        let part = ViewPart { snapshot: Some(snapshot), ..ViewPart::default() };
+        let part = ViewPart::snapshot(snapshot);
         let view = match self.store.open_view(vec![part]).await {
             Err(StoreError::Absent(_)) => return Ok(None),
             other => other.map_err(store_failure)?,

@@ -53,6 +53,18 @@ pub(super) fn is_stop_word(word: &str) -> bool {
     STOP.contains(&word)
 }
 
+/// The words of a text that say what it is about, as they are written: at most so many.
+pub(crate) fn content_words(text: &str, most: usize) -> Vec<&str> {
+    let mut words: Vec<&str> = Vec::new();
+    for word in text.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
+        let counts = word.chars().count() >= 3 && !is_stop_word(&word.to_lowercase());
+        if counts && words.len() < most && !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words
+}
+
 /// Words that nearly every question about code has: they count a little.
 const WEAK: &[&str] = &[
     "code",

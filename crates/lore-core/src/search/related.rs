@@ -146,6 +146,7 @@ impl Search {
             parts: Parts { second: false, rules: false, history: false, ..Parts::default() },
             said: Vec::new(),
             except: Some(Box::new(move |at, other| is_same(at == file, &own, other))),
+            lines: Vec::new(),
         };
         let (mut hits, mut more, _) = match blocking(move || work.run()).await {
             Ok(found) => found,

@@ -9,9 +9,11 @@ mod file;
 mod keys;
 mod lines;
 mod patch;
+mod tried;
 
 pub use co_change::{CoChangeAnswer, CoChangeRequest, CoChanged, LIMIT_MAX, MAX_FILES, OtherCommit, OtherRepo};
 pub use explain::{COMMITS_MAX, Disk, ExplainRequest, Explained, Origin, Shaped};
 pub use file::{FileAt, FileRequest};
 pub use lines::{parse_lines, shown};
 pub use patch::Hunk;
+pub use tried::{Reverted, Tried, TriedRequest};

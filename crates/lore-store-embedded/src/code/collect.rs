@@ -8,7 +8,7 @@ use std::{
 use lore_store::{ChunkId, Collected, Result, StoreError};
 use rusqlite::{Transaction, params};
 
-use super::{SegmentRow, damaged, open_segment, pack::unpack_files, retired_before, segment_fault, segment_rows};
+use super::{SegmentRow, damaged, open_segment, pack::unpack_files, past, retired_before, segment_fault, segment_rows};
 use crate::{
     db::{file_id, run},
     segment::{Segment, merge, write_atomically},
@@ -102,7 +102,8 @@ fn unless_damaged<T>(done: Result<T>) -> Result<Option<T>> {
 /// Removes the segments of what was to be read again, once no snapshot shows it any more. They are not opened.
 fn drop_retired(shared: &Shared) -> Result<Collected> {
     let (retired, rows) = shared.query(|connection| {
-        let sql = "SELECT count(*) FROM snapshots JOIN rules USING (rules_id) WHERE text LIKE 'retired %'";
+        let sql = "SELECT count(*) FROM (SELECT rules_id FROM snapshots UNION ALL SELECT rules_id FROM pasts)
+                   JOIN rules USING (rules_id) WHERE text LIKE 'retired %'";
         let shown: i64 = connection.query_row(sql, [], |row| row.get(0))?;
         let retired = if shown > 0 { 0 } else { retired_before(connection)? };
         Ok((retired, segment_rows(connection)?))
@@ -137,12 +138,12 @@ fn runs_of_small(rows: &[SegmentRow]) -> Vec<Vec<SegmentRow>> {
         .collect()
 }
 
-/// Every chunk that a snapshot names.
+/// Every chunk that a snapshot or a past names.
 pub(crate) fn living_chunks(shared: &Shared) -> Result<HashSet<ChunkId>> {
     Ok(named(shared)?.1)
 }
 
-/// The blobs and the chunks that snapshots name.
+/// The blobs and the chunks that snapshots and pasts name.
 fn named(shared: &Shared) -> Result<(HashSet<i64>, HashSet<ChunkId>)> {
     let packed: Vec<Vec<u8>> = shared.query(|connection| {
         connection.prepare("SELECT files FROM snapshots")?.query_map([], |row| row.get(0))?.collect()
@@ -156,10 +157,13 @@ fn named(shared: &Shared) -> Result<(HashSet<i64>, HashSet<ChunkId>)> {
             chunks.extend(file.chunks);
         }
     }
+    for past in shared.query(past::all)? {
+        past.name_all(&mut blobs, &mut chunks);
+    }
     Ok((blobs, chunks))
 }
 
-/// Deletes the blobs that no snapshot names, and returns every chunk that one does.
+/// Deletes the blobs that nothing names, and returns every chunk that something does.
 fn sweep_blobs(shared: &Shared) -> Result<HashSet<ChunkId>> {
     let (blobs, chunks) = named(shared)?;
     shared.write(|transaction, _| {
@@ -171,7 +175,11 @@ fn sweep_blobs(shared: &Shared) -> Result<HashSet<ChunkId>> {
         for blob in all.into_iter().filter(|blob| !blobs.contains(blob)) {
             delete.execute([blob])?;
         }
-        transaction.execute("DELETE FROM rules WHERE rules_id NOT IN (SELECT rules_id FROM blobs)", [])?;
+        transaction.execute(
+            "DELETE FROM rules WHERE rules_id NOT IN (SELECT rules_id FROM blobs)
+             AND rules_id NOT IN (SELECT rules_id FROM pasts WHERE rules_id IS NOT NULL)",
+            [],
+        )?;
         transaction.execute("DELETE FROM meta WHERE key = 'dropped'", [])?;
         Ok(())
     })?;

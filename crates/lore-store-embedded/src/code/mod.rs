@@ -2,6 +2,7 @@
 
 mod collect;
 mod pack;
+mod past;
 mod read;
 mod view;
 mod write;
@@ -10,6 +11,7 @@ use std::{path::Path, sync::Arc};
 
 pub(crate) use collect::{Thoroughness, collect, living_chunks};
 use lore_store::{Result, StoreError};
+pub(crate) use past::Past;
 use rusqlite::Connection;
 pub(crate) use write::{Claims, Pending};
 

@@ -19,10 +19,10 @@ const LEVEL: i32 = 3;
 const LARGEST: usize = 1 << 30;
 
 #[derive(Default)]
-struct Out(Vec<u8>);
+pub(super) struct Out(pub(super) Vec<u8>);
 
 impl Out {
-    fn number(&mut self, mut value: u64) {
+    pub(super) fn number(&mut self, mut value: u64) {
         while value >= 128 {
             self.0.push((value & 127).to_le_bytes()[0] | 128);
             value >>= 7;
@@ -31,18 +31,18 @@ impl Out {
     }
 
     /// The step from one number to the next, which may be back.
-    fn step(&mut self, from: i64, to: i64) {
+    pub(super) fn step(&mut self, from: i64, to: i64) {
         let step = to.wrapping_sub(from);
         self.number(((step << 1) ^ (step >> 63)).cast_unsigned());
     }
 
-    fn bytes(&mut self, bytes: &[u8]) {
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
     }
 
     /// A text or none.
-    fn maybe(&mut self, text: Option<&str>) {
+    pub(super) fn maybe(&mut self, text: Option<&str>) {
         match text {
             None => self.number(0),
             Some(text) => {
@@ -53,17 +53,17 @@ impl Out {
     }
 
     /// A path that often begins like the one before.
-    fn path(&mut self, before: &[u8], path: &[u8]) {
+    pub(super) fn path(&mut self, before: &[u8], path: &[u8]) {
         let shared = before.iter().zip(path).take_while(|(a, b)| a == b).count();
         self.number(shared as u64);
         self.bytes(&path[shared..]);
     }
 }
 
-struct In<'a>(&'a [u8]);
+pub(super) struct In<'a>(pub(super) &'a [u8]);
 
 impl<'a> In<'a> {
-    fn number(&mut self) -> Result<u64> {
+    pub(super) fn number(&mut self) -> Result<u64> {
         let (mut value, mut shift) = (0_u64, 0);
         loop {
             let (&byte, rest) = self.0.split_first().ok_or(Damaged)?;
@@ -79,11 +79,11 @@ impl<'a> In<'a> {
         }
     }
 
-    fn small(&mut self) -> Result<u32> {
+    pub(super) fn small(&mut self) -> Result<u32> {
         u32::try_from(self.number()?).map_err(|_| Damaged)
     }
 
-    fn step(&mut self, from: i64) -> Result<i64> {
+    pub(super) fn step(&mut self, from: i64) -> Result<i64> {
         let step = self.number()?;
         Ok(from.wrapping_add((step >> 1).cast_signed() ^ -(step & 1).cast_signed()))
     }
@@ -95,19 +95,19 @@ impl<'a> In<'a> {
         Ok(bytes)
     }
 
-    fn bytes(&mut self) -> Result<&'a [u8]> {
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8]> {
         let length = self.number()?;
         self.take(length)
     }
 
-    fn maybe(&mut self) -> Result<Option<String>> {
+    pub(super) fn maybe(&mut self) -> Result<Option<String>> {
         match self.number()? {
             0 => Ok(None),
             length => Ok(Some(text(self.take(length - 1)?)?)),
         }
     }
 
-    fn path(&mut self, path: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn path(&mut self, path: &mut Vec<u8>) -> Result<()> {
         let shared = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         if shared > path.len() {
             return Err(Damaged);
@@ -118,15 +118,15 @@ impl<'a> In<'a> {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<String> {
+pub(super) fn text(bytes: &[u8]) -> Result<String> {
     std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| Damaged)
 }
 
-fn compress(raw: &[u8]) -> Vec<u8> {
+pub(super) fn compress(raw: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(raw, LEVEL).expect("compressing into memory cannot fail")
 }
 
-fn decompress(packed: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn decompress(packed: &[u8]) -> Result<Vec<u8>> {
     let size = zstd::zstd_safe::get_frame_content_size(packed).ok().flatten().ok_or(Damaged)?;
     let size = usize::try_from(size).ok().filter(|size| *size <= LARGEST).ok_or(Damaged)?;
     zstd::bulk::decompress(packed, size).map_err(|_| Damaged)

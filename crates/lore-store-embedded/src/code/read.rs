@@ -1,19 +1,19 @@
 //! Reading code: what is indexed, and views.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use async_trait::async_trait;
-use lore_model::{CommitId, RepoId, Tip};
+use lore_model::{CommitId, LineCommit, RepoId, RepoPath, Tip};
 use lore_store::{
-    ChunkInput, ChunkKey, ChunkSink, CodeState, CodeStore, CodeView, EvidenceInfo, LeftOut, PreparedChunk, Result,
-    SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
+    BlobKey, ChunkInput, ChunkKey, ChunkSink, CodeState, CodeStore, CodeView, EvidenceInfo, LeftOut, PathVersion,
+    PreparedChunk, Result, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
 };
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
     damaged, open_segment,
     pack::{unpack_files, unpack_left_out},
-    segment_fault, segment_rows,
+    past, segment_fault, segment_rows,
     view::EmbeddedView,
     write::prepare,
 };
@@ -43,12 +43,13 @@ pub(super) fn code_state(connection: &Connection, repo: RepoId) -> rusqlite::Res
                 partial: row.get(3)?,
                 complete: row.get(5)?,
                 evidence: None,
+                past: None,
             })
         })
         .optional()?;
     let Some(mut state) = state else {
-        let evidence = evidence_info(connection, repo)?;
-        return Ok(CodeState { partial: true, evidence, ..CodeState::default() });
+        let (evidence, past) = (evidence_info(connection, repo)?, past::past_info(connection, repo)?);
+        return Ok(CodeState { partial: true, evidence, past, ..CodeState::default() });
     };
     let sql = "SELECT snapshot_id, sha, file_count, chunk_count, line_count, byte_count FROM snapshots
                WHERE repo_id = ?1 ORDER BY snapshot_id";
@@ -67,6 +68,7 @@ pub(super) fn code_state(connection: &Connection, repo: RepoId) -> rusqlite::Res
         })?
         .collect::<rusqlite::Result<_>>()?;
     state.evidence = evidence_info(connection, repo)?;
+    state.past = past::past_info(connection, repo)?;
     Ok(state)
 }
 
@@ -75,6 +77,25 @@ fn evidence_info(connection: &Connection, repo: RepoId) -> rusqlite::Result<Opti
         .prepare_cached("SELECT number, made_of FROM evidence WHERE repo_id = ?1")?
         .query_row([repo.0], |row| Ok(EvidenceInfo { number: row.get(0)?, made_of: row.get(1)? }))
         .optional()
+}
+
+/// Which of these were read under these rules.
+pub(super) fn held_blobs(
+    connection: &Connection,
+    rules: &str,
+    keys: Vec<BlobKey>,
+) -> rusqlite::Result<HashSet<BlobKey>> {
+    let id: Option<i64> =
+        connection.query_row("SELECT rules_id FROM rules WHERE text = ?1", [rules], |row| row.get(0)).optional()?;
+    let Some(id) = id else { return Ok(HashSet::new()) };
+    let mut find = connection.prepare_cached("SELECT 1 FROM blobs WHERE oid = ?1 AND hint = ?2 AND rules_id = ?3")?;
+    let mut held = HashSet::new();
+    for key in keys {
+        if find.exists(rusqlite::params![key.blob.as_bytes(), &*key.hint, id])? {
+            held.insert(key);
+        }
+    }
+    Ok(held)
 }
 
 /// Makes chunks of uncommitted files ready.
@@ -109,12 +130,12 @@ impl CodeStore for EmbeddedStore {
     async fn open_view(&self, parts: Vec<ViewPart>) -> Result<Arc<dyn CodeView>> {
         let store = self.clone();
         run(move || {
-            let (ids, overlays): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.snapshot, part.overlay)).unzip();
+            let (bases, overlays): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.base, part.overlay)).unzip();
             let mut tries = 0;
             let opened = loop {
                 tries += 1;
                 // One that is gone was replaced between reading its name and opening it, unless it is gone for good.
-                match super::view::read_parts(&store, &ids, tries == TRIES) {
+                match super::view::read_parts(&store, &bases, tries == TRIES) {
                     Err(StoreError::Absent(_)) if tries < TRIES => {}
                     other => break other?,
                 }
@@ -122,6 +143,22 @@ impl CodeStore for EmbeddedStore {
             Ok(Arc::new(EmbeddedView::new(store, opened, overlays)?) as _)
         })
         .await
+    }
+
+    async fn held_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>> {
+        let rules = rules.to_owned();
+        Ok(self.read(move |connection| held_blobs(connection, &rules, keys)).await?.unwrap_or_default())
+    }
+
+    async fn past_commits(&self, repo: RepoId) -> Result<Option<(i64, Arc<Vec<LineCommit>>)>> {
+        let store = self.clone();
+        let opened = run(move || past::open(&store, repo)).await?;
+        Ok(opened.map(|(number, past)| (number, Arc::clone(&past.commits))))
+    }
+
+    async fn path_versions(&self, repo: RepoId, path: &RepoPath) -> Result<Vec<PathVersion>> {
+        let (store, path) = (self.clone(), path.clone());
+        run(move || past::path_versions(&store, repo, &path)).await
     }
 
     async fn evidence(&self, repo: RepoId) -> Result<Option<(i64, Vec<u8>)>> {
@@ -140,7 +177,8 @@ impl CodeStore for EmbeddedStore {
             let records: i64 = connection.query_row(
                 "SELECT (SELECT coalesce(sum(length(entries) + 80), 0) FROM blobs)
                       + (SELECT coalesce(sum(length(files) + length(left_out)), 0) FROM snapshots)
-                      + (SELECT coalesce(sum(length(packed)), 0) FROM evidence)",
+                      + (SELECT coalesce(sum(length(packed)), 0) FROM evidence)
+                      + (SELECT coalesce(sum(length(commits) + length(paths)), 0) FROM pasts)",
                 [],
                 |row| row.get(0),
             )?;

@@ -2,19 +2,21 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::Range,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use lore_model::{RepoId, RepoPath};
 use lore_store::{
-    Ask, BlobRecord, ChunkId, ChunkKey, CodeView, Entry, OverlayInput, Result, Scored, SnapshotId, StoreError,
-    TextPlan, ViewFile, ViewVectors,
+    Ask, Base, BlobRecord, ChunkId, ChunkKey, CodeView, Entry, OverlayInput, PastSlice, Result, Scored, StoreError,
+    TextPlan, TreePart, ViewFile, ViewVectors,
 };
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
     OVERLAY_BASE, damaged, open_segment,
     pack::{PackedFile, unpack_entries, unpack_files},
+    past::{self, Past},
     segment_fault, segment_rows,
     write::prepared,
 };
@@ -32,38 +34,32 @@ pub(super) struct Parts {
     segments: Vec<Arc<Segment>>,
     /// Why some segment could not be opened: it matters only where a chunk of it is wanted.
     fault: Option<StoreError>,
-    snapshots: Vec<(RepoId, Vec<PackedFile>)>,
+    shown: Vec<(RepoId, Shown)>,
+}
+
+/// What is below an overlay.
+enum Shown {
+    /// Of a tip: what lies on top of it is uncommitted.
+    Files(Vec<PackedFile>),
+    /// Of any commit.
+    Tree(Vec<PackedFile>),
+    Past(Arc<Past>, PastSlice),
 }
 
 /// Reads the parts; a segment that is not there is a reason to read them again, unless it is the `last` time.
-pub(super) fn read_parts(store: &EmbeddedStore, ids: &[Option<SnapshotId>], last: bool) -> Result<Parts> {
-    let alone = || (RepoId(0), Vec::new());
-    if ids.iter().all(Option::is_none) {
-        return Ok(Parts { segments: Vec::new(), fault: None, snapshots: ids.iter().map(|_| alone()).collect() });
+pub(super) fn read_parts(store: &EmbeddedStore, bases: &[Base], last: bool) -> Result<Parts> {
+    if bases.iter().all(|base| matches!(base, Base::Nothing)) {
+        let alone = || (RepoId(0), Shown::Files(Vec::new()));
+        return Ok(Parts { segments: Vec::new(), fault: None, shown: bases.iter().map(|_| alone()).collect() });
     }
+    // In one transaction: what is named then lies in the segments that are.
     let read = store.read_here(|connection| {
-        let mut find = connection.prepare_cached("SELECT repo_id, files FROM snapshots WHERE snapshot_id = ?1")?;
-        let snapshots: Vec<Option<(i64, Vec<u8>)>> = ids
-            .iter()
-            .map(|id| match id {
-                Some(id) => find.query_row([id.0], |row| Ok((row.get(0)?, row.get(1)?))).optional(),
-                None => Ok(None),
-            })
-            .collect::<rusqlite::Result<_>>()?;
-        Ok((segment_rows(connection)?, snapshots))
+        let read = bases.iter().map(|base| read_base(connection, base)).collect::<rusqlite::Result<Vec<_>>>()?;
+        Ok((segment_rows(connection)?, read))
     })?;
-    let (rows, packed) = read.unwrap_or_default();
-    let mut snapshots = Vec::new();
-    for (id, found) in ids.iter().zip(packed.into_iter().chain(std::iter::repeat(None))) {
-        let Some(id) = id else {
-            snapshots.push(alone());
-            continue;
-        };
-        let (repo, files) = found.ok_or_else(|| StoreError::Absent(format!("snapshot {}", id.0)))?;
-        let files =
-            unpack_files(&files).map_err(|_| damaged(store, "a snapshot's list of files cannot be unpacked"))?;
-        snapshots.push((RepoId(repo), files));
-    }
+    let (rows, read) = read.unwrap_or_default();
+    let read = read.into_iter().chain(std::iter::repeat_with(|| Read::Absent));
+    let shown = bases.iter().zip(read).map(|(base, read)| show(store, base, read)).collect::<Result<Vec<_>>>()?;
     let (mut segments, mut fault) = (Vec::with_capacity(rows.len()), None);
     for row in rows {
         match open_segment(store, &row.file) {
@@ -77,7 +73,76 @@ pub(super) fn read_parts(store: &EmbeddedStore, ids: &[Option<SnapshotId>], last
             Err(error) => fault = fault.or(Some(error)),
         }
     }
-    Ok(Parts { segments, fault, snapshots })
+    Ok(Parts { segments, fault, shown })
+}
+
+/// What was read of a base.
+enum Read {
+    Absent,
+    Nothing,
+    Packed(RepoId, Vec<u8>),
+    Files(RepoId, Vec<PackedFile>),
+    Past,
+}
+
+fn read_base(connection: &Connection, base: &Base) -> rusqlite::Result<Read> {
+    let read = match base {
+        Base::Nothing => Some(Read::Nothing),
+        Base::Snapshot(id) => connection
+            .prepare_cached("SELECT repo_id, files FROM snapshots WHERE snapshot_id = ?1")?
+            .query_row([id.0], |row| Ok(Read::Packed(RepoId(row.get(0)?), row.get(1)?)))
+            .optional()?,
+        Base::Tree(tree) => files_of(connection, tree)?.map(|files| Read::Files(tree.repo, files)),
+        Base::Past(part) => {
+            let is_there = connection
+                .prepare_cached("SELECT 1 FROM pasts WHERE number = ?1 AND repo_id = ?2")?
+                .exists([part.number, part.repo.0])?;
+            is_there.then_some(Read::Past)
+        }
+    };
+    Ok(read.unwrap_or(Read::Absent))
+}
+
+/// What is below an overlay.
+fn show(store: &EmbeddedStore, base: &Base, read: Read) -> Result<(RepoId, Shown)> {
+    match (read, base) {
+        (Read::Nothing, _) => Ok((RepoId(0), Shown::Files(Vec::new()))),
+        (Read::Packed(repo, files), _) => {
+            let files =
+                unpack_files(&files).map_err(|_| damaged(store, "a snapshot's list of files cannot be unpacked"))?;
+            Ok((repo, Shown::Files(files)))
+        }
+        (Read::Files(repo, files), _) => Ok((repo, Shown::Tree(files))),
+        (Read::Past, Base::Past(part)) => {
+            let past = past::open_numbered(store, part.repo, part.number)?;
+            Ok((part.repo, Shown::Past(past, part.slice.clone())))
+        }
+        (Read::Absent | Read::Past, base) => Err(StoreError::Absent(match base {
+            Base::Snapshot(id) => format!("snapshot {}", id.0),
+            Base::Past(part) => format!("past {}", part.number),
+            Base::Tree(_) | Base::Nothing => "the content of a tree".to_owned(),
+        })),
+    }
+}
+
+/// The files of a tree; `None` where the content of one is not held.
+fn files_of(connection: &Connection, tree: &TreePart) -> rusqlite::Result<Option<Vec<PackedFile>>> {
+    let sql = "SELECT blob_id, language, entries FROM blobs JOIN rules USING (rules_id)
+               WHERE oid = ?1 AND hint = ?2 AND text = ?3";
+    let mut find = connection.prepare_cached(sql)?;
+    let mut languages: HashMap<String, Arc<str>> = HashMap::new();
+    let mut files = Vec::with_capacity(tree.files.len());
+    for file in tree.files.iter() {
+        let row = find.query_row(params![file.key.blob.as_bytes(), &*file.key.hint, tree.rules], |row| {
+            let entries = unpack_entries(row.get_ref(2)?.as_blob()?).map_err(rows::damaged(2))?;
+            let chunks = entries.iter().map(|entry| entry.chunk).collect();
+            Ok((row.get(0)?, row.get::<_, String>(1)?, chunks))
+        });
+        let Some((blob, language, chunks)) = row.optional()? else { return Ok(None) };
+        let language = languages.entry(language).or_insert_with_key(|name| name.as_str().into()).clone();
+        files.push(PackedFile { path: file.path.clone(), blob, language, chunks });
+    }
+    Ok(Some(files))
 }
 
 /// Where the record of a file is.
@@ -98,6 +163,9 @@ pub(super) struct EmbeddedView {
     members: Vec<ChunkId>,
     holder_starts: Vec<u32>,
     holders: Vec<u32>,
+    /// For each file of a view of the past, which past and which path of it.
+    origins: Vec<Option<(u32, u32)>>,
+    pasts: Vec<Arc<Past>>,
     view: View,
     records: Mutex<HashMap<i64, Arc<BlobRecord<ChunkId>>>>,
     /// What sets of other models had when they were asked for last.
@@ -109,38 +177,59 @@ struct Placed {
     file: ViewFile,
     source: Source,
     chunks: Vec<ChunkId>,
+    origin: Option<(u32, u32)>,
 }
 
 impl EmbeddedView {
     pub(super) fn new(store: EmbeddedStore, parts: Parts, overlays: Vec<OverlayInput>) -> Result<Self> {
-        let Parts { mut segments, fault, snapshots } = parts;
+        let Parts { mut segments, fault, shown } = parts;
         let mut rows: Vec<Placed> = Vec::new();
         let mut fresh = Fresh::default();
-        for ((repo, packed), overlay) in snapshots.into_iter().zip(overlays) {
+        let mut pasts: Vec<Arc<Past>> = Vec::new();
+        for ((repo, shown), overlay) in shown.into_iter().zip(overlays) {
             let hidden: HashSet<&RepoPath> =
                 overlay.hidden.iter().chain(overlay.files.iter().map(|file| &file.path)).collect();
-            rows.extend(packed.into_iter().filter(|file| !hidden.contains(&file.path)).map(|file| Placed {
-                file: ViewFile { repo, path: file.path, language: file.language, uncommitted: false },
-                source: Source::Blob(file.blob),
-                chunks: file.chunks,
-            }));
+            let uncommitted = !matches!(shown, Shown::Tree(_));
+            match shown {
+                Shown::Files(packed) | Shown::Tree(packed) => {
+                    rows.extend(packed.into_iter().filter(|file| !hidden.contains(&file.path)).map(|file| Placed {
+                        file: ViewFile {
+                            repo,
+                            path: file.path,
+                            language: file.language,
+                            uncommitted: false,
+                            version: None,
+                        },
+                        source: Source::Blob(file.blob),
+                        chunks: file.chunks,
+                        origin: None,
+                    }));
+                }
+                Shown::Past(past, slice) => {
+                    place_past(repo, &past, &slice, pasts.len(), &mut rows);
+                    pasts.push(past);
+                }
+            }
             drop(hidden);
             for file in overlay.files {
                 let record = fresh.add(&segments, file.record, file.chunks)?;
                 let language = record.language.as_str().into();
                 rows.push(Placed {
-                    file: ViewFile { repo, path: file.path, language, uncommitted: true },
+                    file: ViewFile { repo, path: file.path, language, uncommitted, version: None },
                     chunks: record.entries.iter().map(|entry| entry.chunk).collect(),
                     source: Source::Overlay(Arc::new(record)),
+                    origin: None,
                 });
             }
         }
         rows.sort_by(|a, b| (a.file.repo, &a.file.path).cmp(&(b.file.repo, &b.file.path)));
         segments.extend(fresh.segment(&store)?);
         let (mut files, mut sources, mut chunks, mut starts) = (Vec::new(), Vec::new(), Vec::new(), vec![0]);
+        let mut origins = Vec::new();
         for row in rows {
             files.push(row.file);
             sources.push(row.source);
+            origins.push(row.origin);
             chunks.extend(row.chunks);
             starts.push(chunks.len());
         }
@@ -159,6 +248,8 @@ impl EmbeddedView {
             members,
             holder_starts,
             holders,
+            origins,
+            pasts,
             view,
             records: Mutex::default(),
             sets: Mutex::default(),
@@ -187,6 +278,29 @@ impl EmbeddedView {
             records.clear();
         }
         records.extend(read);
+    }
+}
+
+/// The files of a past that a slice shows.
+fn place_past(repo: RepoId, past: &Past, slice: &PastSlice, number: usize, rows: &mut Vec<Placed>) {
+    let number = u32::try_from(number).unwrap_or(u32::MAX);
+    for (at, path) in (0_u32..).zip(&past.paths) {
+        let shown = path.shown(past, slice);
+        for of_version in shown.chunk_by(|a, b| a.0 == b.0) {
+            let version = &path.versions[of_version[0].0 as usize];
+            rows.push(Placed {
+                file: ViewFile {
+                    repo,
+                    path: path.path.clone(),
+                    language: Arc::clone(&version.language),
+                    uncommitted: false,
+                    version: Some(past.span(version)),
+                },
+                source: Source::Blob(version.blob),
+                chunks: of_version.iter().map(|(_, chunk)| *chunk).collect(),
+                origin: Some((number, at)),
+            });
+        }
     }
 }
 
@@ -298,6 +412,17 @@ impl CodeView for EmbeddedView {
             Ok(at) => &self.holders[self.holder_starts[at] as usize..self.holder_starts[at + 1] as usize],
             Err(_) => &[],
         }
+    }
+
+    fn standing(&self, file: usize, chunk: ChunkId) -> Vec<Range<u32>> {
+        let Some((past, path)) = self.origins.get(file).copied().flatten() else { return Vec::new() };
+        let past = &self.pasts[past as usize];
+        past.paths[path as usize].standing(past, chunk)
+    }
+
+    fn is_at_tip(&self, file: usize) -> bool {
+        let Some((past, path)) = self.origins.get(file).copied().flatten() else { return true };
+        self.pasts[past as usize].paths[path as usize].is_there()
     }
 
     fn prefetch(&self, files: &[u32]) -> Result<()> {

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use lore_model::{CommitId, RepoId, Tip};
 use lore_store::{
     BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeWriter, Collected, Entry,
-    NewBlob, NewSnapshot, PreparedChunk, Result, StoreError,
+    NewBlob, NewPast, NewSnapshot, PastInfo, PreparedChunk, Result, StoreError,
 };
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
@@ -18,7 +18,8 @@ use super::{
     collect::{Thoroughness, collect},
     open_segment,
     pack::{PackedFile, pack_entries, pack_files, pack_left_out, unpack_entries},
-    read::code_state,
+    past,
+    read::{code_state, held_blobs},
     retired_before, segment_fault, segment_rows,
 };
 use crate::{
@@ -325,22 +326,7 @@ impl CodeWriter for Writer {
 
     async fn known_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>> {
         let rules = rules.to_owned();
-        self.query(move |connection| {
-            let id: Option<i64> = connection
-                .query_row("SELECT rules_id FROM rules WHERE text = ?1", [rules], |row| row.get(0))
-                .optional()?;
-            let Some(id) = id else { return Ok(HashSet::new()) };
-            let mut find =
-                connection.prepare_cached("SELECT 1 FROM blobs WHERE oid = ?1 AND hint = ?2 AND rules_id = ?3")?;
-            let mut known = HashSet::new();
-            for key in keys {
-                if find.exists(params![key.blob.as_bytes(), &*key.hint, id])? {
-                    known.insert(key);
-                }
-            }
-            Ok(known)
-        })
-        .await
+        self.query(move |connection| held_blobs(connection, &rules, keys)).await
     }
 
     fn sink(&self) -> Arc<dyn ChunkSink> {
@@ -413,6 +399,23 @@ impl CodeWriter for Writer {
         })
         .await?;
         self.checkpoint().await
+    }
+
+    async fn want_past(&self, repo: RepoId, wanted: bool) -> Result<()> {
+        self.write(move |transaction, _| past::want(transaction, repo, wanted)).await
+    }
+
+    async fn put_past(&self, repo: RepoId, past: NewPast) -> Result<PastInfo> {
+        self.flush().await?;
+        let info = self
+            .write(move |transaction, _| {
+                let rules = rules_id(transaction, &past.rules)?;
+                past::put(transaction, repo, rules, past)?;
+                past::past_info(transaction, repo)
+            })
+            .await?;
+        self.checkpoint().await?;
+        info.ok_or_else(|| StoreError::Absent(format!("the past of {repo}")))
     }
 
     async fn retire_code(&self, repos: Vec<RepoId>) -> Result<()> {

@@ -6,7 +6,7 @@ use lore_model::{BlobId, ChunkKind, CommitId, RepoId, RepoPath, Tip};
 
 use super::{OK, history::new_repo};
 use crate::{
-    Ask, AskWord, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeView,
+    Ask, AskWord, Base, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeView,
     DIMENSIONS, Entry, FieldWeight, IndexStore, IndexWriter, LeftOut, NewBlob, NewSnapshot, OverlayFile, OverlayInput,
     SnapshotFile, StoreError, TextPlan, ViewPart,
 };
@@ -115,7 +115,7 @@ pub(super) async fn publish(writer: &dyn IndexWriter, repo: RepoId, number: u8, 
 }
 
 pub(super) async fn view(store: &dyn IndexStore, state: &CodeState, overlay: OverlayInput) -> Arc<dyn CodeView> {
-    let parts = vec![ViewPart { snapshot: Some(state.snapshots[0].id), overlay }];
+    let parts = vec![ViewPart { base: Base::Snapshot(state.snapshots[0].id), overlay }];
     store.open_view(parts).await.expect(OK)
 }
 
@@ -272,8 +272,7 @@ async fn other_snapshots_change_no_score(store: &dyn IndexStore) {
     put(&*writer, 2, &["alpha", "alpha alpha", "beta beta beta", "gamma"]).await;
     let others = publish(&*writer, other, 2, vec![file("a.rs", 2)]).await;
     assert_eq!(ask(&*view(store, &state, OverlayInput::default()).await, &["alpha", "beta"]), alone);
-    let parts = [&state, &others]
-        .map(|state| ViewPart { snapshot: Some(state.snapshots[0].id), overlay: OverlayInput::default() });
+    let parts = [&state, &others].map(|state| ViewPart::snapshot(state.snapshots[0].id));
     let both = store.open_view(parts.into()).await.expect(OK);
     assert_eq!(both.files().iter().map(|file| file.repo).collect::<Vec<_>>(), [repo, other]);
     assert_eq!(both.chunk_count(), 6);
@@ -291,7 +290,7 @@ async fn what_no_snapshot_needs_is_collected_and_readers_go_on(store: &dyn Index
     let before = ask(&*reader, &["alpha"]);
     writer.remove_repo(repo).await.expect(OK);
     assert_eq!(ask(&*reader, &["alpha"]), before, "a reader keeps what it has");
-    let parts = vec![ViewPart { snapshot: Some(state.snapshots[0].id), overlay: OverlayInput::default() }];
+    let parts = vec![ViewPart::snapshot(state.snapshots[0].id)];
     assert!(matches!(store.open_view(parts).await, Err(StoreError::Absent(_))));
     let left = view(store, &kept, OverlayInput::default()).await;
     assert_eq!(left.chunk_count(), 2);

@@ -23,7 +23,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "co_changed",
     title: "Files that change together",
     toolset: Toolset::Why,
-    about: "Files that were changed by the same commits as these: what else to look at before a change is complete. Also commits of other repositories about the same issues.",
+    about: "Files that the same commits changed: what else a change may need. Also other repositories' commits on the same issues.",
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -34,9 +34,9 @@ pub(super) static TOOL: Tool = Tool {
 struct Input {
     /// Paths from the repository's root
     files: Vec<String>,
-    /// A registered repository instead of the project
+    /// Instead of the project
     repo: Option<String>,
-    /// Default 10, at most 200
+    /// 1-200, default 10
     limit: Option<i64>,
 }
 

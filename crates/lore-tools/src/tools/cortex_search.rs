@@ -24,7 +24,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "cortex_search",
     title: "Search code and documents",
     toolset: Toolset::Context,
-    about: "Search for relevant context in the project codebase and documentation. Finds code by what it does or is called (a question, some words, an identifier, a path), uncommitted edits included, and returns functions, types and sections with their files and lines: the lines that say most, or all with `full`. Use it before grep and before opening files.",
+    about: "Search for relevant context in the project codebase and documentation. Finds code by what it does or is called (a question, some words, an identifier, a path), uncommitted edits included, and returns functions, types and sections with their files and lines: the lines that say most, or all with `full`. Use it before grep and opening files.",
     read_only: true,
     errors: Errors::Protocol,
     input: schema::input::<Input>,
@@ -33,11 +33,11 @@ pub(super) static TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Input {
-    /// What you look for: a question, words, an identifier or a path
+    /// A question, words, an identifier or a path
     query: String,
-    /// Max results (1-100, default 15)
+    /// 1-100, default 15
     limit: Option<i64>,
-    /// Only results with ALL of these tags: a language (go), code or documentation, a folder (internal), a document's own tags
+    /// Only results with ALL these tags: a language (go), code or documentation, a folder, a document's own
     #[serde(default)]
     #[schemars(extend("default" = null))]
     tags: Vec<String>,
@@ -45,11 +45,11 @@ struct Input {
     #[serde(default)]
     #[schemars(extend("default" = null))]
     chunk_types: Vec<String>,
-    /// Whole functions, types and sections instead of the lines that say most (default false)
+    /// Whole texts (default false)
     full: Option<bool>,
-    /// Cut texts so that the whole answer fits into so many tokens
+    /// Budget of the whole answer
     max_tokens: Option<i64>,
-    /// Search this registered repository instead of the project
+    /// Instead of the project
     repo: Option<String>,
     /// Only files whose path matches: a glob (src/**/*.rs) or a part of the path
     path: Option<String>,

@@ -22,7 +22,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "explain_lines",
     title: "Why these lines are as they are",
     toolset: Toolset::Why,
-    about: "The commits that shaped lines of a file, newest first, with the hunks that made them and what reviewers said there; through renames, moves and copies.",
+    about: "The commits that shaped lines, newest first, with their hunks and what reviewers said there; through renames, moves and copies.",
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -35,7 +35,7 @@ struct Input {
     file: String,
     /// 10 or 10-20, as on disk; without: the whole file, no hunks
     lines: Option<String>,
-    /// A registered repository instead of the project
+    /// Instead of the project
     repo: Option<String>,
     /// Default 1500
     max_tokens: Option<i64>,

@@ -32,7 +32,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "find_related",
     title: "More like this place",
     toolset: Toolset::Why,
-    about: "Code like that at a line: what does the same elsewhere, or shares its rare names. Copies are named apart.",
+    about: "Code like that at a line: it does the same, or shares its rare names. Copies are named apart.",
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -45,9 +45,9 @@ struct Input {
     file: String,
     /// The line, from 1
     line: i64,
-    /// A registered repository instead of the project
+    /// Instead of the project
     repo: Option<String>,
-    /// Default 8, at most 100
+    /// 1-100, default 8
     limit: Option<i64>,
 }
 

@@ -24,6 +24,7 @@ mod list_repositories;
 mod reload;
 mod search;
 mod search_code;
+mod was_tried;
 
 use lore_model::Failure;
 use serde::de::DeserializeOwned;
@@ -41,6 +42,7 @@ pub(crate) static ALL: &[&Tool] = &[
     &explain_lines::TOOL,
     &co_changed::TOOL,
     &find_related::TOOL,
+    &was_tried::TOOL,
     &check_lazygit_messages::TOOL,
     &search::TOOL,
     &describe::TOOL,

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use lore_core::{
     flows::FlowTask,
-    search::{CodeAnswer, LIMIT_MAX, QueryKind, RelatedAnswer, RelatedRequest},
+    search::{CodeAnswer, LIMIT_MAX, PastGaps, QueryKind, RelatedAnswer, RelatedRequest},
     store_failure,
     why::FileAt,
 };
@@ -144,6 +144,7 @@ fn as_answer(found: RelatedAnswer) -> CodeAnswer {
         too_low: 0,
         freshness: vec![found.freshness],
         second: None,
+        gaps: PastGaps::default(),
     }
 }
 

@@ -23,6 +23,12 @@ pub(crate) struct Args {
     /// Read commits again whose objects were missing (after `git fetch` in a partial clone)
     #[arg(long)]
     retry_missing: bool,
+    /// Keep every former version of the code as well, so that it can be searched; from then on always
+    #[arg(long, overrides_with = "no_temporal")]
+    temporal: bool,
+    /// Keep former versions no longer, and forget those that are kept
+    #[arg(long)]
+    no_temporal: bool,
     /// Stay, and sync local repositories whenever their branches move, until Ctrl-C
     #[arg(long)]
     watch: bool,
@@ -45,7 +51,8 @@ impl Args {
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
     // Unknown names are told before anything is waited for.
     let repos = context.named_repos(&args.repo).await?;
-    let options = SyncOptions { retry_missing: args.retry_missing, ..context.sync_options() };
+    let past = (args.temporal || args.no_temporal).then_some(args.temporal);
+    let options = SyncOptions { retry_missing: args.retry_missing, past, ..context.sync_options() };
     let names: Vec<String> =
         if args.repo.is_empty() { Vec::new() } else { repos.iter().map(|repo| repo.name().to_owned()).collect() };
     let reports = sync_all(context, repos, &options).await?;
@@ -93,7 +100,7 @@ async fn watch(context: &Context<'_>, names: &[String], options: &SyncOptions) -
 }
 
 /// What was done, in a few words.
-fn done_line(FlowReport { history, code, embedding }: &FlowReport) -> String {
+fn done_line(FlowReport { history, code, past, embedding }: &FlowReport) -> String {
     let mut done = Vec::new();
     if history.added > 0 {
         done.push(format!("{} read", count(history.added, "commit")));
@@ -104,6 +111,9 @@ fn done_line(FlowReport { history, code, embedding }: &FlowReport) -> String {
     if code.read > 0 {
         done.push(format!("{} read", count(code.read, "file")));
     }
+    if let Some(past) = past.as_ref().filter(|past| past.read > 0) {
+        done.push(format!("{} read", count(past.read, "former version")));
+    }
     if let Some(embedding) = embedding.as_ref().filter(|embedding| embedding.embedded > 0) {
         done.push(format!("{} embedded with {}", count(embedding.embedded, "chunk"), one_line(&embedding.model)));
     }
@@ -111,7 +121,14 @@ fn done_line(FlowReport { history, code, embedding }: &FlowReport) -> String {
         done.push("up to date".to_owned());
     }
     let (commits, files) = (count(history.total, "commit"), count(code.files, "file"));
-    format!("{}; {commits} and {files} in the index", done.join(", "))
+    let kept = match past {
+        Some(past) => {
+            let lost = if past.lost > 0 { format!(", {} could not be read", past.lost) } else { String::new() };
+            format!("{commits}, {files} and {} of files in the index{lost}", count(past.versions, "version"))
+        }
+        None => format!("{commits} and {files} in the index"),
+    };
+    format!("{}; {kept}", done.join(", "))
 }
 
 /// What a sync of one repository came to.
@@ -211,13 +228,16 @@ fn report_json(report: &Report) -> Value {
     }
 }
 
-fn done_json(FlowReport { history, code, embedding }: &FlowReport) -> Value {
+fn done_json(FlowReport { history, code, past, embedding }: &FlowReport) -> Value {
     json!({
         "repo": history.repo,
         "added": history.added,
         "removed": history.removed,
         "commits": history.total,
         "code": {"read": code.read, "files": code.files, "chunks": code.chunks, "lines": code.lines},
+        "temporal": past.map(|past| json!({
+            "read": past.read, "commits": past.commits, "versions": past.versions, "chunks": past.chunks, "lost": past.lost,
+        })),
         "embedding": embedding.as_ref().map(embedding_json),
         "left_out": history.problems.iter().map(|problem| json!({"reason": problem.reason, "count": problem.count})).collect::<Vec<_>>(),
     })

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::switches;
 
-const TOOLS: [&str; 9] = [
+const TOOLS: [&str; 10] = [
     "commitmux_search",
     "commitmux_touches",
     "commitmux_get_commit",
@@ -22,6 +22,7 @@ const TOOLS: [&str; 9] = [
     "explain_lines",
     "co_changed",
     "find_related",
+    "was_tried",
     "check_lazygit_messages",
 ];
 

@@ -706,3 +706,27 @@ mod upstream_gets_this_wrong {
         assert_eq!(entry(&listed["files"], "broken.rs")["is_indexed"], true);
     }
 }
+
+#[test]
+fn a_git_directory_of_another_name_is_neither_listed_nor_read_nor_searched() {
+    let desk = Desk::new();
+    let root = desk.repo.path();
+    desk.repo.git(&["init", "-q", "--separate-git-dir=data"]);
+    assert!(root.join(".git").is_file() && root.join("data/config").is_file());
+    fs::write(root.join("data/token.rs"), "pub const SECRET_TOKEN: u32 = 1;\n").expect("the folder can be written");
+    desk.repo.write("database/seen.rs", "pub fn seen() {}\n");
+    let mut server = desk.serve();
+    let listed = ask(&mut server, "browse_directory", json!({"repository_alias": "shop"}));
+    let listed = paths(&listed["structure"]["files"]);
+    assert!(listed.contains(&"database/seen.rs"), "{listed:?}");
+    assert!(!listed.iter().any(|path| path.starts_with("data/")), "{listed:?}");
+    for path in ["data/config", "data/token.rs", "data"] {
+        refused(&mut server, "get_file_content", json!({"repository_alias": "shop", "file_path": path}));
+    }
+    for text in ["SECRET_TOKEN", "repositoryformatversion"] {
+        let found = ask(&mut server, "search_code", json!({"query_text": text, "search_mode": "fts"}));
+        assert_eq!(found["results"]["total_results"], 0, "{found}");
+    }
+    let seen = ask(&mut server, "search_code", json!({"query_text": "seen", "search_mode": "fts"}));
+    assert_eq!(seen["results"]["results"][0]["file_path"], "database/seen.rs");
+}

@@ -122,28 +122,33 @@ fn the_tools_have_the_schemas_of_the_document() {
           sha: "string", "Commit SHA"
           max_bytes: "integer", "Truncate patch text to this many bytes"
         "cortex_search" required ["query"]
-          query: "string", "What you look for: a question, words, an identifier or a path"
-          limit: "integer", "Max results (1-100, default 15)"
-          tags: "array" of "string", "Only results with ALL of these tags: a language (go), code or documentation, a folder (internal), a document's own tags"
+          query: "string", "A question, words, an identifier or a path"
+          limit: "integer", "1-100, default 15"
+          tags: "array" of "string", "Only results with ALL these tags: a language (go), code or documentation, a folder, a document's own"
           chunk_types: "array" of "string", "Only these types: documentation (guides, READMEs), symbols (outline of a file), definitions (functions, types), data (constants, configs). Empty: all"
-          full: "boolean", "Whole functions, types and sections instead of the lines that say most (default false)"
-          max_tokens: "integer", "Cut texts so that the whole answer fits into so many tokens"
-          repo: "string", "Search this registered repository instead of the project"
+          full: "boolean", "Whole texts (default false)"
+          max_tokens: "integer", "Budget of the whole answer"
+          repo: "string", "Instead of the project"
           path: "string", "Only files whose path matches: a glob (src/**/*.rs) or a part of the path"
         "explain_lines" required ["file"]
           file: "string", "Path from the repository's root"
           lines: "string", "10 or 10-20, as on disk; without: the whole file, no hunks"
-          repo: "string", "A registered repository instead of the project"
+          repo: "string", "Instead of the project"
           max_tokens: "integer", "Default 1500"
         "co_changed" required ["files"]
           files: "array" of "string", "Paths from the repository's root"
-          repo: "string", "A registered repository instead of the project"
-          limit: "integer", "Default 10, at most 200"
+          repo: "string", "Instead of the project"
+          limit: "integer", "1-200, default 10"
         "find_related" required ["file","line"]
           file: "string", "Path from the repository's root"
           line: "integer", "The line, from 1"
-          repo: "string", "A registered repository instead of the project"
-          limit: "integer", "Default 8, at most 100"
+          repo: "string", "Instead of the project"
+          limit: "integer", "1-100, default 8"
+        "was_tried" required ["text"]
+          text: "string", "Words or code"
+          repo: "string", "Instead of the project"
+          limit: "integer", "1-100, default 5"
+          max_tokens: "integer", "Default 1500"
         "check_lazygit_messages" required null
     "#]]
     .assert_eq(&shown);

@@ -274,6 +274,7 @@ fn json_answers_are_stable() {
               "text_cut": false,
               "also_at": [],
               "also_at_more": 0,
+              "past": null,
               "explanation": {
                 "text": "a number",
                 "meaning": "a number",
@@ -306,6 +307,7 @@ fn json_answers_are_stable() {
             }
           ],
           "embedding": null,
+          "past": null,
           "took_ms": 0
         }"#]].assert_eq(&shown);
     let plain = shop.json(&["search", "retry_with_backoff", "--limit", "1"]);

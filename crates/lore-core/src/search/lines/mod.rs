@@ -17,8 +17,12 @@ use std::{
 use lore_model::{Failure, Repo, RepoPath};
 use lore_store::StoreError;
 
-use self::{scan::Scan, terms::Terms};
-use super::{CodeFreshness, FileFilter, Role, Search, TRIES, answer::Seen, filter::Files};
+use self::scan::Scan;
+pub(super) use self::terms::{Match, Terms};
+use super::{
+    CodeFreshness, FileFilter, PastGaps, Role, Search, Standing, TRIES, Told, When, answer::Seen, filter::Files,
+    past::Line,
+};
 use crate::{blocking, store_failure, together};
 
 /// At most so many lines are given, whatever is asked for: more cannot be held.
@@ -56,6 +60,8 @@ pub struct LinesRequest {
     pub files: FileFilter,
     /// Which repositories, each with the work tree that is meant where that is not the registered one.
     pub repos: Vec<(Repo, Option<PathBuf>)>,
+    /// Which time is asked about.
+    pub when: When,
     /// At most so many lines; 0 for all.
     pub limit: usize,
     /// So many lines before and after each.
@@ -97,6 +103,10 @@ pub struct LineHit {
     pub container: Option<String>,
     /// How many letters differ from what was asked for.
     pub changes: usize,
+    /// When it was there, where the question is about the past.
+    pub standing: Option<Standing>,
+    /// What is told of that, after [`Search::tell_past`].
+    pub told: Option<Arc<Told>>,
 }
 
 /// Lines that were found.
@@ -112,11 +122,14 @@ pub struct LinesAnswer {
     pub unfinished: Option<(usize, usize)>,
     /// How fresh the answer is.
     pub freshness: Vec<CodeFreshness>,
+    /// What of the past was asked for and is not there.
+    pub gaps: PastGaps,
 }
 
 impl LinesRequest {
     /// Whether it can be answered.
     pub fn check(&self) -> Result<(), Failure> {
+        self.when.check()?;
         Files::new(&self.files)?;
         Terms::new(&self.wanted, self.case_sensitive).map(|_| ())
     }
@@ -136,22 +149,24 @@ impl Search {
         let (mut tries, end) = (0, Instant::now() + request.time);
         loop {
             tries += 1;
-            let Seen { parts, freshness, .. } = self.see(&request.repos).await?;
+            let Seen { parts, freshness, gaps, .. } = self.see(&request.repos, &request.when).await?;
             let found = match self.load(&parts).await {
                 Ok(loaded) => {
                     let names = parts.iter().map(|part| (part.repo.id, part.repo.name().to_owned())).collect();
+                    let pasts: Vec<Line> = parts.iter().filter_map(|part| part.past.as_ref()?.line.clone()).collect();
                     let limit = if request.limit == 0 { LINES_MAX } else { request.limit.min(LINES_MAX) };
                     let (terms, files) = (Arc::clone(&terms), Arc::clone(&files));
                     let (context, once) = (request.context.min(CONTEXT_MAX), request.once);
                     blocking(move || {
-                        Scan { loaded: &loaded, terms: &terms, files: &files, names, once, end }.run(limit, context)
+                        Scan { loaded: &loaded, terms: &terms, files: &files, names, once, end, pasts }
+                            .run(limit, context)
                     })
                     .await
                 }
                 Err(error) => Err(error),
             };
             match found {
-                Ok(found) => return Ok(LinesAnswer { freshness, ..found }),
+                Ok(found) => return Ok(LinesAnswer { freshness, gaps, ..found }),
                 // What was read was replaced by a newer state meanwhile.
                 Err(StoreError::Absent(_)) if tries < TRIES => {
                     self.views.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();

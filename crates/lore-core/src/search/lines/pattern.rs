@@ -95,9 +95,9 @@ impl Pattern {
 
 /// A line that has a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Line {
+pub(in crate::search) struct Line {
     /// Its number in the text, from 0.
-    pub(super) number: usize,
+    pub(in crate::search) number: usize,
     /// Where it begins and where it ends, without the line end.
     pub(super) begin: usize,
     pub(super) end: usize,

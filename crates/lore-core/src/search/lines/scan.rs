@@ -13,7 +13,7 @@ use lore_model::RepoId;
 use lore_store::{ChunkId, Result as StoreResult};
 
 use super::{LineHit, LinesAnswer, terms::Terms};
-use crate::search::{Loaded, filter::Files, signals::Role};
+use crate::search::{Loaded, PastGaps, answer::standing, filter::Files, past::Line, signals::Role};
 
 /// From so many chunks on, two threads look at them.
 const WORTH_A_THREAD: usize = 64;
@@ -65,6 +65,8 @@ pub(super) struct Scan<'a> {
     pub(super) once: bool,
     /// When time is up.
     pub(super) end: Instant,
+    /// The lines of the pasts that are shown.
+    pub(super) pasts: Vec<Line>,
 }
 
 impl Scan<'_> {
@@ -105,7 +107,14 @@ impl Scan<'_> {
         placed.truncate(limit);
         let hits = self.shown(&placed, context)?;
         let unfinished = (looked < chunks.len()).then_some((looked, chunks.len()));
-        Ok(LinesAnswer { hits, lines, files: files.len(), unfinished, freshness: Vec::new() })
+        Ok(LinesAnswer {
+            hits,
+            lines,
+            files: files.len(),
+            unfinished,
+            freshness: Vec::new(),
+            gaps: PastGaps::default(),
+        })
     }
 
     /// Looks at the texts of chunks until time is up; gives what was found, and how many were looked at.
@@ -150,12 +159,18 @@ impl Scan<'_> {
         found: &'a BTreeMap<ChunkId, Found>,
         placed: &mut Vec<Placed<'a>>,
     ) -> StoreResult<()> {
-        let record = self.loaded.view.record(file)?;
+        let view = &*self.loaded.view;
+        let record = view.record(file)?;
+        let is_past = view.files()[file].version.is_some();
         for (entry, known) in record.entries.iter().enumerate() {
             // An outline is made of lines that stand elsewhere.
             let Some(Found { first, lines }) = found.get(&known.chunk).filter(|_| !known.bytes.is_empty()) else {
                 continue;
             };
+            // Of the past, each version of a file answers only for what no newer one has.
+            if is_past && !view.chunks_of(file).contains(&known.chunk) {
+                continue;
+            }
             let is_named = known.symbol.is_some()
                 && known.part.is_none_or(|(part, _)| part <= 1)
                 && known.name.as_ref().is_some_and(|name| name.as_bytes().eq_ignore_ascii_case(first));
@@ -210,6 +225,8 @@ impl Scan<'_> {
                 name: entry.name.clone(),
                 container: entry.container.clone(),
                 changes: one.at.changes.into(),
+                standing: standing(&self.pasts, self.loaded, one.file, one.chunk),
+                told: None,
             });
         }
         Ok(hits)

@@ -34,17 +34,17 @@ pub(super) struct NearWord {
 }
 
 /// What stands where in a text.
-pub(super) struct Match {
-    pub(super) line: Line,
+pub(in crate::search) struct Match {
+    pub(in crate::search) line: Line,
     /// How many changes make it what was asked for.
     pub(super) changes: usize,
 }
 
 /// All that is looked for.
-pub(super) struct Terms(pub(super) Vec<Term>);
+pub(in crate::search) struct Terms(pub(super) Vec<Term>);
 
 impl Terms {
-    pub(super) fn new(wanted: &LinesWanted, case_sensitive: bool) -> Result<Self, Failure> {
+    pub(in crate::search) fn new(wanted: &LinesWanted, case_sensitive: bool) -> Result<Self, Failure> {
         let (LinesWanted::Literal(text)
         | LinesWanted::Regex(text)
         | LinesWanted::Words(text)
@@ -90,7 +90,7 @@ impl Terms {
     /// The lines of a text that are to be shown; nothing where the text has not all that is looked for.
     ///
     /// Where no line has all of it, the first of those that have most.
-    pub(super) fn lines(&self, text: &[u8]) -> Vec<Match> {
+    pub(in crate::search) fn lines(&self, text: &[u8]) -> Vec<Match> {
         let mut all: Vec<(usize, Match)> = Vec::new();
         for term in &self.0 {
             let found = term.matches(text);

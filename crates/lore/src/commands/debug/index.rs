@@ -25,6 +25,9 @@ pub(super) struct Args {
     /// Read the history too, which ranking uses
     #[arg(long)]
     history: bool,
+    /// Keep former versions as well
+    #[arg(long, requires = "history")]
+    temporal: bool,
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
@@ -37,13 +40,18 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             published.get_or_init(|| started.elapsed());
         }
     };
-    let options = SyncOptions { jobs: NonZero::new(context.loaded.config.jobs), ..SyncOptions::default() };
+    let options = SyncOptions {
+        jobs: NonZero::new(context.loaded.config.jobs),
+        past: args.temporal.then_some(true),
+        ..SyncOptions::default()
+    };
     let cancel = cancel_on_interrupt();
     let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &progress };
-    let done = if args.history {
-        context.lore.sync(&repo, &task).await?.code
+    let (done, past) = if args.history {
+        let done = Box::pin(context.lore.sync(&repo, &task)).await?;
+        (done.code, done.past)
     } else {
-        context.lore.sync_code(&repo, &task).await?
+        (context.lore.sync_code(&repo, &task).await?, None)
     };
     let wall = started.elapsed();
     drop(writer);
@@ -60,6 +68,10 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         "code_bytes": context.lore.search.bytes().await?,
         "wall_us": micros(wall),
         "first_answer_us": published.get().copied().map(micros),
+        "past": past.map(|past| json!({
+            "read": past.read, "commits": past.commits, "versions": past.versions, "chunks": past.chunks, "lost": past.lost,
+            "bytes": state.past.as_ref().map(|past| past.bytes),
+        })),
         "embedded": embedded.map(|report| report.embedded),
     }))
 }

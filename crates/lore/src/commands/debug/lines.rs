@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_core::search::{FileFilter, LinesRequest, LinesWanted};
+use lore_core::search::{FileFilter, LinesRequest, LinesWanted, When};
 use lore_model::{Code, Failure};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -49,6 +49,9 @@ struct Pattern {
     not_globs: Vec<String>,
     #[serde(default)]
     extensions: Vec<String>,
+    /// The commit whose tree is searched.
+    #[serde(default)]
+    at: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -86,6 +89,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
                     ..FileFilter::default()
                 },
                 repos: vec![(repo.clone(), None)],
+                when: pattern.at.map_or(When::Now, When::At),
                 limit: args.limit,
                 context: 0,
                 once: false,

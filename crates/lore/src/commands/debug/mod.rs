@@ -4,6 +4,7 @@
 
 mod index;
 mod lines;
+mod past;
 mod queries;
 mod recall;
 mod symbols;
@@ -28,6 +29,7 @@ enum Command {
     Symbols(symbols::Args),
     Index(index::Args),
     Lines(lines::Args),
+    Past(past::Args),
     Queries(queries::Args),
     Recall(recall::Args),
 }
@@ -37,6 +39,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         Command::Symbols(args) => symbols::run(context, args).await,
         Command::Index(args) => index::run(context, args).await,
         Command::Lines(args) => lines::run(context, args).await,
+        Command::Past(args) => past::run(context, args).await,
         Command::Queries(args) => queries::run(context, args).await,
         Command::Recall(args) => recall::run(context, args).await,
     }

@@ -15,7 +15,7 @@ use lore_embed::Mode;
 use lore_model::{Code, Failure, RepoId, RepoPath};
 use lore_store::{
     Ask, BlobKey, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeStore as _, CodeView, CodeWriter,
-    Collected, FieldWeight, NewBlob, PreparedChunk, Result as StoreResult, ViewPart,
+    Collected, FieldWeight, NewBlob, NewPast, PastInfo, PreparedChunk, Result as StoreResult, ViewPart,
 };
 use lore_store_embedded::EmbeddedStore;
 use serde_json::json;
@@ -57,7 +57,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let snapshot = state.snapshots.last().ok_or_else(nothing)?;
     // The store is named here because its own way to keep vectors is what is measured.
     let store = EmbeddedStore::new(&context.loaded.home);
-    let part = ViewPart { snapshot: Some(snapshot.id), ..ViewPart::default() };
+    let part = ViewPart::snapshot(snapshot.id);
     let view = store.open_view(vec![part]).await.map_err(store_failure)?;
     let exact = recorder.exact(&*view).map_err(store_failure)?;
     if exact.is_empty() {
@@ -230,6 +230,14 @@ impl CodeWriter for Recorder<'_> {
 
     async fn put_evidence(&self, repo: RepoId, made_of: &str, bytes: Vec<u8>) -> StoreResult<()> {
         self.inner.put_evidence(repo, made_of, bytes).await
+    }
+
+    async fn want_past(&self, repo: RepoId, wanted: bool) -> StoreResult<()> {
+        self.inner.want_past(repo, wanted).await
+    }
+
+    async fn put_past(&self, repo: RepoId, past: NewPast) -> StoreResult<PastInfo> {
+        self.inner.put_past(repo, past).await
     }
 
     async fn retire_code(&self, repos: Vec<RepoId>) -> StoreResult<()> {

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use lore_core::search::{
-    CodeAnswer, CodeFreshness, CodeHit, CodeRequest, Effect, Explanation, LIMIT_MAX, estimate_tokens,
+    CodeAnswer, CodeFreshness, CodeHit, CodeRequest, Effect, Explanation, LIMIT_MAX, PastGaps, estimate_tokens,
 };
 use serde_json::{Map, Value, json};
 
+use super::past;
 use crate::commands::{path_json, second_json};
 
 pub(super) fn answer(request: &CodeRequest, answer: &CodeAnswer, took: Duration, explain: bool) -> Value {
@@ -22,8 +23,17 @@ pub(super) fn answer(request: &CodeRequest, answer: &CodeAnswer, took: Duration,
         "limit_clamped": (limit != request.limit).then_some(limit),
         "freshness": answer.freshness.iter().map(freshness).collect::<Vec<_>>(),
         "embedding": answer.second.as_ref().map(second_json),
+        "past": gaps(&answer.gaps),
         "took_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })
+}
+
+/// What of the past was asked for and is not there; nothing where nothing is missing.
+pub(super) fn gaps(gaps: &PastGaps) -> Value {
+    if *gaps == PastGaps::default() {
+        return Value::Null;
+    }
+    json!({"not_kept": gaps.not_kept, "no_commit": gaps.no_commit})
 }
 
 /// A count that is not known yet, and the end of the line.
@@ -65,6 +75,10 @@ pub(super) fn hit(hit: &CodeHit, explain: bool) -> Value {
     put("text_cut", hit.snippet.cut.into());
     put("also_at", hit.also_at.iter().map(|path| path.to_text().into_owned()).collect::<Vec<_>>().into());
     put("also_at_more", hit.also_at_more.into());
+    if hit.other_versions > 0 {
+        put("other_versions", hit.other_versions.into());
+    }
+    put("past", hit.told.as_deref().map(past::told_json).into());
     if explain {
         put("explanation", explanation(&hit.explanation));
     }

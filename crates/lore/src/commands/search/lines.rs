@@ -2,13 +2,14 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use lore_core::search::{LineHit, LinesAnswer, LinesRequest, LinesWanted};
+use lore_core::search::{LineHit, LinesAnswer, LinesRequest, LinesWanted, When};
 use lore_model::Failure;
 use serde_json::{Map, Value, json};
 
 use super::{
-    json::freshness,
+    json::{freshness, gaps},
     page::{Place, searched},
+    past,
     ready::{self, Wanted},
     warn_if_not_fresh,
 };
@@ -19,6 +20,9 @@ use crate::{
 
 /// So many lines are shown unless somebody says otherwise.
 const LIMIT: usize = 100;
+
+/// What happened to lines of the past is told of no more than so many.
+const TOLD_MAX: usize = 1000;
 
 /// What cannot use the index may take so long.
 const TIME: Duration = Duration::from_mins(1);
@@ -52,7 +56,7 @@ pub(super) struct Args {
 
 impl Args {
     /// As a question, about no repository yet; `None` where it is no question for lines.
-    pub(super) fn request(&self, args: &super::Args) -> Option<LinesRequest> {
+    pub(super) fn request(&self, args: &super::Args, when: &When) -> Option<LinesRequest> {
         let text = args.query.join(" ");
         let wanted = match self.fuzzy {
             _ if self.regex => LinesWanted::Regex(text),
@@ -66,6 +70,7 @@ impl Args {
             case_sensitive: self.case_sensitive,
             files: args.files(),
             repos: Vec::new(),
+            when: when.clone(),
             limit: args.limit.unwrap_or(LIMIT),
             context: self.context,
             once: false,
@@ -83,12 +88,16 @@ pub(super) async fn run(context: &Context<'_>, args: &super::Args, mut request: 
         Box::pin(ready::refresh(context, &mut wanted, None)).await?;
     }
     let asked = std::time::Instant::now();
-    let answer = context.lore.search.find_lines(&request).await?;
+    let mut answer = context.lore.search.find_lines(&request).await?;
+    if answer.hits.len() <= TOLD_MAX {
+        context.lore.search.tell_past(&request.repos, &mut answer.hits, args.past.evolution()).await?;
+    }
     let took = asked.elapsed();
     if context.ui.is_json() {
         return context.ui.value(&value(&args.query.join(" "), &answer, took));
     }
     warn_if_not_fresh(context, &answer.freshness);
+    past::warn_of_gaps(context, &answer.gaps);
     if let Some((looked, all)) = answer.unfinished {
         let message = format!(
             "time was up after {looked} of {all} pieces of code that may have it: narrow it with --path or --lang"
@@ -125,7 +134,7 @@ fn page(context: &Context<'_>, wanted: &[Wanted], answer: &LinesAnswer) -> Strin
     };
     let mut text = String::new();
     let mut last: Option<&LineHit> = None;
-    for hit in &answer.hits {
+    for (at, hit) in answer.hits.iter().enumerate() {
         if ui.is_terminal() {
             let is_same = last.is_some_and(|last| last.repo == hit.repo && last.path == hit.path);
             if !is_same {
@@ -153,6 +162,15 @@ fn page(context: &Context<'_>, wanted: &[Wanted], answer: &LinesAnswer) -> Strin
         for (number, line) in (hit.line + 1..).zip(&hit.after) {
             put(number, &one_line(line), '-');
         }
+        // Lines of one piece have one past: it is told below the last of them.
+        if let Some(told) = hit.told.as_ref().filter(|_| ui.is_terminal()) {
+            let next = answer.hits.get(at + 1);
+            let is_same =
+                next.is_some_and(|next| next.path == hit.path && next.repo == hit.repo && next.told == hit.told);
+            if !is_same {
+                text.push_str(&past::told_text(context, told));
+            }
+        }
     }
     text
 }
@@ -176,6 +194,7 @@ fn value(query: &str, answer: &LinesAnswer, took: Duration) -> Value {
         "more": answer.hits.len() < answer.lines,
         "unfinished": answer.unfinished.map(|(looked, all)| json!({"looked_at": looked, "of": all})),
         "freshness": answer.freshness.iter().map(freshness).collect::<Vec<_>>(),
+        "past": gaps(&answer.gaps),
         "took_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     })
 }
@@ -197,5 +216,6 @@ fn hit_value(hit: &LineHit) -> Value {
     put("language", hit.language.as_str().into());
     put("role", hit.role.as_str().into());
     put("uncommitted", hit.uncommitted.into());
+    put("past", hit.told.as_deref().map(past::told_json).into());
     Value::Object(object)
 }

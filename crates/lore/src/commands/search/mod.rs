@@ -3,6 +3,7 @@
 mod json;
 mod lines;
 mod page;
+mod past;
 mod ready;
 
 use std::path::PathBuf;
@@ -63,6 +64,8 @@ pub(crate) struct Args {
     exclude: Vec<String>,
     #[command(flatten)]
     lines: lines::Args,
+    #[command(flatten)]
+    past: past::Args,
     /// At most so many results: 1–100, 15 unless you say; of lines 100, and 0 for all
     #[arg(long, short = 'n', value_name = "NUMBER")]
     limit: Option<usize>,
@@ -130,10 +133,12 @@ fn chunk_kinds() -> impl TypedValueParser<Value = ChunkKind> {
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    if let Some(request) = args.lines.request(&args) {
+    let when = args.past.when(context.lore.history.now())?;
+    if let Some(request) = args.lines.request(&args, &when) {
         return lines::run(context, &args, request).await;
     }
     let mut request = args.request();
+    request.when = when;
     // Told before anything is registered or read.
     request.check()?;
     let mut wanted = ready::find(context, &args).await?;
@@ -142,6 +147,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         if args.no_sync { false } else { Box::pin(ready::refresh(context, &mut wanted, Some(&request))).await? };
     let asked = std::time::Instant::now();
     let mut answer = context.lore.search.search(&request).await?;
+    context.lore.search.tell_past(&request.repos, &mut answer.hits, args.past.evolution()).await?;
     let took = asked.elapsed();
     if let Some(number) = args.open {
         return open(context, &wanted, &answer, number);
@@ -157,6 +163,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         page::fit(context, &wanted, &mut answer, args.explain, tokens);
     }
     warn_if_not_fresh(context, &answer.freshness);
+    past::warn_of_gaps(context, &answer.gaps);
     let problem = answer.second.as_ref().filter(|second| second.problem.is_some() && !context.ui.is_quiet());
     if let Some(remark) = problem.and_then(SecondState::remark) {
         context.ui.warn(&remark);

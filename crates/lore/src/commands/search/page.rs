@@ -9,7 +9,7 @@ use std::{
 use lore_core::search::{CodeAnswer, CodeFreshness, CodeHit, Effect, Explanation, Role, Snippet, estimate_tokens};
 use lore_model::{ChunkKind, RepoPath};
 
-use super::ready::Wanted;
+use super::{past, ready::Wanted};
 use crate::{
     commands::{Context, sync::count},
     environment,
@@ -90,6 +90,13 @@ impl Page<'_> {
                     text.push_str(&self.explanation(&hit.explanation));
                 }
                 text.push_str(&self.snippet(hit));
+                if hit.other_versions > 0 {
+                    let others = format!("and {} of it", count(hit.other_versions as u64, "other version"));
+                    writeln!(text, "   {}", ui.paint(DIM, &others)).expect("writing to a string cannot fail");
+                }
+                if let Some(told) = &hit.told {
+                    text.push_str(&past::told_text(self.context, told));
+                }
             }
             text.push('\n');
         }

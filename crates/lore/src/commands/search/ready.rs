@@ -151,7 +151,7 @@ pub(super) async fn refresh(
             None => context.writer().await,
         };
         let done = match writer {
-            Ok(writer) => index(context, &*writer, &repo, wanted, early).await,
+            Ok(writer) => Box::pin(index(context, &*writer, &repo, wanted, early)).await,
             Err(failure) => Err(failure),
         };
         match done {

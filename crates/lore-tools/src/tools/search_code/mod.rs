@@ -1,15 +1,18 @@
-//! `search_code`: code by meaning, by words, by regular expression, and misspelt.
+//! `search_code`: code by meaning, by words, by regular expression, and misspelt; as it is and as it was.
+
+mod past;
 
 use std::{path::PathBuf, time::Duration, time::Instant};
 
 use lore_core::search::{
-    CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LineHit, LinesRequest, LinesWanted,
+    CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LineHit, LinesRequest, LinesWanted, PastGaps, When,
 };
 use lore_model::{ChunkKind, Code, Failure, Repo, brief};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use self::past::{ChunkType, Past};
 use crate::{
     Answer, Context, Errors, Tool, Toolset,
     repositories::{find, run, succeeded},
@@ -69,6 +72,24 @@ struct Input {
     snippet_lines: Option<i64>,
     /// fts, hybrid: the query is a regular expression, matched line by line (default false)
     regex: Option<bool>,
+    /// Code that was there in this time, UTC days: 2024-01-01..2024-12-31
+    time_range: Option<String>,
+    /// Code of all times (default false)
+    time_range_all: Option<bool>,
+    /// Code of this commit: a hash, a tag, a branch, HEAD~5
+    at_commit: Option<String>,
+    /// Files too that are not there any more (default false)
+    include_removed: Option<bool>,
+    /// What happened to the file of each result, with diffs (default false)
+    show_evolution: Option<bool>,
+    /// With evolution: so many commits of each file (default 5)
+    evolution_limit: Option<i64>,
+    /// Only code that commits of that time brought or took away so: added,modified,deleted,renamed
+    diff_type: Option<String>,
+    /// Only code that commits of this author brought or took away: a name or an address
+    author: Option<String>,
+    /// Search commits instead of code: `commit_message`, or `commit_diff` for the lines that they added and removed
+    chunk_type: Option<String>,
 }
 
 /// How code is searched.
@@ -87,6 +108,9 @@ struct Asked {
     lines: LinesRequest,
     /// Whether files are listed instead of lines.
     files_only: bool,
+    /// How many steps of each file are wanted.
+    evolution: Option<usize>,
+    chunk_type: Option<ChunkType>,
     notes: Vec<String>,
 }
 
@@ -133,6 +157,17 @@ impl Asked {
             changes if fuzzy => LinesWanted::Near { text: text.clone(), changes },
             _ => LinesWanted::Words(text.clone()),
         };
+        let (when, evolution) = past::when(&Past {
+            time_range: input.time_range,
+            time_range_all: input.time_range_all.unwrap_or(false),
+            at_commit: input.at_commit,
+            include_removed: input.include_removed.unwrap_or(false),
+            show_evolution: input.show_evolution.unwrap_or(false),
+            evolution_limit: input.evolution_limit,
+            diff_type: input.diff_type,
+            author: input.author,
+        })?;
+        let chunk_type = past::chunk_type(input.chunk_type.as_deref(), &when)?;
         let one = |text: Option<String>| text.into_iter().filter(|text| !text.trim().is_empty()).collect();
         let files = FileFilter {
             languages: one(input.language),
@@ -149,17 +184,19 @@ impl Asked {
             meaning.min_score = min_score as f32;
         }
         meaning.files = files.clone();
+        meaning.when = when.clone();
         let lines = LinesRequest {
             wanted,
             case_sensitive: input.case_sensitive.unwrap_or(false),
             files,
             repos: Vec::new(),
+            when,
             limit,
             context,
             once: false,
             time: TIME,
         };
-        Ok(Self { mode, limit, meaning, lines, files_only: context == 0, notes })
+        Ok(Self { mode, limit, meaning, lines, files_only: context == 0, evolution, chunk_type, notes })
     }
 }
 
@@ -179,13 +216,31 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     let searched = repos.len();
     asked.meaning.repos.clone_from(&repos);
     asked.lines.repos = repos;
+    if let Some(chunk_type) = asked.chunk_type {
+        let commits = past::Commits { chunk_type, mode: asked.mode, meaning: &asked.meaning, lines: &asked.lines };
+        if let Some(request) = commits.request() {
+            let found = context.lore.search.find_commits(&request).await?;
+            asked.notes.extend(past::commit_notes(&found, chunk_type));
+            let results: Vec<Value> = found.found.iter().map(past::commit_json).collect();
+            let timeout = found.unfinished.is_some();
+            return Ok(answered(&query, started, searched, results, found.total, timeout, &asked.notes, &[]));
+        }
+        // By meaning, the changed code itself is what was changed.
+        if let When::During(period) = &mut asked.meaning.when {
+            period.changed = true;
+            period.removed = true;
+        }
+    }
     let search = &context.lore.search;
     let (mut results, mut total, mut timeout, mut freshness) = (Vec::new(), 0, false, Vec::new());
+    let mut gaps = PastGaps::default();
     if asked.mode != Mode::Semantic {
         if asked.files_only {
             asked.lines.once = true;
         }
-        let found = search.find_lines(&asked.lines).await?;
+        let mut found = search.find_lines(&asked.lines).await?;
+        search.tell_past(&asked.lines.repos, &mut found.hits, asked.evolution).await?;
+        gaps = found.gaps;
         total = found.lines;
         results = found.hits.iter().map(|hit| line_json(hit, asked.files_only, &query)).collect();
         if let Some((looked, all)) = found.unfinished {
@@ -197,6 +252,8 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     if asked.mode != Mode::Fts {
         let mut found = search.search(&asked.meaning).await?;
         found.shorten();
+        search.tell_past(&asked.meaning.repos, &mut found.hits, asked.evolution).await?;
+        gaps = std::mem::take(&mut found.gaps);
         let by_meaning = found.hits.iter().map(|hit| (hit, hit_json(hit)));
         if asked.mode == Mode::Semantic {
             results = by_meaning.map(|(_, value)| value).collect();
@@ -214,6 +271,23 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         }
         freshness = found.freshness;
     }
+    let notes: Vec<String> =
+        past::warning(&gaps, searched).into_iter().chain(warning(&freshness)).chain(asked.notes).collect();
+    Ok(answered(&query, started, searched, results, total, timeout, &notes, &freshness))
+}
+
+/// The answer as the document has it.
+#[expect(clippy::too_many_arguments, reason = "it puts together what was found in other places")]
+fn answered(
+    query: &str,
+    started: Instant,
+    searched: usize,
+    results: Vec<Value>,
+    total: usize,
+    timeout: bool,
+    notes: &[String],
+    freshness: &[CodeFreshness],
+) -> Answer {
     let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let mut fields = Map::new();
     fields.insert("results".to_owned(), results.into());
@@ -222,14 +296,13 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         "query_metadata".to_owned(),
         json!({"query_text": query, "execution_time_ms": took, "repositories_searched": searched, "timeout_occurred": timeout}),
     );
-    let warning = warning(&freshness).into_iter().chain(asked.notes).collect::<Vec<_>>().join("; ");
-    if !warning.is_empty() {
-        fields.insert("warning".to_owned(), warning.into());
+    if !notes.is_empty() {
+        fields.insert("warning".to_owned(), notes.join("; ").into());
     }
     let mut answer = succeeded(json!({"results": fields}));
     let fresh: Value = freshness.iter().map(fresh_json).collect();
     answer.meta.insert("lore/freshness".to_owned(), fresh);
-    Ok(answer)
+    answer
 }
 
 /// What is searched: one repository, or all. The project's own work tree counts for the project.
@@ -279,6 +352,9 @@ fn line_json(hit: &LineHit, file_only: bool, query: &str) -> Value {
     if hit.uncommitted {
         value["uncommitted"] = true.into();
     }
+    if let Some(told) = &hit.told {
+        value["temporal_context"] = past::context(told);
+    }
     value
 }
 
@@ -298,6 +374,9 @@ fn hit_json(hit: &CodeHit) -> Value {
     }
     if hit.uncommitted {
         value["uncommitted"] = true.into();
+    }
+    if let Some(told) = &hit.told {
+        value["temporal_context"] = past::context(told);
     }
     value
 }

@@ -1,0 +1,328 @@
+//! What commits say and what they changed, as texts that are searched: messages, and the lines of diffs.
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use lore_embed::Mode;
+use lore_git::unquote_path;
+use lore_model::{Failure, Repo, RepoPath};
+use lore_store::{CommitMessage, PatchText};
+
+use super::Period;
+use crate::{
+    blocking,
+    search::{
+        FileFilter, LinesWanted, Search,
+        filter::Files,
+        index::embed_failure,
+        lines::{Match, Terms},
+        query::content_words,
+    },
+    store_failure, together,
+};
+
+/// No more of a message is embedded: what it is about is said by then.
+const PASSAGE_MAX: usize = 2000;
+
+/// So many messages are embedded at once.
+const BATCH: usize = 512;
+
+/// So many words of a question count.
+const MAX_WORDS: usize = 24;
+
+/// What of commits is searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommitText {
+    /// Their messages, by meaning.
+    Meaning(String),
+    /// Lines of their messages.
+    Messages(LinesWanted),
+    /// Lines that they added or removed.
+    Diffs(LinesWanted),
+}
+
+/// A question about what commits say.
+#[derive(Debug, Clone)]
+pub struct CommitsRequest {
+    /// What is looked for, and where.
+    pub text: CommitText,
+    /// Whether capital letters differ from small ones.
+    pub case_sensitive: bool,
+    /// Only changes of these files; messages have none.
+    pub files: FileFilter,
+    /// The time that commits were made in, and by whom.
+    pub period: Period,
+    /// Which repositories.
+    pub repos: Vec<(Repo, Option<PathBuf>)>,
+    /// At most so many.
+    pub limit: usize,
+    /// Only messages that mean at least so much the same, 0 to 1.
+    pub min_score: f32,
+    /// So many lines before and after each.
+    pub context: usize,
+    /// How long it may take.
+    pub time: Duration,
+}
+
+/// A commit that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommitFound {
+    /// The repository.
+    pub repo: String,
+    /// The commit.
+    pub commit: CommitMessage,
+    /// The file whose change was found.
+    pub path: Option<RepoPath>,
+    /// The line, from 1: of the message, or of the file after the change (before it, where it was removed).
+    pub line: u32,
+    /// The message, or lines of the diff with their signs.
+    pub text: String,
+    /// How sure it is, 0 to 1; lines are what was asked for.
+    pub score: f32,
+}
+
+/// Commits that were found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CommitsAnswer {
+    /// By meaning the best first, else the newest first.
+    pub found: Vec<CommitFound>,
+    /// How many there are in all.
+    pub total: usize,
+    /// How many commits were looked at of how many, where time was up before all were.
+    pub unfinished: Option<(usize, usize)>,
+    /// How many commits have no diff that could be looked at.
+    pub without_diff: usize,
+}
+
+impl Search {
+    /// Finds commits by what they say or changed.
+    pub async fn find_commits(self: &Arc<Self>, request: &CommitsRequest) -> Result<CommitsAnswer, Failure> {
+        let (search, request) = (Arc::clone(self), request.clone());
+        together(async move { search.commits(&request).await }).await
+    }
+
+    async fn commits(&self, request: &CommitsRequest) -> Result<CommitsAnswer, Failure> {
+        let files = Files::new(&request.files)?;
+        let end = Instant::now() + request.time;
+        let mut answer = CommitsAnswer::default();
+        let (mut looked, mut all) = (0, 0);
+        for (repo, _) in &request.repos {
+            let Period { from, to, author, .. } = &request.period;
+            let messages = self.store.list_messages(repo.id, *from, *to, author.as_deref()).await;
+            let messages = messages.map_err(store_failure)?;
+            all += messages.len();
+            match &request.text {
+                CommitText::Meaning(query) => {
+                    let found = self.by_meaning(repo, query, messages, request.min_score).await?;
+                    looked = all;
+                    answer.total += found.len();
+                    answer.found.extend(found);
+                }
+                CommitText::Messages(wanted) => {
+                    let terms = Terms::new(wanted, request.case_sensitive)?;
+                    looked = all;
+                    for commit in messages {
+                        let text = whole(&commit);
+                        let Some(first) = terms.lines(text.as_bytes()).into_iter().next() else { continue };
+                        answer.total += 1;
+                        let line = u32::try_from(first.line.number + 1).unwrap_or(u32::MAX);
+                        let repo = repo.name().to_owned();
+                        answer.found.push(CommitFound { repo, commit, path: None, line, text, score: 1.0 });
+                    }
+                }
+                CommitText::Diffs(wanted) => {
+                    let terms = Terms::new(wanted, request.case_sensitive)?;
+                    for commit in messages {
+                        if Instant::now() >= end {
+                            break;
+                        }
+                        looked += 1;
+                        let patch = self.store.find_patch(repo.id, commit.commit).await.map_err(store_failure)?;
+                        let Some(PatchText::Bytes(patch)) = patch else {
+                            answer.without_diff += 1;
+                            continue;
+                        };
+                        for hit in in_patch(&patch, &terms, &files, request.context) {
+                            answer.total += 1;
+                            if answer.found.len() < request.limit {
+                                let Hit { path, line, text } = hit;
+                                answer.found.push(CommitFound {
+                                    repo: repo.name().to_owned(),
+                                    commit: commit.clone(),
+                                    path: Some(path),
+                                    line,
+                                    text,
+                                    score: 1.0,
+                                });
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        if matches!(request.text, CommitText::Meaning(_)) {
+            answer.found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        } else {
+            answer.found.sort_by_key(|found| std::cmp::Reverse(found.commit.at));
+        }
+        answer.found.truncate(request.limit);
+        answer.unfinished = (looked < all).then_some((looked, all));
+        Ok(answer)
+    }
+
+    /// Messages that mean the same as a question, or have its words.
+    async fn by_meaning(
+        &self,
+        repo: &Repo,
+        query: &str,
+        messages: Vec<CommitMessage>,
+        min_score: f32,
+    ) -> Result<Vec<CommitFound>, Failure> {
+        let asked = self.embedder.embed(&[query], Mode::Query).await.map_err(embed_failure)?.pop().unwrap_or_default();
+        let words: Vec<String> =
+            content_words(query, MAX_WORDS).iter().flat_map(|word| lore_store::tokens(word)).collect();
+        let mut found = Vec::new();
+        for batch in messages.chunks(BATCH) {
+            let texts: Vec<String> = batch.iter().map(whole).collect();
+            let passages: Vec<&str> = texts.iter().map(|text| beginning(text, PASSAGE_MAX)).collect();
+            let vectors = self.embedder.embed(&passages, Mode::Passage).await.map_err(embed_failure)?;
+            let words = words.clone();
+            let asked = asked.clone();
+            let scored = blocking(move || {
+                let score = |(text, vector): (String, Vec<f32>)| {
+                    let cosine: f32 = vector.iter().zip(&asked).map(|(a, b)| a * b).sum();
+                    let said = lore_store::tokens(&text);
+                    let has = words.iter().filter(|word| said.contains(word)).count();
+                    #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
+                    let share = if words.is_empty() { 0.0 } else { has as f32 / words.len() as f32 };
+                    (text, (0.5 * cosine.max(0.0) + 0.5 * share).clamp(0.0, 1.0))
+                };
+                texts.into_iter().zip(vectors).map(score).collect::<Vec<_>>()
+            })
+            .await;
+            for (commit, (text, score)) in batch.iter().zip(scored) {
+                if score >= min_score && score > 0.0 {
+                    let (repo, commit) = (repo.name().to_owned(), commit.clone());
+                    found.push(CommitFound { repo, commit, path: None, line: 1, text, score });
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A message as git has it.
+fn whole(commit: &CommitMessage) -> String {
+    match &commit.body {
+        Some(body) => format!("{}\n\n{body}\n", commit.subject),
+        None => format!("{}\n", commit.subject),
+    }
+}
+
+/// So many bytes of a text, of whole characters.
+fn beginning(text: &str, most: usize) -> &str {
+    let end = (0..=text.len().min(most)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..end]
+}
+
+/// A line of a diff that was found.
+struct Hit {
+    path: RepoPath,
+    line: u32,
+    text: String,
+}
+
+/// One line of a hunk.
+struct DiffLine<'a> {
+    sign: u8,
+    text: &'a [u8],
+    /// Its number after the change; before it, where it was removed.
+    number: u32,
+}
+
+/// The added and removed lines of a patch that have what is looked for.
+fn in_patch(patch: &[u8], terms: &Terms, files: &Files, context: usize) -> Vec<Hit> {
+    let (mut hits, mut path): (Vec<Hit>, Option<RepoPath>) = (Vec::new(), None);
+    let mut lines = patch.split(|byte| *byte == b'\n').peekable();
+    let mut old_path = None;
+    while let Some(line) = lines.next() {
+        if let Some(name) = line.strip_prefix(b"--- ") {
+            old_path = named(name, b"a/");
+        } else if let Some(name) = line.strip_prefix(b"+++ ") {
+            path = named(name, b"b/").or_else(|| old_path.take());
+        } else if line.starts_with(b"diff --git ") {
+            path = None;
+        } else if let Some((mut old, mut new)) = line.strip_prefix(b"@@ -").and_then(numbers) {
+            let mut hunk = Vec::new();
+            while let Some(line) = lines.next_if(|line| matches!(line.first(), Some(b' ' | b'+' | b'-' | b'\\'))) {
+                let (sign, text) = (line[0], &line[1..]);
+                match sign {
+                    b'\\' => {}
+                    b'-' => {
+                        hunk.push(DiffLine { sign, text, number: old });
+                        old += 1;
+                    }
+                    b'+' => {
+                        hunk.push(DiffLine { sign, text, number: new });
+                        new += 1;
+                    }
+                    _ => {
+                        hunk.push(DiffLine { sign, text, number: new });
+                        (old, new) = (old + 1, new + 1);
+                    }
+                }
+            }
+            let Some(path) = &path else { continue };
+            let language = lore_chunk::Language::of(&path.to_text(), b"").name();
+            if files.is_any() || files.admits(path, language) {
+                in_hunk(&hunk, path, terms, context, &mut hits);
+            }
+        }
+    }
+    hits
+}
+
+fn in_hunk(hunk: &[DiffLine<'_>], path: &RepoPath, terms: &Terms, context: usize, hits: &mut Vec<Hit>) {
+    // What was added and what was removed are two texts: words that must stand together stand in one of them.
+    for sign in [b'+', b'-'] {
+        let of_sign: Vec<usize> = (0..hunk.len()).filter(|at| hunk[*at].sign == sign).collect();
+        if of_sign.is_empty() {
+            continue;
+        }
+        let text: Vec<u8> = of_sign.iter().flat_map(|at| hunk[*at].text.iter().copied().chain([b'\n'])).collect();
+        for Match { line, .. } in terms.lines(&text) {
+            let Some(&at) = of_sign.get(line.number) else { continue };
+            let shown = &hunk[at.saturating_sub(context)..(at + context + 1).min(hunk.len())];
+            let text = shown.iter().fold(String::new(), |mut text, line| {
+                text.push(char::from(line.sign));
+                text.push_str(&String::from_utf8_lossy(line.text));
+                text.push('\n');
+                text
+            });
+            hits.push(Hit { path: path.clone(), line: hunk[at].number, text });
+        }
+    }
+}
+
+/// A name of a patch; none for `/dev/null`.
+fn named(name: &[u8], prefix: &[u8]) -> Option<RepoPath> {
+    // A name with a space has a tab behind it.
+    let name = name.strip_suffix(b"\t").unwrap_or(name);
+    let name = unquote_path(name)?;
+    name.strip_prefix(prefix).map(RepoPath::new)
+}
+
+/// The first lines of a hunk: `3,4 +3,6 @@`.
+fn numbers(text: &[u8]) -> Option<(u32, u32)> {
+    let text = std::str::from_utf8(text.get(..text.len().min(60))?).ok().or_else(|| {
+        // What follows may be cut within a character.
+        let end = text.windows(3).position(|three| three == b" @@")?;
+        std::str::from_utf8(&text[..end]).ok()
+    })?;
+    let (old, rest) = text.split_once(" +")?;
+    let first = |text: &str| text.split([',', ' ']).next()?.parse().ok();
+    Some((first(old)?, first(rest)?))
+}

@@ -1,0 +1,378 @@
+//! Code as it was: at a commit, in a time, and what of it is gone.
+//!
+//! The past is kept along the first-parent line, where [`When`] says what of it is asked for. Each chunk is an answer once
+//! for each path, in the newest version of the file that has it.
+
+mod commits;
+mod story;
+mod sync;
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+    sync::Arc,
+};
+
+pub use commits::{CommitFound, CommitText, CommitsAnswer, CommitsRequest};
+use lore_git::{Found, Repository, TreeLimits};
+use lore_model::{BlobId, Code, CommitId, Failure, LineCommit, Repo, RepoId, RepoPath};
+use lore_store::{
+    Base, BlobKey, CodeState, OverlayFile, OverlayInput, PastPart, PastSlice, PathVersion, Touch, TouchFilter, TreePart,
+};
+pub use story::{Happened, OfPast, Story, StoryEntry, Told};
+pub use sync::PastReport;
+
+use super::{
+    Search,
+    index::{take, unread_record},
+    reading::{FileReader, MAX_FILE, rules},
+};
+use crate::{blocking, git_failure, store_failure};
+
+/// So many files of a commit that is on no kept line may have to be read for one question.
+const MAX_READ: usize = 5_000;
+
+/// Which time is asked about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum When {
+    /// What is there, uncommitted work included.
+    #[default]
+    Now,
+    /// The tree of a commit: a name that git would understand.
+    At(String),
+    /// Everything that was there at some moment of a time.
+    During(Period),
+}
+
+/// A time, and what of it counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Period {
+    /// Its first second (since 1970, committer dates); `None` for the beginning.
+    pub from: Option<i64>,
+    /// Its last second; `None` for no end.
+    pub to: Option<i64>,
+    /// Whether files count that are not there any more.
+    pub removed: bool,
+    /// Whether only code counts that is not there any more.
+    pub gone: bool,
+    /// Whether only code counts that a commit of the time brought or took away.
+    pub changed: bool,
+    /// Only code that a commit of the time brought or took away in one of these ways; empty for all.
+    pub kinds: Vec<ChangeKind>,
+    /// Only code that a commit of this author brought or took away: a part of a name or an address.
+    pub author: Option<String>,
+}
+
+/// What a commit did to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ChangeKind {
+    /// The file is new.
+    Added,
+    /// It was there and is another.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// It was elsewhere before, or is from then on.
+    Renamed,
+    /// It is no text.
+    Binary,
+}
+
+impl ChangeKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [Self::Added, Self::Modified, Self::Deleted, Self::Renamed, Self::Binary];
+
+    /// The word for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+            Self::Renamed => "renamed",
+            Self::Binary => "binary",
+        }
+    }
+
+    /// The kind that a word means.
+    pub fn parse(word: &str) -> Option<Self> {
+        let word = word.trim();
+        Self::ALL.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(word))
+    }
+}
+
+impl When {
+    /// Whether it is about the past.
+    pub fn is_past(&self) -> bool {
+        *self != Self::Now
+    }
+
+    /// Says what is wrong with it, without asking anything.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
+        match self {
+            Self::At(name) if name.trim().is_empty() => Err(invalid("the commit has no name".to_owned())
+                .hint("name it as git does: a hash, a tag, a branch, HEAD~5")),
+            Self::During(Period { from: Some(from), to: Some(to), .. }) if from > to => {
+                Err(invalid("the time ends before it begins".to_owned()).hint("put the earlier date first"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Where a hit of the past stands in time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// The repository.
+    pub repo: RepoId,
+    /// The first commit that had the chunk at this path, of those that belong together with what is shown.
+    pub first: LineCommit,
+    /// The last one that had it.
+    pub last: LineCommit,
+    /// The commit that took it away.
+    pub removed_by: Option<LineCommit>,
+    /// Whether the newest commit has no such file any more.
+    pub file_is_gone: bool,
+    /// The numbers of the commits that had it.
+    pub(crate) commits: Range<u32>,
+    /// The numbers of the commits that count.
+    pub(crate) period: Vec<Range<u32>>,
+}
+
+/// What is shown of one repository's past, in place of what is there.
+#[derive(Clone)]
+pub(super) struct PastShown {
+    /// Names what is shown, besides the snapshot.
+    pub(super) key: Arc<str>,
+    pub(super) base: Base,
+    pub(super) overlay: OverlayInput,
+    pub(super) line: Option<Line>,
+}
+
+/// The line of a repository, and which of its commits count.
+#[derive(Clone)]
+pub(super) struct Line {
+    pub(super) repo: RepoId,
+    pub(super) commits: Arc<Vec<LineCommit>>,
+    pub(super) period: Vec<Range<u32>>,
+}
+
+impl Line {
+    /// Where a chunk that stood at a path for these times is in it.
+    pub(super) fn standing(&self, version: &Range<u32>, spans: &[Range<u32>], file_is_gone: bool) -> Option<Standing> {
+        let span = spans.iter().find(|span| span.contains(&version.start)).or_else(|| spans.last())?;
+        let at = |number: u32| self.commits.get(number as usize).copied();
+        Some(Standing {
+            repo: self.repo,
+            first: at(span.start)?,
+            last: at(span.end.checked_sub(1)?)?,
+            removed_by: at(span.end),
+            file_is_gone,
+            commits: span.clone(),
+            period: self.period.clone(),
+        })
+    }
+}
+
+/// What there is of a repository at the time that is asked about.
+pub(super) enum Then {
+    Shown(PastShown),
+    /// Nobody asked for its past to be kept.
+    NotKept,
+    /// It has no such commit.
+    NoCommit,
+}
+
+impl Search {
+    /// What is shown of a repository's past.
+    pub(super) async fn past(&self, repo: &Repo, state: &CodeState, when: &When) -> Result<Then, Failure> {
+        let Some(past) = state.past.as_ref().filter(|past| past.at.is_some()) else { return Ok(Then::NotKept) };
+        let Some((number, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
+            return Ok(Then::NotKept);
+        };
+        let period = match when {
+            When::Now => return Ok(Then::NotKept),
+            When::At(name) => {
+                let (place, name) = (repo.info.local_path.clone(), name.trim().to_owned());
+                let resolve = move || Repository::open(&place).and_then(|repository| repository.resolve(&name));
+                let Some(commit) = blocking(resolve).await.map_err(git_failure)? else { return Ok(Then::NoCommit) };
+                let Some(at) = commits.iter().position(|known| known.id == commit) else {
+                    return self.tree(repo, commit, &past.rules).await.map(Then::Shown);
+                };
+                let at = u32::try_from(at).unwrap_or(u32::MAX);
+                return Ok(Then::Shown(shown(
+                    repo.id,
+                    number,
+                    commits,
+                    std::iter::once(at..at + 1).collect(),
+                    PastSlice { removed: true, ..PastSlice::default() },
+                    &format!("at {at}"),
+                )));
+            }
+            When::During(period) => period,
+        };
+        let counted = counted(&commits, period);
+        let touched = self.touched(repo, &commits, period).await?;
+        let slice = PastSlice { removed: period.removed, gone: period.gone, touched, ..PastSlice::default() };
+        let key = format!("{period:?}");
+        Ok(Then::Shown(shown(repo.id, number, commits, counted, slice, &key)))
+    }
+
+    /// The contents that a path had at some moment of a time, oldest first.
+    pub async fn contents_of(&self, repo: &Repo, path: &RepoPath, period: &Period) -> Result<Vec<BlobId>, Failure> {
+        let Some((_, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
+            return Ok(Vec::new());
+        };
+        let counted = counted(&commits, period);
+        let versions = self.store.path_versions(repo.id, path).await.map_err(store_failure)?;
+        let overlaps = |a: &Range<u32>, b: &Range<u32>| a.start < b.end && b.start < a.end;
+        let is_asked = |version: &&PathVersion| counted.iter().any(|range| overlaps(range, &version.commits));
+        Ok(versions.iter().filter(is_asked).map(|version| version.blob).collect())
+    }
+
+    /// Which touches count for a period.
+    async fn touched(
+        &self,
+        repo: &Repo,
+        commits: &[LineCommit],
+        period: &Period,
+    ) -> Result<Option<TouchFilter>, Failure> {
+        if period.kinds.is_empty() && period.author.is_none() && !period.changed {
+            return Ok(None);
+        }
+        let by = match &period.author {
+            Some(author) => Some(self.store.commits_by(repo.id, author).await.map_err(store_failure)?),
+            None => None,
+        };
+        let counts: Vec<bool> = commits
+            .iter()
+            .map(|commit| is_in(commit.at, period) && by.as_ref().is_none_or(|by| by.contains(&commit.id)))
+            .collect();
+        let kinds: HashSet<ChangeKind> = period.kinds.iter().copied().collect();
+        let mut renames: HashSet<(u32, RepoPath)> = HashSet::new();
+        if !kinds.is_empty() {
+            let numbers: HashMap<CommitId, u32> =
+                (0_u32..).zip(commits).map(|(number, commit)| (commit.id, number)).collect();
+            for (commit, path, old_path) in self.store.list_renames(repo.id).await.map_err(store_failure)? {
+                if let Some(number) = numbers.get(&commit) {
+                    renames.extend([(*number, path), (*number, old_path)]);
+                }
+            }
+        }
+        Ok(Some(Arc::new(move |commit, path, touch| {
+            counts.get(commit as usize).copied().unwrap_or(false)
+                && (kinds.is_empty() || kinds.contains(&kind_of(touch, renames.contains(&(commit, path.clone())))))
+        })))
+    }
+
+    /// The tree of a commit that is not on the line that is kept: what the index does not hold is read.
+    async fn tree(&self, repo: &Repo, commit: CommitId, rules_kept: &str) -> Result<PastShown, Failure> {
+        let place = repo.info.local_path.clone();
+        let (_, globs) = self.scope(repo);
+        let listed = blocking(move || {
+            let repository = Repository::open(&place)?;
+            let tree = repository.tree_of(commit, &TreeLimits::default())?;
+            let ignores = repository.tree_ignores(&tree, &globs)?;
+            Ok((repository, take(tree, &ignores, &mut HashMap::new()).0))
+        });
+        let (repository, mut files) = listed.await.map_err(git_failure)?;
+        let keys: Vec<BlobKey> = files.iter().map(|file| file.key.clone()).collect();
+        let held = self.store.held_blobs(rules_kept, keys).await.map_err(store_failure)?;
+        let missing: Vec<(BlobId, RepoPath)> = files
+            .iter()
+            .filter(|file| !held.contains(&file.key))
+            .map(|file| (file.key.blob, file.path.clone()))
+            .collect();
+        if missing.len() > MAX_READ || (!missing.is_empty() && rules_kept != rules(&*self.embedder)) {
+            let message = format!("{} files of commit {commit} are not in the index", missing.len());
+            return Err(Failure::new(Code::InvalidArgument, message)
+                .hint("run `lore sync`, or name a commit of the branch that is checked out"));
+        }
+        files.retain(|file| held.contains(&file.key));
+        let overlay = self.read_missing(repository, missing).await?;
+        let base = Base::Tree(TreePart { repo: repo.id, rules: rules_kept.to_owned(), files: Arc::new(files) });
+        Ok(PastShown { key: format!("tree {commit}").into(), base, overlay, line: None })
+    }
+
+    async fn read_missing(
+        &self,
+        repository: Repository,
+        missing: Vec<(BlobId, RepoPath)>,
+    ) -> Result<OverlayInput, Failure> {
+        let (sink, embedder) = (self.store.overlay_sink(), Arc::clone(&self.embedder));
+        let runtime = tokio::runtime::Handle::current();
+        blocking(move || {
+            let mut blobs = repository.blobs();
+            let mut reader = FileReader::new(&*sink, &*embedder, runtime);
+            let (mut buffer, mut files) = (Vec::new(), Vec::new());
+            for (blob, path) in missing {
+                let (record, chunks) = match blobs.read(blob, MAX_FILE, &mut buffer).map_err(git_failure)? {
+                    Found::Missing => continue,
+                    Found::TooLarge(size) => (unread_record(size, "too large"), Vec::new()),
+                    Found::Read => match reader.read(&path.to_text(), &buffer).map_err(super::index::embed_failure)? {
+                        Ok(file) => (file.record, file.chunks),
+                        Err(reason) => (unread_record(buffer.len() as u64, reason), Vec::new()),
+                    },
+                };
+                files.push(OverlayFile { path, record, chunks });
+            }
+            Ok(OverlayInput { hidden: Vec::new(), files })
+        })
+        .await
+    }
+}
+
+fn shown(
+    repo: RepoId,
+    number: i64,
+    commits: Arc<Vec<LineCommit>>,
+    period: Vec<Range<u32>>,
+    slice: PastSlice,
+    key: &str,
+) -> PastShown {
+    let slice = PastSlice { commits: period.clone(), ..slice };
+    PastShown {
+        key: format!("past {number} {key}").into(),
+        base: Base::Past(PastPart { repo, number, slice }),
+        overlay: OverlayInput::default(),
+        line: Some(Line { repo, commits, period }),
+    }
+}
+
+/// What a touch is called where it is known whether the file was renamed.
+fn kind_of(touch: Touch, renamed: bool) -> ChangeKind {
+    match touch {
+        Touch::Added | Touch::Deleted if renamed => ChangeKind::Renamed,
+        Touch::Added => ChangeKind::Added,
+        Touch::Modified => ChangeKind::Modified,
+        Touch::Deleted => ChangeKind::Deleted,
+    }
+}
+
+fn is_in(at: i64, period: &Period) -> bool {
+    period.from.is_none_or(|from| at >= from) && period.to.is_none_or(|to| at <= to)
+}
+
+/// The commits whose trees were there in a time: those that were made in it, and the one before, as git would find it.
+fn counted(commits: &[LineCommit], period: &Period) -> Vec<Range<u32>> {
+    let before = period.from.and_then(|from| commits.iter().rposition(|commit| commit.at < from));
+    let mut ranges: Vec<Range<u32>> = Vec::new();
+    for (number, commit) in (0_u32..).zip(commits) {
+        if Some(number as usize) == before || is_in(commit.at, period) {
+            match ranges.last_mut().filter(|range| range.end == number) {
+                Some(range) => range.end += 1,
+                None => ranges.push(number..number + 1),
+            }
+        }
+    }
+    ranges
+}
+
+/// What of a past was asked for and is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PastGaps {
+    /// Repositories whose past is not kept: the answer is about what is there now.
+    pub not_kept: Vec<String>,
+    /// Repositories that have no such commit: nothing of them was searched.
+    pub no_commit: Vec<String>,
+}

@@ -1,0 +1,342 @@
+//! What happened to a file along the line: commits that changed it, where it was before, and what each changed.
+
+use std::{
+    collections::HashMap,
+    ops::Range,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use lore_git::{Found, Repository};
+use lore_model::{BlobId, Failure, FileStatus, LineCommit, Repo, RepoPath};
+use lore_store::{CommitDetail, PathVersion, Touch};
+use similar::{Algorithm, TextDiff};
+
+use super::{ChangeKind, Standing};
+use crate::{
+    blocking, git_failure,
+    search::{CodeHit, LineHit, Search},
+    store_failure,
+};
+
+/// Larger files are not compared.
+const MAX_COMPARED: u64 = 1 << 20;
+
+/// So many lines of one diff are shown.
+const MAX_DIFF_LINES: usize = 60;
+
+/// How long two versions may be compared.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A commit that changed a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Happened {
+    /// The commit.
+    pub commit: LineCommit,
+    /// What it did to the file.
+    pub kind: ChangeKind,
+    /// Its subject line, where the history has it.
+    pub subject: Option<String>,
+    /// Its author's name, as the mailmap has it.
+    pub author: Option<String>,
+    /// The rest of its message.
+    pub body: Option<String>,
+}
+
+/// One step of a story.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoryEntry {
+    /// The commit and what it did.
+    pub happened: Happened,
+    /// What the file was called from then on; before, where it was deleted.
+    pub path: RepoPath,
+    /// What it was called before, where that was something else.
+    pub old_path: Option<RepoPath>,
+    /// What changed, as git would print it without a header; why not, where it is not compared.
+    pub diff: Result<String, &'static str>,
+    /// How many lines of that are left out.
+    pub diff_left_out: usize,
+}
+
+/// What happened to a file, the newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Story {
+    /// The newest steps.
+    pub entries: Vec<StoryEntry>,
+    /// Whether there are older ones.
+    pub more: bool,
+}
+
+/// What is told of a hit of the past.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// When it was there.
+    pub standing: Standing,
+    /// The commits of the asked time that changed the file while it stood there, the newest first.
+    pub happened: Vec<Happened>,
+    /// How many there are.
+    pub happened_count: usize,
+    /// The commit that took it away.
+    pub removed_by: Option<Happened>,
+    /// What happened to the file, where that is asked for.
+    pub story: Option<Story>,
+}
+
+/// A hit that may be of the past.
+pub trait OfPast {
+    /// Its repository, its path, and when it was there.
+    fn place(&self) -> (&str, &RepoPath, Option<&Standing>);
+
+    /// Lets it know what is told of it.
+    fn tell(&mut self, told: Arc<Told>);
+}
+
+impl OfPast for CodeHit {
+    fn place(&self) -> (&str, &RepoPath, Option<&Standing>) {
+        (&self.repo, &self.path, self.standing.as_ref())
+    }
+
+    fn tell(&mut self, told: Arc<Told>) {
+        self.told = Some(told);
+    }
+}
+
+impl OfPast for LineHit {
+    fn place(&self) -> (&str, &RepoPath, Option<&Standing>) {
+        (&self.repo, &self.path, self.standing.as_ref())
+    }
+
+    fn tell(&mut self, told: Arc<Told>) {
+        self.told = Some(told);
+    }
+}
+
+/// So many commits are told of a hit.
+const MAX_HAPPENED: usize = 10;
+
+/// A change of a path.
+#[derive(Debug, Clone, Copy)]
+struct Event {
+    commit: u32,
+    touch: Touch,
+    before: Option<BlobId>,
+    after: Option<BlobId>,
+    binary: bool,
+}
+
+/// What happened to a path, the newest first; `end` is the number of commits.
+fn events(versions: &[PathVersion], end: u32) -> Vec<Event> {
+    let mut events = Vec::new();
+    for (at, version) in versions.iter().enumerate() {
+        let Range { start, end: gone } = version.commits;
+        let before = at.checked_sub(1).map(|at| &versions[at]).filter(|before| before.commits.end == start);
+        events.push(Event {
+            commit: start,
+            touch: if before.is_some() { Touch::Modified } else { Touch::Added },
+            before: before.map(|before| before.blob),
+            after: Some(version.blob),
+            binary: version.binary,
+        });
+        let is_replaced = versions.get(at + 1).is_some_and(|next| next.commits.start == gone);
+        if gone < end && !is_replaced {
+            let (before, after, binary) = (Some(version.blob), None, version.binary);
+            events.push(Event { commit: gone, touch: Touch::Deleted, before, after, binary });
+        }
+    }
+    events.reverse();
+    events
+}
+
+impl Search {
+    /// Has hits of the past tell of it; `evolution` is how many steps of their files are wanted.
+    pub async fn tell_past<H: OfPast>(
+        &self,
+        repos: &[(Repo, Option<PathBuf>)],
+        hits: &mut [H],
+        evolution: Option<usize>,
+    ) -> Result<(), Failure> {
+        let mut known: HashMap<(String, RepoPath, Range<u32>), Arc<Told>> = HashMap::new();
+        for hit in hits {
+            let (repo, path, standing) = hit.place();
+            let Some(standing) = standing else { continue };
+            let key = (repo.to_owned(), path.clone(), standing.commits.clone());
+            let told = if let Some(told) = known.get(&key) {
+                Arc::clone(told)
+            } else {
+                let Some((repo, _)) = repos.iter().find(|(known, _)| known.name() == repo) else { continue };
+                let told = Arc::new(self.told(repo, path, standing, evolution).await?);
+                known.insert(key, Arc::clone(&told));
+                told
+            };
+            hit.tell(told);
+        }
+        Ok(())
+    }
+
+    async fn told(
+        &self,
+        repo: &Repo,
+        path: &RepoPath,
+        standing: &Standing,
+        evolution: Option<usize>,
+    ) -> Result<Told, Failure> {
+        let (happened, happened_count) = self.happenings(repo, path, standing, MAX_HAPPENED).await?;
+        let removed_by = standing.removed_by.and_then(|by| happened.iter().find(|one| one.commit == by).cloned());
+        let story = match evolution {
+            Some(limit) => Some(self.story(repo, path, Some(standing), limit).await?),
+            None => None,
+        };
+        Ok(Told { standing: standing.clone(), happened, happened_count, removed_by, story })
+    }
+
+    /// The commits of the asked time that changed the file while the chunk stood in it, the newest first, and how many
+    /// there are.
+    async fn happenings(
+        &self,
+        repo: &Repo,
+        path: &RepoPath,
+        standing: &Standing,
+        limit: usize,
+    ) -> Result<(Vec<Happened>, usize), Failure> {
+        let Some((_, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
+            return Ok((Vec::new(), 0));
+        };
+        let end = u32::try_from(commits.len()).unwrap_or(u32::MAX);
+        let versions = self.store.path_versions(repo.id, path).await.map_err(store_failure)?;
+        let Range { start, end: gone } = standing.commits;
+        let is_asked = |event: &Event| {
+            (start..=gone).contains(&event.commit)
+                && (event.commit == start
+                    || event.commit == gone
+                    || standing.period.iter().any(|range| range.contains(&event.commit)))
+        };
+        let events: Vec<Event> = events(&versions, end).into_iter().filter(is_asked).collect();
+        let mut happened = Vec::new();
+        for event in events.iter().take(limit) {
+            let Some(commit) = commits.get(event.commit as usize) else { continue };
+            let detail = self.store.find_commit(repo.id, commit.id).await.map_err(store_failure)?;
+            happened.push(tell(*commit, event, path, detail.as_ref()));
+        }
+        Ok((happened, events.len()))
+    }
+
+    /// What happened to a file up to the commit with this number, the newest first: where it was renamed, under its former
+    /// names as well.
+    pub async fn story(
+        &self,
+        repo: &Repo,
+        path: &RepoPath,
+        until: Option<&Standing>,
+        limit: usize,
+    ) -> Result<Story, Failure> {
+        let Some((_, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
+            return Ok(Story::default());
+        };
+        let end = u32::try_from(commits.len()).unwrap_or(u32::MAX);
+        let mut bound = until.map_or(end, |standing| standing.commits.end.saturating_add(1)).min(end);
+        let (mut path, mut told, mut more) = (path.clone(), Vec::new(), false);
+        'paths: loop {
+            let versions = self.store.path_versions(repo.id, &path).await.map_err(store_failure)?;
+            for event in events(&versions, end).into_iter().filter(|event| event.commit < bound) {
+                if told.len() == limit {
+                    more = true;
+                    break 'paths;
+                }
+                let Some(commit) = commits.get(event.commit as usize) else { continue };
+                let detail = self.store.find_commit(repo.id, commit.id).await.map_err(store_failure)?;
+                let happened = tell(*commit, &event, &path, detail.as_ref());
+                let source = detail.as_ref().filter(|_| event.touch == Touch::Added).and_then(|d| source(d, &path));
+                let Some(source) = source else {
+                    told.push((happened, event, path.clone(), None));
+                    continue;
+                };
+                let of_source = self.store.path_versions(repo.id, &source).await.map_err(store_failure)?;
+                let before = of_source.iter().rev().find(|version| version.commits.start < event.commit);
+                let event = Event { before: before.map(|version| version.blob), ..event };
+                bound = event.commit;
+                told.push((happened, event, path, Some(source.clone())));
+                path = source;
+                continue 'paths;
+            }
+            break;
+        }
+        let place = repo.info.local_path.clone();
+        let entries = blocking(move || {
+            let repository = Repository::open(&place)?;
+            told.into_iter()
+                .map(|(happened, event, path, old_path)| {
+                    let (diff, diff_left_out) = compare(&repository, &event)?;
+                    Ok(StoryEntry { happened, path, old_path, diff, diff_left_out })
+                })
+                .collect::<lore_git::Result<Vec<_>>>()
+        });
+        Ok(Story { entries: entries.await.map_err(git_failure)?, more })
+    }
+}
+
+/// Where a file that is new in a commit was before.
+fn source(detail: &CommitDetail, path: &RepoPath) -> Option<RepoPath> {
+    let is_it = |file: &&lore_model::FileChange| {
+        file.path == *path && matches!(file.status, FileStatus::Renamed | FileStatus::Copied)
+    };
+    detail.files.iter().find(is_it)?.old_path.clone()
+}
+
+fn tell(commit: LineCommit, event: &Event, path: &RepoPath, detail: Option<&CommitDetail>) -> Happened {
+    let is_renamed = detail.is_some_and(|detail| {
+        detail.files.iter().any(|file| {
+            let moved = match event.touch {
+                Touch::Added => &file.path == path,
+                Touch::Deleted => file.old_path.as_ref() == Some(path),
+                Touch::Modified => false,
+            };
+            file.status == FileStatus::Renamed && moved
+        })
+    });
+    let kind = if event.binary { ChangeKind::Binary } else { super::kind_of(event.touch, is_renamed) };
+    Happened {
+        commit,
+        kind,
+        subject: detail.map(|detail| detail.subject.clone()),
+        author: detail.map(|detail| detail.mapped_author.as_ref().unwrap_or(&detail.author).name.clone()),
+        body: detail.and_then(|detail| detail.body.clone()),
+    }
+}
+
+type Compared = (Result<String, &'static str>, usize);
+
+/// What differs between what was there before and after, and how many lines of that are left out.
+fn compare(repository: &Repository, event: &Event) -> lore_git::Result<Compared> {
+    if event.binary {
+        return Ok((Err("it is no text"), 0));
+    }
+    let mut blobs = repository.blobs();
+    let mut read = |blob: Option<BlobId>| -> lore_git::Result<Result<String, &'static str>> {
+        let Some(blob) = blob else { return Ok(Ok(String::new())) };
+        let mut bytes = Vec::new();
+        Ok(match blobs.read(blob, MAX_COMPARED, &mut bytes)? {
+            Found::Read => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Found::TooLarge(_) => Err("it is too large to be compared"),
+            Found::Missing => Err("its content is missing (a partial clone)"),
+        })
+    };
+    let (old, new) = (read(event.before)?, read(event.after)?);
+    let (old, new) = match (old, new) {
+        (Ok(old), Ok(new)) => (old, new),
+        (Err(why), _) | (_, Err(why)) => return Ok((Err(why), 0)),
+    };
+    let diff = TextDiff::configure()
+        .algorithm(Algorithm::Myers)
+        .deadline(Instant::now() + PATIENCE)
+        .diff_lines(&old, &new)
+        .unified_diff()
+        .context_radius(3)
+        .to_string();
+    let lines = diff.lines().count();
+    if lines <= MAX_DIFF_LINES {
+        return Ok((Ok(diff), 0));
+    }
+    let shown: String = diff.split_inclusive('\n').take(MAX_DIFF_LINES).collect();
+    Ok((Ok(shown), lines - MAX_DIFF_LINES))
+}

@@ -1,0 +1,396 @@
+//! The past of code: whatever `git grep` finds in the tree of a commit is found at that commit, however it was synced.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::{collections::BTreeSet, fmt::Write as _, path::Path, sync::Arc, time::Duration};
+
+use lore_core::{
+    Cancel, Lore, SystemClock,
+    commands::Commands,
+    flows::FlowTask,
+    history::{AddRequest, History, Places, SyncOptions, Target},
+    messages::Messages,
+    search::{ChangeKind, CodeRequest, FileFilter, LineHit, LinesRequest, LinesWanted, Period, Search, Settings, When},
+};
+use lore_embed::StaticModel;
+use lore_git::Git;
+use lore_model::RepoPath;
+use lore_store::CodeStore as _;
+use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
+use lore_testkit::{Random, Repo};
+
+/// An index and what it is of.
+struct Index {
+    lore: Lore,
+    store: Arc<EmbeddedStore>,
+    folder: std::path::PathBuf,
+    _home: tempfile::TempDir,
+}
+
+impl Index {
+    fn new(folder: &Path) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path();
+        let store = Arc::new(EmbeddedStore::new(place));
+        let places = Places { clones: place.join("clones"), git: place.join("git") };
+        let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
+        let model = Arc::new(StaticModel::built_in());
+        let search = Search::new(Arc::clone(&store) as _, model, Arc::new(SystemClock), Settings::default());
+        let messages = Messages::new(Arc::new(EmbeddedMessages::new(place)), Arc::new(SystemClock), None);
+        let lore = Lore {
+            history: Arc::new(history),
+            search: Arc::new(search),
+            messages: Arc::new(messages),
+            commands: Arc::new(Commands::new(None)),
+        };
+        Self { lore, store, folder: folder.to_owned(), _home: home }
+    }
+
+    async fn repo(&self) -> lore_model::Repo {
+        self.lore.history.repos().await.unwrap().pop().unwrap()
+    }
+
+    async fn sync(&self, past: Option<bool>) {
+        let writer = self.lore.history.writer(|| {}).await.unwrap();
+        let known = self.lore.history.repos().await.unwrap().pop();
+        let repo = if let Some(repo) = known {
+            repo
+        } else {
+            let added = AddRequest::new(Target::Folder(self.folder.clone()));
+            self.lore.history.add(&*writer, added).await.unwrap()
+        };
+        let (options, cancel) = (SyncOptions { past, ..SyncOptions::default() }, Cancel::default());
+        let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &|_| {} };
+        self.lore.sync(&repo, &task).await.unwrap();
+    }
+
+    async fn lines(&self, wanted: LinesWanted, when: When) -> Vec<LineHit> {
+        let request = LinesRequest {
+            wanted,
+            case_sensitive: true,
+            files: FileFilter::default(),
+            repos: vec![(self.repo().await, None)],
+            when,
+            limit: 0,
+            context: 0,
+            once: false,
+            time: Duration::from_mins(1),
+        };
+        let mut answer = self.lore.search.find_lines(&request).await.unwrap();
+        assert_eq!(answer.gaps, lore_core::search::PastGaps::default());
+        self.lore.search.tell_past(&request.repos, &mut answer.hits, None).await.unwrap();
+        answer.hits
+    }
+
+    async fn at(&self, commit: &str, pattern: &str) -> BTreeSet<(String, u32)> {
+        let hits = self.lines(LinesWanted::Regex(pattern.to_owned()), When::At(commit.to_owned())).await;
+        let found: BTreeSet<_> = hits.iter().map(|hit| (hit.path.to_text().into_owned(), hit.line)).collect();
+        assert_eq!(found.len(), hits.len(), "each line is found once");
+        assert!(hits.iter().all(|hit| !hit.uncommitted));
+        found
+    }
+
+    /// Everything that is kept, by path.
+    async fn versions(&self, paths: &BTreeSet<String>) -> Vec<(String, Vec<lore_store::PathVersion>)> {
+        let repo = self.repo().await;
+        let mut all = Vec::new();
+        for path in paths {
+            let versions = self.store.path_versions(repo.id, &RepoPath::new(path.as_bytes())).await.unwrap();
+            all.push((path.clone(), versions));
+        }
+        all
+    }
+}
+
+fn git(folder: &Path) -> lore_testkit::Git {
+    lore_testkit::Git::at(folder)
+}
+
+/// The lines that `git grep` names in the tree of a commit.
+fn git_lines(folder: &Path, commit: &str, pattern: &str) -> BTreeSet<(String, u32)> {
+    let mut command = git(folder).command();
+    command.env("LC_ALL", "C.UTF-8").args(["grep", "--no-color", "-n", "-z", "-I", "-P", "-e", pattern, commit]);
+    let out = command.output().unwrap();
+    assert!(out.status.code() < Some(2), "{}", String::from_utf8_lossy(&out.stderr));
+    let text = String::from_utf8(out.stdout).unwrap();
+    text.lines()
+        .map(|line| {
+            let mut parts = line.split('\0');
+            let path = parts.next().unwrap().strip_prefix(&format!("{commit}:")).unwrap().to_owned();
+            (path, parts.next().unwrap().parse().unwrap())
+        })
+        .collect()
+}
+
+/// A piece of code that is one of a few, so that texts come back.
+fn code(random: &mut Random) -> String {
+    let mut text = String::new();
+    for _ in 0..=random.below(4) {
+        let number = random.below(12);
+        writeln!(text, "/// Handles case {number}.\npub fn handle_{number}(value: u32) -> u32 {{").unwrap();
+        writeln!(text, "    value + {number}\n}}\n").unwrap();
+    }
+    text
+}
+
+/// One random change of the work tree.
+fn change(repo: &Repo, random: &mut Random) {
+    const PATHS: [&str; 6] = ["a.rs", "src/b.rs", "src/c.rs", "d.md", "deep/er/e.rs", "f.py"];
+    let path = PATHS[random.below(PATHS.len())];
+    let place = repo.path().join(path);
+    match random.below(6) {
+        0 if place.exists() => drop(repo.remove(path)),
+        1 if place.exists() => {
+            let to = PATHS[random.below(PATHS.len())];
+            let text = std::fs::read(&place).unwrap();
+            repo.remove(path).write(to, text);
+        }
+        2 if place.is_file() => {
+            let text = std::fs::read_to_string(&place).unwrap();
+            repo.write(path, text + &code(random));
+        }
+        3 => drop(repo.write("bin.dat", [0, 1, u8::try_from(random.below(9)).unwrap()])),
+        _ => drop(repo.write(path, code(random))),
+    }
+}
+
+/// A history with merges that change something.
+fn grow(repo: &Repo, commits: usize, random: &mut Random) {
+    for number in 0..commits {
+        if random.below(6) == 0 && number > 0 {
+            repo.git(&["checkout", "-q", "-b", "side"]);
+            change(repo, random);
+            repo.commit("On the side");
+            repo.git(&["checkout", "-q", "main"]);
+            change(repo, random);
+            repo.commit("Meanwhile");
+            repo.git(&["merge", "-q", "--no-commit", "-s", "ours", "side"]);
+            change(repo, random);
+            repo.commit("Join");
+            repo.git(&["branch", "-q", "-D", "side"]);
+        } else {
+            change(repo, random);
+            repo.commit(&format!("Change {number}"));
+        }
+    }
+}
+
+fn line(folder: &Path) -> Vec<String> {
+    let listed = git(folder).text(&["rev-list", "--first-parent", "--reverse", "HEAD"]).unwrap();
+    listed.lines().map(str::to_owned).collect()
+}
+
+fn all_paths(folder: &Path) -> BTreeSet<String> {
+    let listed =
+        git(folder).text(&["log", "--first-parent", "-m", "--no-renames", "--name-only", "--format="]).unwrap();
+    listed.lines().filter(|path| !path.is_empty()).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn every_commit_of_the_line_is_as_git_has_it_whenever_it_was_synced() {
+    for seed in 0..2 {
+        let dir = tempfile::tempdir().unwrap();
+        let repo = Repo::init(dir.path().join("r"));
+        repo.git(&["checkout", "-q", "-B", "main"]);
+        let mut random = Random::new(seed);
+        grow(&repo, 6, &mut random);
+        let stepwise = Index::new(repo.path());
+        stepwise.sync(Some(true)).await;
+        for _ in 0..3 {
+            grow(&repo, 5, &mut random);
+            stepwise.sync(None).await;
+        }
+        // What was pushed is taken back.
+        repo.git(&["reset", "-q", "--hard", "HEAD~3"]);
+        grow(&repo, 4, &mut random);
+        stepwise.sync(None).await;
+        let whole = Index::new(repo.path());
+        whole.sync(Some(true)).await;
+
+        for commit in line(repo.path()) {
+            for pattern in ["handle_1", "^\\s+value", "[0-9]\\."] {
+                let expected = git_lines(repo.path(), &commit, pattern);
+                assert_eq!(whole.at(&commit, pattern).await, expected, "seed {seed}, {commit}, {pattern}");
+                assert_eq!(stepwise.at(&commit, pattern).await, expected, "seed {seed}, {commit}, {pattern}");
+            }
+        }
+        let paths = all_paths(repo.path());
+        assert_eq!(stepwise.versions(&paths).await, whole.versions(&paths).await, "seed {seed}");
+    }
+}
+
+#[tokio::test]
+async fn a_commit_beside_the_line_is_read_from_git() {
+    let dir = tempfile::tempdir().unwrap();
+    let repo = Repo::init(dir.path().join("r"));
+    repo.git(&["checkout", "-q", "-B", "main"]);
+    repo.write("a.rs", "pub fn alpha() {}\n").commit("Begin");
+    repo.git(&["checkout", "-q", "-b", "side"]);
+    repo.write("b.rs", "pub fn only_on_the_side() {}\n").commit("Beside");
+    repo.git(&["checkout", "-q", "main"]);
+    repo.write("a.rs", "pub fn beta() {}\n").commit("Go on");
+    let index = Index::new(repo.path());
+    index.sync(Some(true)).await;
+    for name in ["side", "HEAD", "HEAD~1", "main"] {
+        let expected = git_lines(repo.path(), name, "fn");
+        assert_eq!(index.at(name, "fn").await, expected, "{name}");
+    }
+}
+
+/// The names that a question by meaning finds.
+async fn names(index: &Index, query: &str, when: When) -> Vec<String> {
+    let mut request = CodeRequest::new(query, vec![(index.repo().await, None)]);
+    request.when = when;
+    let answer = index.lore.search.search(&request).await.unwrap();
+    answer.hits.iter().filter_map(|hit| hit.name.clone()).collect()
+}
+
+/// Commits with what is there, at a time.
+fn commit_at(repo: &Repo, day: u32, author: &str, message: &str) -> String {
+    let date = format!("2024-01-{day:02}T12:00:00Z");
+    repo.git(&["add", "-A"]);
+    let mut command = git(repo.path()).command();
+    command.env("GIT_COMMITTER_DATE", &date).env("GIT_AUTHOR_DATE", &date);
+    command.env("GIT_AUTHOR_NAME", author).env("GIT_AUTHOR_EMAIL", format!("{author}@example.org"));
+    command.env("GIT_COMMITTER_NAME", author).env("GIT_COMMITTER_EMAIL", format!("{author}@example.org"));
+    let out = command.args(["commit", "-q", "-m", message]).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    git(repo.path()).text(&["rev-parse", "HEAD"]).unwrap()
+}
+
+fn day(day: u32) -> i64 {
+    1_704_067_200 + i64::from(day - 1) * 86_400
+}
+
+fn during(from: u32, to: u32) -> Period {
+    Period { from: Some(day(from)), to: Some(day(to) + 86_399), ..Period::default() }
+}
+
+#[tokio::test]
+async fn what_is_gone_is_found_with_the_commit_that_took_it_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let repo = Repo::init(dir.path().join("r"));
+    let retry = "/// Tries a request again after a failure.\npub fn retry_request(times: u32) {\n    for _ in 0..times { send(); }\n}\n";
+    let cache = "/// Keeps answers.\npub fn cache_answers() {\n    store();\n}\n";
+    repo.write("net.rs", retry).write("cache.rs", cache);
+    let first = commit_at(&repo, 1, "ann", "Begin");
+    repo.write("net.rs", "/// Sends.\npub fn send_once() {}\n");
+    let dropped = commit_at(&repo, 5, "bob", "Do not retry: it hid faults");
+    repo.git(&["mv", "cache.rs", "store.rs"]);
+    let moved = commit_at(&repo, 8, "ann", "Rename the cache");
+    repo.remove("store.rs");
+    let removed = commit_at(&repo, 10, "bob", "Drop the cache");
+    let index = Index::new(repo.path());
+    index.sync(Some(true)).await;
+
+    // By meaning, although no tree has it any more.
+    assert_eq!(names(&index, "retry a failed request", When::During(during(1, 3))).await[0], "retry_request");
+    assert!(
+        !names(&index, "retry a failed request", When::During(during(6, 7)))
+            .await
+            .contains(&"retry_request".to_owned())
+    );
+    assert!(!names(&index, "retry a failed request", When::Now).await.contains(&"retry_request".to_owned()));
+    // A file that is gone counts only where that is asked for.
+    let kept = names(&index, "keep answers in a cache", When::During(during(1, 3))).await;
+    assert!(!kept.contains(&"cache_answers".to_owned()), "{kept:?}");
+    let all = Period { removed: true, ..Period::default() };
+    assert_eq!(names(&index, "keep answers in a cache", When::During(all.clone())).await[0], "cache_answers");
+
+    let hits = index.lines(LinesWanted::Literal("pub fn".to_owned()), When::During(all)).await;
+    let told: Vec<_> = hits
+        .iter()
+        .map(|hit| {
+            let told = hit.told.as_ref().unwrap();
+            let by = told.removed_by.as_ref();
+            let by = by.map(|by| (by.commit.id.to_hex(), by.kind, by.subject.clone().unwrap()));
+            (hit.path.to_text().into_owned(), told.standing.first.id.to_hex(), told.standing.file_is_gone, by)
+        })
+        .collect();
+    let by = |commit: &str, kind, subject: &str| Some((commit.to_owned(), kind, subject.to_owned()));
+    assert_eq!(
+        told,
+        [
+            ("cache.rs".to_owned(), first.clone(), true, by(&moved, ChangeKind::Renamed, "Rename the cache")),
+            (
+                "net.rs".to_owned(),
+                first.clone(),
+                false,
+                by(&dropped, ChangeKind::Modified, "Do not retry: it hid faults")
+            ),
+            ("net.rs".to_owned(), dropped.clone(), false, None),
+            ("store.rs".to_owned(), moved.clone(), true, by(&removed, ChangeKind::Deleted, "Drop the cache")),
+        ]
+    );
+
+    // By who brought it or took it away, and how.
+    let found = |period: Period| async {
+        let hits = index.lines(LinesWanted::Literal("pub fn".to_owned()), When::During(period)).await;
+        hits.iter().map(|hit| (hit.path.to_text().into_owned(), hit.text.clone())).collect::<Vec<_>>()
+    };
+    let all = Period { removed: true, ..Period::default() };
+    let (net, cached) = ("net.rs".to_owned(), "pub fn cache_answers() {".to_owned());
+    let retried = (net.clone(), "pub fn retry_request(times: u32) {".to_owned());
+    let sent = (net, "pub fn send_once() {}".to_owned());
+    let (before, after) = (("cache.rs".to_owned(), cached.clone()), ("store.rs".to_owned(), cached));
+    let by_bob = Period { author: Some("BOB@".to_owned()), ..all.clone() };
+    assert_eq!(found(by_bob).await, [retried.clone(), sent.clone(), after.clone()]);
+    let kinds = |kinds: &[ChangeKind]| Period { kinds: kinds.to_vec(), ..all.clone() };
+    assert_eq!(found(kinds(&[ChangeKind::Renamed])).await, [before.clone(), after.clone()]);
+    assert_eq!(found(kinds(&[ChangeKind::Deleted])).await, std::slice::from_ref(&after));
+    assert_eq!(found(kinds(&[ChangeKind::Added])).await, [before, retried.clone()]);
+    assert_eq!(found(kinds(&[ChangeKind::Modified])).await, [retried, sent]);
+    let early = Period { author: Some("bob".to_owned()), to: Some(day(4)), ..all };
+    assert_eq!(found(early).await, []);
+
+    // What happened to a file, under both names.
+    let story =
+        index.lore.search.story(&index.repo().await, &RepoPath::new(b"store.rs".as_slice()), None, 10).await.unwrap();
+    let steps: Vec<_> = story
+        .entries
+        .iter()
+        .map(|step| (step.happened.commit.id.to_hex(), step.happened.kind, step.path.to_text().into_owned()))
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            (removed, ChangeKind::Deleted, "store.rs".to_owned()),
+            (moved, ChangeKind::Renamed, "store.rs".to_owned()),
+            (first, ChangeKind::Added, "cache.rs".to_owned()),
+        ]
+    );
+    assert!(story.entries[0].diff.as_ref().unwrap().contains("-pub fn cache_answers() {"));
+    assert!(story.entries[1].diff.as_ref().unwrap().is_empty(), "nothing changed but the name");
+    assert!(!story.more);
+}
+
+#[tokio::test]
+async fn without_a_past_what_is_there_answers_and_that_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let repo = Repo::init(dir.path().join("r"));
+    repo.write("a.rs", "pub fn alpha() {}\n").commit("Begin");
+    repo.write("a.rs", "pub fn beta() {}\n").commit("Change");
+    let index = Index::new(repo.path());
+    index.sync(None).await;
+    let mut request = CodeRequest::new("beta", vec![(index.repo().await, None)]);
+    request.when = When::During(Period::default());
+    let answer = index.lore.search.search(&request).await.unwrap();
+    assert_eq!(answer.gaps.not_kept, ["r"]);
+    assert_eq!(answer.hits[0].name.as_deref(), Some("beta"));
+
+    index.sync(Some(true)).await;
+    let answer = index.lore.search.search(&request).await.unwrap();
+    assert_eq!(answer.gaps.not_kept, [""; 0]);
+    assert!(answer.hits.iter().any(|hit| hit.name.as_deref() == Some("alpha")));
+    // It is kept from then on, until somebody says otherwise.
+    repo.write("a.rs", "pub fn gamma() {}\n").commit("Change again");
+    index.sync(None).await;
+    assert_eq!(names(&index, "gamma", When::At("HEAD".to_owned())).await, ["gamma"]);
+    index.sync(Some(false)).await;
+    let answer = index.lore.search.search(&request).await.unwrap();
+    assert_eq!(answer.gaps.not_kept, ["r"]);
+
+    request.when = When::At("no-such-thing".to_owned());
+    index.sync(Some(true)).await;
+    let failure = index.lore.search.search(&request).await.unwrap_err();
+    assert_eq!(failure.code, lore_model::Code::CommitNotFound);
+}

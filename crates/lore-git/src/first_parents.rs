@@ -1,0 +1,135 @@
+//! How the trees of a branch followed one another: the first-parent line, and what each of its commits changed.
+
+use std::{io::Read, thread};
+
+use lore_model::{BlobId, CommitId, LineCommit, RepoPath};
+
+use crate::{GitError, Reader, Result, program::broken_pipe};
+
+/// What a commit of a line did to a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathChange {
+    /// The place of the commit among those that were asked for.
+    pub commit: u32,
+    /// The path.
+    pub path: RepoPath,
+    /// The content that the path has from then on, where that is a file.
+    pub content: Option<BlobId>,
+}
+
+impl Reader {
+    /// The commits that `tip` leads to by first parents, oldest first. In a shallow clone they begin at its boundary.
+    pub fn first_parents(&self, tip: CommitId) -> Result<Vec<LineCommit>> {
+        let call = self.call().subcommand("rev-list").args(["--first-parent", "--timestamp", "--stdin"]);
+        let mut printed = Vec::new();
+        call.stream(format!("{tip}\n").into_bytes(), |out| self.take_all(out, &mut printed))?;
+        let mut commits = Vec::new();
+        for line in printed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let unfit = || GitError::Stream(format!("`{}` in rev-list", String::from_utf8_lossy(line)));
+            let space = memchr::memchr(b' ', line).ok_or_else(unfit)?;
+            let at = std::str::from_utf8(&line[..space]).ok().and_then(|digits| digits.parse().ok());
+            // A date that is none is the oldest there can be, as git takes it.
+            let id = CommitId::from_hex(&line[space + 1..]).map_err(|_| unfit())?;
+            commits.push(LineCommit { id, at: at.unwrap_or(0) });
+        }
+        commits.reverse();
+        Ok(commits)
+    }
+
+    /// What each of these commits changed; each is compared with the one before it, the first with `before`, or with
+    /// nothing where there is none. Changes come in order of commits, each commit's in the order of git.
+    pub fn path_changes(
+        &self,
+        before: Option<CommitId>,
+        commits: &[LineCommit],
+        jobs: usize,
+    ) -> Result<Vec<PathChange>> {
+        let pairs: Vec<(CommitId, Option<CommitId>)> = commits
+            .iter()
+            .enumerate()
+            .map(|(at, commit)| (commit.id, at.checked_sub(1).map(|at| commits[at].id).or(before)))
+            .collect();
+        let share = pairs.len().div_ceil(jobs.max(1)).max(1);
+        let parts = thread::scope(|scope| {
+            let parts: Vec<_> = pairs
+                .chunks(share)
+                .enumerate()
+                .map(|(at, pairs)| scope.spawn(move || self.changes_of(pairs, at * share)))
+                .collect();
+            parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        let parts: Vec<Result<Vec<PathChange>>> = parts;
+        let mut changes = Vec::new();
+        for part in parts {
+            changes.extend(part?);
+        }
+        Ok(changes)
+    }
+
+    fn changes_of(&self, pairs: &[(CommitId, Option<CommitId>)], first: usize) -> Result<Vec<PathChange>> {
+        let input: String = pairs
+            .iter()
+            .map(|(commit, parent)| match parent {
+                Some(parent) => format!("{commit} {parent}\n"),
+                None => format!("{commit}\n"),
+            })
+            .collect();
+        let call = self.call().subcommand("diff-tree").args([
+            "--stdin",
+            "-r",
+            "--root",
+            "-m",
+            "--raw",
+            "--no-renames",
+            "--no-abbrev",
+            "--no-ext-diff",
+            "-z",
+        ]);
+        let mut printed = Vec::new();
+        call.stream(input.into_bytes(), |out| self.take_all(out, &mut printed))?;
+        parse(&printed, pairs, first)
+    }
+
+    /// Takes everything that git prints.
+    pub(crate) fn take_all(&self, out: &mut dyn Read, printed: &mut Vec<u8>) -> Result<()> {
+        let mut piece = vec![0; 1 << 16];
+        loop {
+            self.cancel().check()?;
+            match out.read(&mut piece).map_err(|error| broken_pipe(&error))? {
+                0 => return Ok(()),
+                count => printed.extend_from_slice(&piece[..count]),
+            }
+        }
+    }
+}
+
+/// Reads what `git diff-tree --stdin --raw -z` prints: the name of a commit, then its entries, all ended by NUL.
+fn parse(printed: &[u8], pairs: &[(CommitId, Option<CommitId>)], first: usize) -> Result<Vec<PathChange>> {
+    let unfit = |piece: &[u8]| GitError::Stream(format!("`{}` in diff-tree", String::from_utf8_lossy(piece)));
+    let mut pieces = printed.split(|byte| *byte == 0).peekable();
+    let (mut changes, mut at) = (Vec::new(), None::<usize>);
+    while let Some(piece) = pieces.next() {
+        if piece.is_empty() && pieces.peek().is_none() {
+            break;
+        }
+        let Some(entry) = piece.strip_prefix(b":") else {
+            let id = CommitId::from_hex(piece).map_err(|_| unfit(piece))?;
+            // A commit that changed nothing is not printed.
+            let from = at.map_or(0, |at| at + 1);
+            let found = pairs.get(from..).and_then(|rest| rest.iter().position(|(commit, _)| *commit == id));
+            at = Some(from + found.ok_or_else(|| unfit(piece))?);
+            continue;
+        };
+        let mut words = entry.split(|byte| *byte == b' ').skip(1);
+        let (mode, id) = (words.next(), words.nth(1));
+        let (Some(mode), Some(id), Some(path), Some(at)) = (mode, id, pieces.next(), at) else {
+            return Err(unfit(piece));
+        };
+        // Anything else is a link, a submodule, or nothing.
+        let is_file = mode.starts_with(b"100");
+        let content = if is_file { Some(BlobId::from_hex(id).map_err(|_| unfit(piece))?) } else { None };
+        let commit = u32::try_from(first + at).map_err(|_| unfit(piece))?;
+        changes.push(PathChange { commit, path: RepoPath::new(path), content });
+    }
+    Ok(changes)
+}

@@ -1,0 +1,266 @@
+//! What `search_code` takes and tells of the past.
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use lore_core::search::{
+    ChangeKind, CodeRequest, CommitFound, CommitText, CommitsAnswer, CommitsRequest, Happened, LinesRequest, PastGaps,
+    Period, StoryEntry, Told, When,
+};
+use lore_model::{Code, Failure, LineCommit, brief};
+use serde_json::{Value, json};
+
+use super::Mode;
+
+/// So many steps of a file are told unless somebody says otherwise.
+const STEPS: i64 = 5;
+
+/// What the document promises where the past of a repository is not kept.
+const NOT_KEPT: &str =
+    "Temporal index not available. Showing results from current code only. Run `lore sync --temporal` to build it.";
+
+/// The parameters that are about the past.
+pub(super) struct Past {
+    pub(super) time_range: Option<String>,
+    pub(super) time_range_all: bool,
+    pub(super) at_commit: Option<String>,
+    pub(super) include_removed: bool,
+    pub(super) show_evolution: bool,
+    pub(super) evolution_limit: Option<i64>,
+    pub(super) diff_type: Option<String>,
+    pub(super) author: Option<String>,
+}
+
+fn invalid(message: String, hint: &str) -> Failure {
+    Failure::new(Code::InvalidArgument, message).hint(hint)
+}
+
+fn given(text: Option<&String>) -> Option<&str> {
+    text.map(|text| text.trim()).filter(|text| !text.is_empty())
+}
+
+/// Which time is meant, and how many steps of each file are wanted.
+pub(super) fn when(past: &Past) -> Result<(When, Option<usize>), Failure> {
+    let limit = past.evolution_limit.unwrap_or(STEPS);
+    if limit < 1 {
+        return Err(invalid(format!("`evolution_limit` cannot be {limit}"), "it is 1 or more"));
+    }
+    let evolution = past.show_evolution.then_some(usize::try_from(limit).unwrap_or(usize::MAX));
+    let (range, commit) = (given(past.time_range.as_ref()), given(past.at_commit.as_ref()));
+    let (kinds, author) = (kinds(past.diff_type.as_deref())?, given(past.author.as_ref()).map(str::to_owned));
+    let filters = !kinds.is_empty() || author.is_some();
+    if let Some(commit) = commit {
+        if range.is_some() || past.time_range_all || filters {
+            return Err(invalid(
+                "`at_commit` is one moment and cannot be used with time_range, time_range_all, diff_type or author"
+                    .to_owned(),
+                "leave one of them out",
+            ));
+        }
+        return Ok((When::At(commit.to_owned()), evolution));
+    }
+    let (from, to) = range.map(days).transpose()?.unwrap_or((None, None));
+    if range.is_some() || past.time_range_all || filters || past.include_removed {
+        let removed = past.include_removed;
+        let period = Period { from, to, removed, gone: false, changed: false, kinds, author };
+        return Ok((When::During(period), evolution));
+    }
+    // What is there now has a past as well.
+    Ok((if evolution.is_some() { When::At("HEAD".to_owned()) } else { When::Now }, evolution))
+}
+
+fn kinds(text: Option<&str>) -> Result<Vec<ChangeKind>, Failure> {
+    let words = text.unwrap_or_default().split(',').map(str::trim).filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            ChangeKind::parse(word).ok_or_else(|| {
+                let message = format!("there is no diff_type `{}`", brief(word));
+                invalid(message, "use added, modified, deleted, renamed or binary, with commas between them")
+            })
+        })
+        .collect()
+}
+
+/// The first and the last second of a time, in UTC. One side may be left open.
+fn days(text: &str) -> Result<(Option<i64>, Option<i64>), Failure> {
+    let unfit = || {
+        let message = format!("`{}` is no time_range", brief(text));
+        invalid(message, "write two days with two dots between them: 2024-01-01..2024-12-31")
+    };
+    let (from, to) = text.split_once("..").ok_or_else(unfit)?;
+    let day = |text: &str| -> Result<Option<Date>, Failure> {
+        let text = text.trim();
+        if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(|_| unfit()) }
+    };
+    let (from, to) = (day(from)?, day(to)?);
+    if from.is_none() && to.is_none() {
+        return Err(unfit());
+    }
+    let second = |date: Date, hour, minute, second| {
+        date.at(hour, minute, second, 0).to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp().as_second())
+    };
+    let from = from.map(|date| second(date, 0, 0, 0)).transpose().map_err(|_| unfit())?;
+    let to = to.map(|date| second(date, 23, 59, 59)).transpose().map_err(|_| unfit())?;
+    Ok((from, to))
+}
+
+/// What of the past is not there.
+pub(super) fn warning(gaps: &PastGaps, searched: usize) -> Vec<String> {
+    let mut said = Vec::new();
+    if !gaps.not_kept.is_empty() {
+        said.push(match searched {
+            1 => NOT_KEPT.to_owned(),
+            _ => format!("{NOT_KEPT} (concerns {})", gaps.not_kept.join(", ")),
+        });
+    }
+    if !gaps.no_commit.is_empty() {
+        said.push(format!("{} has no such commit and was not searched", gaps.no_commit.join(", ")));
+    }
+    said
+}
+
+fn date(at: i64) -> Option<String> {
+    Timestamp::from_second(at).ok().map(|at| at.to_string())
+}
+
+/// The `temporal_context` of a result.
+pub(super) fn context(told: &Told) -> Value {
+    let seen = |commit: &LineCommit| date(commit.at);
+    let mut value = json!({
+        "first_seen": seen(&told.standing.first),
+        "last_seen": seen(&told.standing.last),
+        "commit_count": told.happened_count,
+        "commits": told.happened.iter().map(happened).collect::<Vec<_>>(),
+    });
+    if told.standing.file_is_gone {
+        value["is_removed"] = true.into();
+    }
+    if let Some(by) = &told.removed_by {
+        value["removed_by"] = happened(by);
+    }
+    if let Some(story) = &told.story {
+        value["evolution"] = story.entries.iter().map(step).collect();
+        if story.more {
+            value["evolution_has_more"] = true.into();
+        }
+    }
+    value
+}
+
+fn happened(happened: &Happened) -> Value {
+    json!({
+        "commit_hash": happened.commit.id.to_hex(),
+        "commit_date": date(happened.commit.at),
+        "commit_message": happened.subject,
+        "author_name": happened.author,
+        "diff_type": happened.kind.as_str(),
+    })
+}
+
+fn step(entry: &StoryEntry) -> Value {
+    let mut value = happened(&entry.happened);
+    value["file_path"] = entry.path.to_text().into();
+    if let Some(old) = &entry.old_path {
+        value["old_path"] = old.to_text().into();
+    }
+    match &entry.diff {
+        Ok(diff) => value["diff"] = diff.as_str().into(),
+        Err(why) => {
+            value["diff"] = Value::Null;
+            value["not_compared"] = (*why).into();
+        }
+    }
+    if entry.diff_left_out > 0 {
+        value["diff_lines_left_out"] = entry.diff_left_out.into();
+    }
+    value
+}
+
+/// What of commits is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChunkType {
+    Message,
+    Diff,
+}
+
+pub(super) fn chunk_type(text: Option<&str>, when: &When) -> Result<Option<ChunkType>, Failure> {
+    let chunk_type = match text.map(|text| text.trim().to_lowercase()).as_deref() {
+        None | Some("") => return Ok(None),
+        Some("commit_message") => ChunkType::Message,
+        Some("commit_diff") => ChunkType::Diff,
+        Some(other) => {
+            let message = format!("there is no chunk_type `{}`", brief(other));
+            return Err(invalid(message, "it is commit_message or commit_diff"));
+        }
+    };
+    if matches!(when, When::At(_)) {
+        return Err(invalid(
+            "`chunk_type` searches commits of a time and cannot be used with at_commit".to_owned(),
+            "use time_range or time_range_all",
+        ));
+    }
+    Ok(Some(chunk_type))
+}
+
+/// A question for commits, as far as it is one.
+pub(super) struct Commits<'a> {
+    pub(super) chunk_type: ChunkType,
+    pub(super) mode: Mode,
+    pub(super) meaning: &'a CodeRequest,
+    pub(super) lines: &'a LinesRequest,
+}
+
+impl Commits<'_> {
+    /// `None` for changed code by meaning, which is asked for like other code.
+    pub(super) fn request(&self) -> Option<CommitsRequest> {
+        let text = match (self.chunk_type, self.mode) {
+            (ChunkType::Message, Mode::Fts) => CommitText::Messages(self.lines.wanted.clone()),
+            (ChunkType::Message, _) => CommitText::Meaning(self.meaning.query.clone()),
+            (ChunkType::Diff, Mode::Semantic) => return None,
+            (ChunkType::Diff, _) => CommitText::Diffs(self.lines.wanted.clone()),
+        };
+        let period = if let When::During(period) = &self.meaning.when { period.clone() } else { Period::default() };
+        Some(CommitsRequest {
+            text,
+            case_sensitive: self.lines.case_sensitive,
+            files: self.lines.files.clone(),
+            period,
+            repos: self.lines.repos.clone(),
+            limit: self.lines.limit,
+            min_score: self.meaning.min_score,
+            context: self.lines.context,
+            time: self.lines.time,
+        })
+    }
+}
+
+/// What an answer about commits may lack.
+pub(super) fn commit_notes(found: &CommitsAnswer, chunk_type: ChunkType) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some((looked, all)) = found.unfinished {
+        notes.push(format!("time was up after {looked} of {all} commits: narrow it with time_range or author"));
+    }
+    if chunk_type == ChunkType::Diff && found.without_diff > 0 {
+        notes
+            .push(format!("{} commits have no diff that is kept (binary, very large, or missing)", found.without_diff));
+    }
+    notes
+}
+
+pub(super) fn commit_json(found: &CommitFound) -> Value {
+    let commit = &found.commit;
+    let told = json!({
+        "commit_hash": commit.commit.to_hex(),
+        "commit_date": commit.at.and_then(date),
+        "commit_message": commit.subject,
+        "author_name": commit.author,
+    });
+    let at = commit.at.and_then(date);
+    json!({
+        "file_path": found.path.as_ref().map(|path| path.to_text().into_owned()).unwrap_or_default(),
+        "line_number": found.line,
+        "code_snippet": found.text,
+        "similarity_score": (f64::from(found.score) * 1e4).round() / 1e4,
+        "repository_alias": found.repo,
+        "source_repo": found.repo,
+        "temporal_context": {"first_seen": at, "last_seen": at, "commit_count": 1, "commits": [told]},
+    })
+}

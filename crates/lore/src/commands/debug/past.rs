@@ -1,0 +1,58 @@
+//! `lore debug past`: what paths held in a time, and what happened to them.
+
+use std::path::PathBuf;
+
+use lore_core::search::Period;
+use lore_model::{Code, Failure, RepoPath};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Context, absolute, registered, unreadable};
+
+/// Tell what is kept of the past of paths
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// One question on each line, as an object: a path, and a time or a number of steps
+    file: PathBuf,
+    /// The repository, which `lore debug index --history --temporal` has indexed
+    #[arg(long, value_name = "PATH", default_value = ".")]
+    repo: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Question {
+    path: String,
+    from: Option<i64>,
+    to: Option<i64>,
+    /// What happened to it, instead of what it held: at most so many steps.
+    steps: Option<usize>,
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let repo = registered(context, &absolute(&args.repo)).await?;
+    let text = std::fs::read_to_string(&args.file).map_err(|error| unreadable(&args.file, &error))?;
+    let mut answers: Vec<Value> = Vec::new();
+    for line in text.lines() {
+        let question: Question = serde_json::from_str(line)
+            .map_err(|error| Failure::new(Code::InvalidArgument, format!("not a question: {error}: {line}")))?;
+        let path = RepoPath::new(question.path.as_bytes());
+        answers.push(if let Some(limit) = question.steps {
+            let story = context.lore.search.story(&repo, &path, None, limit).await?;
+            let steps = story.entries.iter().map(|step| {
+                json!([
+                    step.happened.commit.id.to_hex(),
+                    step.happened.kind.as_str(),
+                    step.path.to_text(),
+                    step.old_path.as_ref().map(|path| path.to_text().into_owned()),
+                ])
+            });
+            steps.collect()
+        } else {
+            let period = Period { from: question.from, to: question.to, removed: true, ..Period::default() };
+            let contents = context.lore.search.contents_of(&repo, &path, &period).await?;
+            contents.iter().map(|blob| Value::from(blob.to_hex())).collect()
+        });
+    }
+    context.ui.value(&json!({"answers": answers}))
+}
