@@ -167,7 +167,7 @@ fn compare_times(
             "--literal-pathspecs",
             "log",
             "--first-parent",
-            "--diff-merges=first-parent",
+            "--no-patch",
             "--full-history",
             "--format=%H",
             "HEAD",

@@ -1,7 +1,7 @@
 //! What is indexed of a repository's code, for those who look after it.
 
 use lore_model::{Failure, Repo};
-use lore_store::{LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart};
+use lore_store::{LeftOut, PastInfo, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart};
 
 use super::{CodeFreshness, Search, SecondState, left_out_of};
 use crate::{blocking, store_failure};
@@ -19,6 +19,10 @@ pub struct CodeOverview {
     pub uncommitted_left_out: Vec<LeftOut>,
     /// How much of it the second model covers, where one is configured.
     pub second: Option<SecondState>,
+    /// What is kept of its past, where that is wanted.
+    pub past: Option<PastInfo>,
+    /// Whether that is as new as the repository.
+    pub past_is_current: bool,
 }
 
 impl Search {
@@ -27,14 +31,23 @@ impl Search {
         let state = self.state(repo.id).await?;
         let part = self.part(repo, &state, None, false).await?;
         let freshness = self.freshness(repo, &state, part.as_ref()).await;
+        let (past, past_is_current) = (state.past, self.has_past(repo).await);
         let Some(part) = part else {
-            let (summary, uncommitted_left_out) = (SnapshotSummary::default(), Vec::new());
-            return Ok(CodeOverview { freshness, snapshot: None, summary, uncommitted_left_out, second: None });
+            return Ok(CodeOverview {
+                freshness,
+                snapshot: None,
+                summary: SnapshotSummary::default(),
+                uncommitted_left_out: Vec::new(),
+                second: None,
+                past,
+                past_is_current,
+            });
         };
         let summary = self.summarise(part.snapshot.id).await?;
         let second = self.coverage(part.snapshot.id).await?;
         let uncommitted_left_out = left_out_of(part.work).await;
-        Ok(CodeOverview { freshness, snapshot: Some(part.snapshot), summary, uncommitted_left_out, second })
+        let snapshot = Some(part.snapshot);
+        Ok(CodeOverview { freshness, snapshot, summary, uncommitted_left_out, second, past, past_is_current })
     }
 
     /// How many chunks of what is indexed of these repositories have a vector of a model, and of how many.

@@ -39,17 +39,21 @@ async fn discover(context: Context, input: Input) -> Result<Answer, Failure> {
             return Err(failure.hint("use `golden` or `local`, or leave it out for all"));
         }
     };
-    Ok(repositories(repos.iter().take(REPOS_MAX).map(row).collect(), repos.len()))
+    let mut rows = Vec::new();
+    for repo in repos.iter().take(REPOS_MAX) {
+        rows.push(row(repo, context.lore.search.state(repo.id).await?.past.is_some()));
+    }
+    Ok(repositories(rows, repos.len()))
 }
 
-fn row(repo: &Repo) -> Value {
+fn row(repo: &Repo, temporal: bool) -> Value {
     json!({
         "alias": repo.name(),
         "repo_url": url(repo),
         "default_branch": repo.info.default_branch,
         "clone_path": repo.info.local_path.to_string_lossy(),
         "created_at": time(None),
-        "enable_temporal": false,
+        "enable_temporal": temporal,
         "temporal_options": null,
         "source_type": "local",
     })

@@ -39,6 +39,7 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
     let (score, issues) = report.health();
     let code = report.code.as_ref().ok();
     let snapshot = code.and_then(|code| code.snapshot.as_ref());
+    let past = code.and_then(|code| code.past.as_ref());
     let mut status = json!({
         "alias": report.repo.name(),
         "repo_url": url(&report.repo),
@@ -50,8 +51,13 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
         "file_count": snapshot.map_or(0, |snapshot| snapshot.files),
         "index_size": report.index_bytes,
         "last_updated": time(report.updated_at()),
-        "enable_temporal": false,
-        "temporal_status": null,
+        "enable_temporal": past.is_some(),
+        "temporal_status": past.map(|past| json!({
+            "status": if past.at.is_none() { "pending" } else if code.is_some_and(|code| code.past_is_current) { "current" } else { "stale" },
+            "commits": past.commits,
+            "versions": past.versions,
+            "last_updated": time(past.at),
+        })),
     });
     status["branch_count"] = branch_count.into();
     status["history_state"] = report.history.state.as_str().into();

@@ -146,6 +146,10 @@ impl Row {
             "last_synced_at": repo.sync.last_synced_at,
             "last_error": repo.sync.last_error,
             "left_out": repo.sync.problems.iter().map(|problem| json!({"reason": problem.reason, "count": problem.count})).collect::<Vec<_>>(),
+            "temporal": self.code.as_ref().ok().and_then(|code| code.past.as_ref()).map(|past| json!({
+                "commits": past.commits, "versions": past.versions, "chunks": past.chunks, "synced_at": past.at,
+                "complete": past.complete,
+            })),
             "code": match &self.code {
                 Ok(code) => code_json(code, list),
                 Err(failure) => json!({"error": {"code": failure.code.name(), "message": failure.message, "hint": failure.hint}}),
@@ -190,6 +194,16 @@ fn print_code(context: &Context<'_>, code: &CodeOverview, now: i64, list: bool) 
         if let Some(error) = error {
             ui.line(&ui.paint(RED, &format!("           {what}: {}", one_line(error))))?;
         }
+    }
+    if let Some(past) = &code.past {
+        let (style, word) = match past.at {
+            None => (YELLOW, "not read yet: run `lore sync`"),
+            Some(_) if !code.past_is_current => (YELLOW, "stale: run `lore sync`"),
+            Some(_) if !past.complete => (YELLOW, "not all content is there (a partial clone)"),
+            Some(_) => (GREEN, "current"),
+        };
+        let (versions, commits) = (count(past.versions, "version"), count(past.commits, "commit"));
+        ui.line(&format!("  past     {versions} of files at {commits}, {}", ui.paint(style, word)))?;
     }
     if let Some(second) = &code.second {
         let (covered, chunks) = (second.covered as u64, count(second.chunks as u64, "chunk"));

@@ -28,6 +28,7 @@ mod messages_record;
 mod messages_robust;
 mod messages_upstream;
 mod model;
+mod past;
 mod place;
 mod regressions;
 mod repositories;
