@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::HashMap, fmt::Write as _, ops::ControlFlow, ops::Range};
 
-use tree_sitter::{ParseOptions, ParseState, Parser, Point, Tree};
+use tree_sitter::{InputEdit, ParseOptions, ParseState, Parser, Point, Tree};
 
 use super::rules::{Change, Hide, Role, Spec, children};
 use crate::encoding::{Encoding, one_line};
@@ -36,6 +36,8 @@ pub(super) struct Loaded {
     cost_of_errors: fn(usize) -> usize,
     hide: Option<Hide>,
     depth: fn(&[u8]) -> usize,
+    /// The last file without errors, and its tree.
+    last: Option<(Vec<u8>, Tree)>,
     /// The role of each kind of node, by its number.
     pub(super) rules: Rules,
 }
@@ -71,7 +73,7 @@ impl Trees {
             parser.set_language(&grammar).ok()?;
             let rules = Rules::compile(&grammar, spec);
             let Spec { cost_of_errors, hide, depth, .. } = *spec;
-            Some(Loaded { parser, cost_of_errors, hide, depth, rules })
+            Some(Loaded { parser, cost_of_errors, hide, depth, last: None, rules })
         };
         self.0.entry(name).or_insert_with(load).as_mut()
     }
@@ -83,14 +85,18 @@ impl Loaded {
         if (self.depth)(&bytes[part.clone()]) > DEEPEST {
             return None;
         }
-        let tree = self.parse(bytes, part.clone())?;
+        let tree = if part.len() == bytes.len() {
+            self.parse_like_last(bytes)?
+        } else {
+            self.parse(bytes, part.clone(), None)?
+        };
         let mut changes = self.hide.map(|hide| hide(bytes, part.clone(), &tree)).unwrap_or_default();
         if changes.is_empty() {
             return Some(tree);
         }
         let before = errors(&tree);
         for _ in 0..MOST_TRIES {
-            let Some(other) = self.parse(&changed(bytes, &changes), part.clone()) else { break };
+            let Some(other) = self.parse(&changed(bytes, &changes), part.clone(), None) else { break };
             let after = errors(&other);
             let count = changes.len();
             let is_open = changes.iter().all(|change| change.scope.is_empty());
@@ -111,8 +117,25 @@ impl Loaded {
         Some(tree)
     }
 
-    /// Parses a part of a file; `None` where that is too much work.
-    fn parse(&mut self, bytes: &[u8], part: Range<usize>) -> Option<Tree> {
+    /// Parses a file; where it is a version of the last one, only what differs. `None` where that is too much work.
+    ///
+    /// Of a text without errors there is one tree, however it was come by; how errors are recovered from depends on what
+    /// was there before, so a file that has some is parsed as a whole.
+    fn parse_like_last(&mut self, bytes: &[u8]) -> Option<Tree> {
+        let last = self.last.take().and_then(|(old, tree)| edited(&old, tree, bytes));
+        let again = last.and_then(|last| self.parse(bytes, 0..bytes.len(), Some(&last)));
+        let tree = match again.filter(|tree| !tree.root_node().has_error()) {
+            Some(tree) => tree,
+            None => self.parse(bytes, 0..bytes.len(), None)?,
+        };
+        if !tree.root_node().has_error() {
+            self.last = Some((bytes.to_vec(), tree.clone()));
+        }
+        Some(tree)
+    }
+
+    /// Parses a part of a file, with the tree of an older version where there is one; `None` where that is too much work.
+    fn parse(&mut self, bytes: &[u8], part: Range<usize>, old: Option<&Tree>) -> Option<Tree> {
         let mut left = REPORTS + part.len() / BYTES_PER_REPORT;
         let cost = (self.cost_of_errors)(bytes.len());
         let reads = Cell::new(READS + part.len() / BYTES_PER_MORE_READ);
@@ -129,11 +152,37 @@ impl Loaded {
         let ranges: &[tree_sitter::Range] = if part.len() == bytes.len() { &[] } else { &[place(bytes, part)] };
         self.parser.set_included_ranges(ranges).ok()?;
         let options = ParseOptions::new().progress_callback(&mut progress);
-        let tree = self.parser.parse_with_options(&mut read, None, Some(options));
+        let tree = self.parser.parse_with_options(&mut read, old, Some(options));
         // A parser that gave up would otherwise go on with the same file.
         self.parser.reset();
         tree.filter(|_| reads.get() > 0)
     }
+}
+
+/// The tree of an old text, told what is other in the new one; `None` where they have little in common.
+fn edited(old: &[u8], mut tree: Tree, new: &[u8]) -> Option<Tree> {
+    let most = old.len().min(new.len());
+    let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let same_end = old[start..].iter().rev().zip(new[start..].iter().rev()).take_while(|(a, b)| a == b).count();
+    if start + same_end < most / 2 {
+        return None;
+    }
+    let (old_end, new_end) = (old.len() - same_end, new.len() - same_end);
+    tree.edit(&InputEdit {
+        start_byte: start,
+        old_end_byte: old_end,
+        new_end_byte: new_end,
+        start_position: point(old, start),
+        old_end_position: point(old, old_end),
+        new_end_position: point(new, new_end),
+    });
+    Some(tree)
+}
+
+fn point(bytes: &[u8], at: usize) -> Point {
+    let row = memchr::memchr_iter(b'\n', &bytes[..at]).count();
+    let column = at - memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |before| before + 1);
+    Point { row, column }
 }
 
 /// A text with other bytes in some places.
@@ -203,16 +252,11 @@ fn errors(tree: &Tree) -> Vec<(Range<usize>, usize)> {
 }
 
 fn place(bytes: &[u8], part: Range<usize>) -> tree_sitter::Range {
-    let point = |at: usize| {
-        let row = memchr::memchr_iter(b'\n', &bytes[..at]).count();
-        let column = at - memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |before| before + 1);
-        Point { row, column }
-    };
     tree_sitter::Range {
         start_byte: part.start,
         end_byte: part.end,
-        start_point: point(part.start),
-        end_point: point(part.end),
+        start_point: point(bytes, part.start),
+        end_point: point(bytes, part.end),
     }
 }
 
@@ -259,6 +303,102 @@ mod tests {
             let each = errors.iter().any(|error| error.start < scope.end && error.end >= scope.start);
             prop_assert_eq!(Broken::new(errors.iter()).overlaps(&scope), each);
         }
+    }
+
+    /// Texts in several languages, each a function after the other.
+    fn samples() -> Vec<(Language, String)> {
+        let of = |name: &str, one: &str| {
+            let text = (0..12).map(|number| one.replace("NN", &number.to_string())).collect::<String>();
+            (Language::named(name).unwrap(), text)
+        };
+        vec![
+            (Language::named("rust").unwrap(), include_str!("tree.rs").to_owned()),
+            (Language::named("rust").unwrap(), include_str!("walk.rs").to_owned()),
+            of(
+                "python",
+                "class CNN:\n    \"\"\"Doc.\"\"\"\n\n    @property\n    def f(self, a=NN):\n        if a:\n            return f\"{a}\"\n        return [x for x in a]\n\n",
+            ),
+            of(
+                "go",
+                "// FNN does.\nfunc (r *R) FNN(a int, b ...string) (int, error) {\n\tif a > NN {\n\t\treturn a, nil\n\t}\n\tfor i := range b {\n\t\tgo r.f(i)\n\t}\n\treturn 0, err\n}\n\n",
+            ),
+            of(
+                "javascript",
+                "/** Doc. */\nexport async function fNN({ a, b = NN }) {\n  const c = `${a} ${b}`;\n  return c.map((x) => x / 2).filter(/re/.test);\n}\n\n",
+            ),
+            of(
+                "typescript",
+                "interface INN<T extends object> {\n  a?: T;\n  f(x: number): Promise<void>;\n}\n\nfunction gNN<T>(x: T): x is T {\n  return true;\n}\n\n",
+            ),
+            of(
+                "java",
+                "class CNN extends B<String> {\n  /** Doc. */\n  @Override\n  public int f(List<String> a) throws E {\n    return a.stream().map(x -> x.size()).sum() + NN;\n  }\n}\n\n",
+            ),
+            of(
+                "c",
+                "/* Doc. */\nstatic int fNN(const char *a, struct s *b) {\n  if (!a) {\n    return -NN;\n  }\n  b->x = a[0];\n  return 0;\n}\n\n",
+            ),
+            of(
+                "cpp",
+                "template <typename T>\nclass CNN : public B {\n public:\n  T f(const T& a) const { return a + NN; }\n};\n\n",
+            ),
+            of(
+                "ruby",
+                "# Doc.\nclass CNN < B\n  def f(a, b: NN)\n    a.each do |x|\n      puts \"#{x}\"\n    end\n  end\nend\n\n",
+            ),
+            of(
+                "kotlin",
+                "/** Doc. */\nclass CNN(val a: Int = NN) {\n    fun f(x: String?): Int {\n        return x?.length ?: a\n    }\n}\n\n",
+            ),
+            of(
+                "bash",
+                "# Doc.\nfNN() {\n  local a=\"$1\"\n  if [ -n \"$a\" ]; then\n    echo \"${a}\" | grep NN\n  fi\n}\n\n",
+            ),
+        ]
+    }
+
+    /// The text with one of its lines, or one of its functions, gone, twice or elsewhere.
+    fn another(text: &str, seed: u64) -> String {
+        let parts: Vec<&str> = if seed.is_multiple_of(2) {
+            text.split_inclusive("\n\n").collect()
+        } else {
+            text.split_inclusive('\n').collect()
+        };
+        let (at, other) = ((seed / 8) as usize % parts.len(), (seed / 977) as usize % parts.len());
+        let mut parts: Vec<String> = parts.into_iter().map(str::to_owned).collect();
+        match seed / 2 % 4 {
+            0 => drop(parts.remove(at)),
+            1 => parts.insert(at, parts[at].clone()),
+            2 => parts.swap(at, other),
+            _ => parts[at] = parts[at].replace("return", "return  ").replace('1', "12"),
+        }
+        parts.concat()
+    }
+
+    #[test]
+    fn a_version_of_the_last_file_has_the_tree_that_it_has_by_itself() {
+        let (mut same, mut whole) = (0, 0);
+        for (language, text) in samples() {
+            let Method::Tree(spec) = language.0.method else { panic!("{language} has no grammar") };
+            let mut trees = Trees::default();
+            let mut version = text;
+            for seed in 0..60_u64 {
+                let seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(17);
+                let next = another(&version, seed);
+                let bytes = next.as_bytes();
+                let after = trees.load(language.name(), spec).unwrap().read(bytes, 0..bytes.len());
+                let alone = Trees::default().load(language.name(), spec).unwrap().read(bytes, 0..bytes.len());
+                let show = |tree: &Option<Tree>| tree.as_ref().map(|tree| show(tree, bytes));
+                assert_eq!(show(&after), show(&alone), "{language}\n{next}");
+                same += usize::from(alone.as_ref().is_some_and(|tree| !tree.root_node().has_error()));
+                whole += usize::from(alone.as_ref().is_some_and(|tree| tree.root_node().has_error()));
+                // What is broken stays behind, so that most versions are whole.
+                if alone.is_some_and(|tree| !tree.root_node().has_error()) {
+                    version = next;
+                }
+            }
+        }
+        assert!(same > 400 && whole > 40, "{same} {whole}");
     }
 
     #[test]
