@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use lore_model::{ChunkKind, RepoId};
 use lore_store::{
     Ask, AskWord, BlobRecord, ChunkId, CodeView, Entry, FieldWeight, Result as StoreResult, Scored, ViewVectors,
-    for_each_token,
+    for_each_token, tokens,
 };
 
 use super::{
@@ -470,8 +470,21 @@ impl Ranking<'_> {
         let said = if self.query.kind == QueryKind::Name { SAID_OF_NAMES } else { SAID };
         add("its commits say so", said * self.said(file), &mut score);
         if !self.query.phrases.is_empty() {
-            let text = String::from_utf8_lossy(&self.view.text(scored.chunk)?).to_lowercase();
-            let found = self.query.phrases.iter().filter(|phrase| text.contains(*phrase)).count();
+            // What lacks a word of a phrase lacks the phrase; its text need not be read.
+            let has_words = |phrase: &&String| {
+                let tokens = tokens(phrase);
+                // A compound word may go on in the text, its parts are there all the same.
+                let is_compound =
+                    |token: &str| tokens.iter().any(|part| part.len() < token.len() && token.contains(part.as_str()));
+                let words = self.bits(|token| tokens.iter().any(|other| other == token) && !is_compound(token));
+                scored.matched & words == words
+            };
+            let phrases: Vec<&String> = self.query.phrases.iter().filter(has_words).collect();
+            let mut found = 0;
+            if !phrases.is_empty() {
+                let text = String::from_utf8_lossy(&self.view.text(scored.chunk)?).to_lowercase();
+                found = phrases.iter().filter(|phrase| text.contains(**phrase)).count();
+            }
             #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
             let share = found as f32 / self.query.phrases.len() as f32;
             add("has the quoted words", PHRASE * share, &mut score);
@@ -575,13 +588,29 @@ impl Ranking<'_> {
         Some(value)
     }
 
+    /// The bits of [`Scored::matched`] for words like these.
+    fn bits(&self, is_meant: impl Fn(&str) -> bool) -> u64 {
+        if !self.parts.text {
+            return 0;
+        }
+        let meant = self.words.iter().take(64).enumerate().filter(|(_, word)| is_meant(&word.token));
+        meant.fold(0, |bits, (at, _)| bits | 1 << at)
+    }
+
     /// Where nothing that may be an answer defines what was named, the place that hands it on is the best there is.
     fn hand_on(&self, ranked: &mut [Ranked]) -> StoreResult<()> {
         let is_defined = |name: &String| {
             let is_it = |entry: &Entry<ChunkId>| entry.name.as_deref().is_some_and(|known| fold(known) == *name);
             ranked.iter().any(|ranked| is_it(&ranked.record.entries[ranked.entry]))
         };
-        let names: Vec<&String> = self.query.names.iter().filter(|name| !is_defined(name)).collect();
+        // Only what has the name as a word can hand it on; nothing else has to be read.
+        let names: Vec<(&String, u64)> = self
+            .query
+            .names
+            .iter()
+            .filter(|name| !is_defined(name))
+            .map(|name| (name, self.bits(|token| fold(token) == **name)))
+            .collect();
         if names.is_empty() {
             return Ok(());
         }
@@ -591,8 +620,11 @@ impl Ranking<'_> {
             if matches!(entry.kind, ChunkKind::Symbols | ChunkKind::Documentation) {
                 continue;
             }
+            if names.iter().all(|(_, word)| *word != 0 && ranked.matched & word == 0) {
+                continue;
+            }
             let text = String::from_utf8_lossy(&self.view.text(ranked.chunk)?).into_owned();
-            if names.iter().any(|name| hands_on(&text, name)) {
+            if names.iter().any(|(name, _)| hands_on(&text, name)) {
                 let role = self.paths.roles[ranked.file].factor(self.query.wants);
                 ranked.score += value * role;
                 ranked.explanation.rules.push(("hands on what was named", Effect::Adds(value * role)));
