@@ -52,6 +52,23 @@ impl Out {
         }
     }
 
+    /// The names of these languages, each once, and the number of each.
+    pub(super) fn languages<'l>(&mut self, names: impl Iterator<Item = &'l str>) -> HashMap<&'l str, u64> {
+        let mut languages: Vec<&str> = Vec::new();
+        let mut numbers: HashMap<&str, u64> = HashMap::new();
+        for name in names {
+            numbers.entry(name).or_insert_with(|| {
+                languages.push(name);
+                languages.len() as u64 - 1
+            });
+        }
+        self.number(languages.len() as u64);
+        for language in &languages {
+            self.bytes(language.as_bytes());
+        }
+        numbers
+    }
+
     /// A path that often begins like the one before.
     pub(super) fn path(&mut self, before: &[u8], path: &[u8]) {
         let shared = before.iter().zip(path).take_while(|(a, b)| a == b).count();
@@ -105,6 +122,14 @@ impl<'a> In<'a> {
             0 => Ok(None),
             length => Ok(Some(text(self.take(length - 1)?)?)),
         }
+    }
+
+    pub(super) fn languages(&mut self) -> Result<Vec<Arc<str>>> {
+        let mut languages: Vec<Arc<str>> = Vec::new();
+        for _ in 0..self.small()? {
+            languages.push(text(self.bytes()?)?.into());
+        }
+        Ok(languages)
     }
 
     pub(super) fn path(&mut self, path: &mut Vec<u8>) -> Result<()> {
@@ -217,18 +242,7 @@ pub(crate) struct PackedFile {
 /// The files of a snapshot, in order of their paths.
 pub(crate) fn pack_files(files: &[PackedFile]) -> Vec<u8> {
     let mut out = Out::default();
-    let mut languages: Vec<&str> = Vec::new();
-    let mut numbers: HashMap<&str, u64> = HashMap::new();
-    for file in files {
-        numbers.entry(&file.language).or_insert_with(|| {
-            languages.push(&file.language);
-            languages.len() as u64 - 1
-        });
-    }
-    out.number(languages.len() as u64);
-    for language in &languages {
-        out.bytes(language.as_bytes());
-    }
+    let numbers = out.languages(files.iter().map(|file| &*file.language));
     out.number(files.len() as u64);
     let (mut path, mut blob, mut chunk): (&[u8], i64, i64) = (b"", 0, 0);
     for file in files {
@@ -248,10 +262,7 @@ pub(crate) fn pack_files(files: &[PackedFile]) -> Vec<u8> {
 pub(crate) fn unpack_files(packed: &[u8]) -> Result<Vec<PackedFile>> {
     let raw = decompress(packed)?;
     let mut input = In(&raw);
-    let mut languages: Vec<Arc<str>> = Vec::new();
-    for _ in 0..input.small()? {
-        languages.push(text(input.bytes()?)?.into());
-    }
+    let languages = input.languages()?;
     let count = input.small()? as usize;
     // Each file takes a few bytes, so a damaged count cannot ask for much.
     let mut files = Vec::with_capacity(count.min(raw.len()));

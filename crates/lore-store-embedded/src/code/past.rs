@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
 use super::{
     damaged,
-    pack::{Damaged, In, Out, compress, decompress, text, unpack_entries},
+    pack::{Damaged, In, Out, compress, decompress, unpack_entries},
 };
 use crate::{EmbeddedStore, rows};
 
@@ -214,18 +214,7 @@ fn unpack_commits(packed: &[u8]) -> Result<Vec<LineCommit>, Damaged> {
 
 fn pack_paths(paths: &[PastPath]) -> Vec<u8> {
     let mut out = Out::default();
-    let mut languages: Vec<&str> = Vec::new();
-    let mut numbers: HashMap<&str, u64> = HashMap::new();
-    for version in paths.iter().flat_map(|path| &path.versions) {
-        numbers.entry(&version.language).or_insert_with(|| {
-            languages.push(&version.language);
-            languages.len() as u64 - 1
-        });
-    }
-    out.number(languages.len() as u64);
-    for language in &languages {
-        out.bytes(language.as_bytes());
-    }
+    let numbers = out.languages(paths.iter().flat_map(|path| &path.versions).map(|version| &*version.language));
     out.number(paths.len() as u64);
     let (mut before, mut blob, mut chunk): (&[u8], i64, i64) = (b"", 0, 0);
     for path in paths {
@@ -260,10 +249,7 @@ fn pack_paths(paths: &[PastPath]) -> Vec<u8> {
 fn unpack_paths(packed: &[u8]) -> Result<Vec<PastPath>, Damaged> {
     let raw = decompress(packed)?;
     let mut input = In(&raw);
-    let mut languages: Vec<Arc<str>> = Vec::new();
-    for _ in 0..input.small()? {
-        languages.push(text(input.bytes()?)?.into());
-    }
+    let languages = input.languages()?;
     let count = input.small()? as usize;
     let mut paths = Vec::with_capacity(count.min(raw.len()));
     let (mut path, mut blob, mut chunk) = (Vec::new(), 0, 0);
@@ -486,4 +472,117 @@ fn apply(
     past.paths = known.into_values().filter(|path| !path.versions.is_empty()).collect();
     past.paths.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(complete)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    /// What a commit does to paths: the chunks of what each holds from then on, or nothing.
+    type Changes = Vec<(u8, Option<Vec<ChunkId>>)>;
+
+    /// What happens to paths: at each commit, some get other contents, made of a few chunks.
+    fn happenings() -> impl Strategy<Value = Vec<Changes>> {
+        let content = proptest::option::weighted(0.8, vec(0..9_u32, 0..5));
+        vec(vec((0..4_u8, content), 0..4), 1..12)
+    }
+
+    /// The past that these make, from the commit with this number on.
+    fn grow(past: &mut Past, commits: &[Changes], from: u32) {
+        for (number, changes) in (from..).zip(commits) {
+            let id = CommitId::from_bytes(&[number.to_le_bytes()[0]; 20]).expect("20 bytes");
+            Arc::make_mut(&mut past.commits).push(LineCommit { id, at: i64::from(number) });
+            let changes: HashMap<u8, Option<Vec<ChunkId>>> = changes.iter().cloned().collect();
+            for (path, content) in changes {
+                let path = RepoPath::new([b'a' + path]);
+                let at = match past.paths.binary_search_by(|known| known.path.cmp(&path)) {
+                    Ok(at) => at,
+                    Err(at) => {
+                        past.paths.insert(at, PastPath { path, versions: Vec::new(), runs: Vec::new() });
+                        at
+                    }
+                };
+                past.paths[at].change(number, content.map(|chunks| (i64::from(number), "rust".into(), chunks)));
+            }
+            past.paths.retain(|path| !path.versions.is_empty());
+        }
+    }
+
+    /// The chunks of each path after each commit, without any cleverness.
+    fn trees(commits: &[Changes]) -> Vec<HashMap<u8, HashSet<ChunkId>>> {
+        let mut now: HashMap<u8, HashSet<ChunkId>> = HashMap::new();
+        let mut trees = Vec::new();
+        for changes in commits {
+            let changes: HashMap<u8, Option<Vec<ChunkId>>> = changes.iter().cloned().collect();
+            for (path, content) in changes {
+                match content {
+                    Some(chunks) => drop(now.insert(path, chunks.into_iter().collect())),
+                    None => drop(now.remove(&path)),
+                }
+            }
+            trees.push(now.clone());
+        }
+        trees
+    }
+
+    proptest! {
+        #[test]
+        fn every_commit_shows_its_tree_and_every_time_what_was_there(commits in happenings(), from in 0..12_u32, more in 1..12_u32) {
+            let mut past = Past::default();
+            grow(&mut past, &commits, 0);
+            let trees = trees(&commits);
+            let shown = |slice: &PastSlice| -> HashMap<u8, HashSet<ChunkId>> {
+                let of = |path: &PastPath| {
+                    let chunks: HashSet<ChunkId> = path.shown(&past, slice).into_iter().map(|(_, chunk)| chunk).collect();
+                    (path.path.as_bytes()[0] - b'a', chunks)
+                };
+                past.paths.iter().map(of).filter(|(_, chunks)| !chunks.is_empty()).collect()
+            };
+            let some = |tree: HashMap<u8, HashSet<ChunkId>>| -> HashMap<u8, HashSet<ChunkId>> {
+                tree.into_iter().filter(|(_, chunks)| !chunks.is_empty()).collect()
+            };
+            for (number, tree) in (0_u32..).zip(&trees) {
+                let commits = std::iter::once(number..number + 1).collect();
+                let slice = PastSlice { commits, removed: true, ..PastSlice::default() };
+                prop_assert_eq!(shown(&slice), some(tree.clone()));
+            }
+            let to = from.saturating_add(more);
+            let mut union: HashMap<u8, HashSet<ChunkId>> = HashMap::new();
+            for tree in trees.iter().skip(from as usize).take(more as usize) {
+                for (path, chunks) in tree {
+                    union.entry(*path).or_default().extend(chunks);
+                }
+            }
+            let slice = PastSlice { commits: std::iter::once(from..to).collect(), removed: true, ..PastSlice::default() };
+            prop_assert_eq!(shown(&slice), some(union));
+        }
+
+        #[test]
+        fn what_is_cut_and_grown_again_is_what_grew_at_once(commits in happenings(), cut in 0..12_u32) {
+            let mut whole = Past::default();
+            grow(&mut whole, &commits, 0);
+            let mut other = whole.clone();
+            let cut = cut.min(u32::try_from(commits.len()).unwrap());
+            other.keep(cut);
+            grow(&mut other, &commits[cut as usize..], cut);
+            let sorted = |mut past: Past| {
+                past.paths.iter_mut().for_each(|path| path.runs.sort_unstable_by_key(|run| (run.first, run.chunk)));
+                past
+            };
+            let (whole, other) = (sorted(whole), sorted(other));
+            prop_assert_eq!(&whole, &other);
+            let packed = unpacked(&pack_commits(&whole.commits), &pack_paths(&whole.paths)).unwrap();
+            prop_assert_eq!(sorted(packed), whole);
+        }
+
+        #[test]
+        fn damage_is_an_error_not_a_fault(bytes in vec(any::<u8>(), 0..200)) {
+            let packed = compress(&bytes);
+            drop(unpack_commits(&packed));
+            drop(unpack_paths(&packed));
+            drop(unpack_paths(&bytes));
+        }
+    }
 }

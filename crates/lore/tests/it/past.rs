@@ -101,12 +101,12 @@ fn a_time_a_commit_and_what_is_gone_can_be_searched_in_every_mode() {
         &mut server,
         json!({"query_text": "send a request again after it failed", "at_commit": "HEAD~3", "limit": 1}),
     );
-    assert_eq!(shown(&found), [retry.clone()]);
+    assert_eq!(shown(&found), std::slice::from_ref(&retry));
     let found = ask(
         &mut server,
         json!({"query_text": "send a request again after it failed", "time_range": "2024-01-01..2024-01-03", "limit": 1}),
     );
-    assert_eq!(shown(&found), [retry.clone()]);
+    assert_eq!(shown(&found), std::slice::from_ref(&retry));
     let context = &found["results"][0]["temporal_context"];
     assert_eq!(context["first_seen"], "2024-01-01T12:00:00Z");
     assert_eq!(context["removed_by"]["commit_hash"], shop.commits[1].as_str());
