@@ -76,7 +76,7 @@ impl Index {
             time: Duration::from_mins(1),
         };
         let mut answer = self.lore.search.find_lines(&request).await.unwrap();
-        assert_eq!(answer.gaps, lore_core::search::PastGaps::default());
+        assert!(answer.gaps.not_kept.is_empty() && answer.gaps.no_commit.is_empty() && answer.gaps.behind.is_empty());
         self.lore.search.tell_past(&request.repos, &mut answer.hits, None).await.unwrap();
         answer.hits
     }
@@ -225,15 +225,25 @@ async fn a_commit_beside_the_line_is_read_from_git() {
     repo.git(&["checkout", "-q", "-B", "main"]);
     repo.write("a.rs", "pub fn alpha() {}\n").commit("Begin");
     repo.git(&["checkout", "-q", "-b", "side"]);
-    repo.write("b.rs", "pub fn only_on_the_side() {}\n").commit("Beside");
+    repo.write("b.rs", "pub fn only_on_the_side() {}\n").write("secret.rs", "pub fn secret() {}\n").commit("Beside");
     repo.git(&["checkout", "-q", "main"]);
-    repo.write("a.rs", "pub fn beta() {}\n").commit("Go on");
+    repo.write("a.rs", "pub fn beta() {}\n").write(".loreignore", "secret.rs\n").commit("Go on");
     let index = Index::new(repo.path());
     index.sync(Some(true)).await;
     for name in ["side", "HEAD", "HEAD~1", "main"] {
-        let expected = git_lines(repo.path(), name, "fn");
+        // What is left out now is left out of every commit.
+        let mut expected = git_lines(repo.path(), name, "fn");
+        expected.retain(|(path, _)| path != "secret.rs");
         assert_eq!(index.at(name, "fn").await, expected, "{name}");
     }
+    // HEAD is that of the work tree that is asked from.
+    let other = dir.path().join("other");
+    repo.git(&["worktree", "add", "-q", other.to_str().unwrap(), "side"]);
+    let mut request = CodeRequest::new("only_on_the_side", vec![(index.repo().await, Some(other))]);
+    request.when = When::At("HEAD".to_owned());
+    let answer = index.lore.search.search(&request).await.unwrap();
+    assert_eq!(answer.hits[0].name.as_deref(), Some("only_on_the_side"));
+    assert_eq!(answer.gaps.beside, ["r"]);
 }
 
 /// The names that a question by meaning finds.

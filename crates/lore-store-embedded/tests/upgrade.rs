@@ -78,7 +78,7 @@ fn make_old(home: &Path) {
     bytes[8..12].copy_from_slice(&1_u32.to_le_bytes());
     std::fs::write(path, bytes).unwrap();
     let connection = rusqlite::Connection::open(home.join("lore.db")).unwrap();
-    connection.execute_batch("DROP TABLE evidence; DELETE FROM sqlite_sequence WHERE name = 'evidence'").unwrap();
+    connection.execute_batch("DROP TABLE pasts; DELETE FROM sqlite_sequence WHERE name = 'pasts'; DROP TABLE evidence; DELETE FROM sqlite_sequence WHERE name = 'evidence'").unwrap();
     connection.execute_batch("DROP TABLE vector_files; DROP TABLE vector_sets;").unwrap();
     connection.pragma_update(None, "user_version", 2).unwrap();
 }

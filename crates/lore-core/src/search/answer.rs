@@ -336,8 +336,18 @@ impl Search {
             let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
             let mut part = self.part(repo, &state, place.as_deref(), repos.len() == 1 && !when.is_past()).await?;
             if let Some(shown) = part.as_mut().filter(|_| when.is_past()) {
-                match Box::pin(self.past(repo, &state, when)).await? {
-                    Then::Shown(past) => shown.past = Some(past),
+                match Box::pin(self.past(repo, place.as_deref(), &state, when)).await? {
+                    Then::Shown(past) => {
+                        let (name, kept) = (repo.name().to_owned(), state.past.as_ref());
+                        let head = state.tips.iter().find(|tip| tip.name == "HEAD").map(|tip| tip.commit);
+                        let is_behind = kept.is_some_and(|kept| !kept.complete || (head.is_some() && kept.tip != head));
+                        if past.line.is_none() {
+                            seen.gaps.beside.push(name);
+                        } else if is_behind {
+                            seen.gaps.behind.push(name);
+                        }
+                        shown.past = Some(past);
+                    }
                     Then::NotKept => seen.gaps.not_kept.push(repo.name().to_owned()),
                     Then::NoCommit => {
                         seen.gaps.no_commit.push(repo.name().to_owned());

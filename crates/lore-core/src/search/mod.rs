@@ -531,7 +531,8 @@ impl Search {
     /// The view over these parts, opened or remembered.
     async fn load(&self, parts: &[Part]) -> Result<Arc<Loaded>, StoreError> {
         let past = |part: &Part| part.past.as_ref().map(|past| Arc::clone(&past.key));
-        let key: ViewKey = parts.iter().map(|part| (part.snapshot.id, part.version, past(part))).collect();
+        let version = |part: &Part| if part.past.is_some() { 0 } else { part.version };
+        let key: ViewKey = parts.iter().map(|part| (part.snapshot.id, version(part), past(part))).collect();
         {
             let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(at) = views.iter().position(|(known, _)| *known == key) {

@@ -112,7 +112,10 @@ impl Lore {
         }
         let quoted: Vec<String> = words.iter().map(|word| format!("\"{}\"", word.replace('"', ""))).collect();
         let query = CommitQuery {
-            text: format!("(revert* OR backout OR rollback) AND ({})", quoted.join(" OR ")),
+            text: format!(
+                "(revert* OR backout OR rollback OR \"back out\" OR \"roll back\") AND ({})",
+                quoted.join(" OR ")
+            ),
             repos: Some(vec![repo.id]),
             paths: Vec::new(),
             since: None,

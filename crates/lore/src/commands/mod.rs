@@ -259,7 +259,7 @@ impl Cli {
             Command::Tools(args) => tools::run(&context, &args).map(done),
             Command::Model(args) => model::run(&context, args).await.map(done),
             Command::Doctor(args) => doctor::run(&context, args).await,
-            Command::Bench(args) => bench::run(&context, args).await,
+            Command::Bench(args) => Box::pin(bench::run(&context, args)).await,
             Command::Import(args) => import::run(&context, args).await,
             Command::Export(args) => export::run(&context, args).await.map(done),
             Command::Reindex(args) => reindex::run(&context, args).await,

@@ -195,6 +195,18 @@ fn what_commits_say_and_changed_can_be_searched() {
         (shop.commits[3].as_str().into(), Some(1)),
         "{found}"
     );
+    // By meaning, changed code: of all times where none is named.
+    let found = ask(
+        &mut server,
+        json!({"query_text": "send a request again after it failed", "chunk_type": "commit_diff", "limit": 1}),
+    );
+    assert_eq!(shown(&found)[0].1, "def retry_request(times):", "{found}");
+    let idle = ask(
+        &mut server,
+        json!({"query_text": "x", "chunk_type": "commit_message", "show_evolution": true, "diff_type": "binary"}),
+    );
+    let said = idle["warning"].as_str().unwrap_or_default();
+    assert!(said.contains("binary files have no text") && said.contains("count only for code"), "{idle}");
     let found = ask(
         &mut server,
         json!({"query_text": "keep answers in memory", "chunk_type": "commit_diff", "time_range": "2024-01-09..2024-01-11", "limit": 1}),
@@ -234,17 +246,19 @@ fn the_command_line_searches_the_past() {
     assert_eq!(out, "cache.py:1:def cache_answers(answers):\nnet.py:1:def send_once():\n");
     let (_, out, _) = shop.run(&["keep answers for the next time", "--removed", "--evolution", "-n", "1"]);
     for said in [
-        "there from 2024-01-",
-        "the file was ",
-        "deleted 2024-01-10",
+        "there from 2024-01-01",
+        "the file was renamed by 2024-01-08",
         "renamed 2024-01-08",
-        "-def cache_answers(answers):",
+        "added 2024-01-01",
+        "+def cache_answers(answers):",
     ] {
         assert!(out.contains(said), "{said}: {out}");
     }
     let (_, out, _) = shop.run(&["retry", "--author", "bob", "--change", "modified", "--json"]);
     let value: Value = serde_json::from_str(&out).expect("it is JSON");
     assert_eq!(value["results"][0]["past"]["removed_by"]["subject"], "Do not retry", "{out}");
+    let (_, out, _) = shop.run(&["retry_request", "--literal", "--evolution"]);
+    assert_eq!(out, "", "what is not there is not found because its past is asked for");
     let (good, _, err) = shop.run(&["x", "--at", "nothing"]);
     assert!(!good && err.contains("has no commit `nothing`"), "{err}");
     let (good, _, err) = shop.run(&["x", "--since", "someday"]);

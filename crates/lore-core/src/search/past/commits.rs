@@ -135,6 +135,7 @@ impl Search {
                 }
                 CommitText::Diffs(wanted) => {
                     let terms = Terms::new(wanted, request.case_sensitive)?;
+                    let mut of_repo = 0;
                     for commit in messages {
                         if Instant::now() >= end {
                             break;
@@ -147,7 +148,8 @@ impl Search {
                         };
                         for hit in in_patch(&patch, &terms, &files, request.context) {
                             answer.total += 1;
-                            if answer.found.len() < request.limit {
+                            of_repo += 1;
+                            if of_repo <= request.limit {
                                 let Hit { path, line, text } = hit;
                                 answer.found.push(CommitFound {
                                     repo: repo.name().to_owned(),

@@ -10,6 +10,7 @@ mod sync;
 use std::{
     collections::{HashMap, HashSet},
     ops::Range,
+    path::Path,
     sync::Arc,
 };
 
@@ -17,7 +18,8 @@ pub use commits::{CommitFound, CommitText, CommitsAnswer, CommitsRequest};
 use lore_git::{Found, Repository, TreeLimits};
 use lore_model::{BlobId, Code, CommitId, Failure, LineCommit, Repo, RepoId, RepoPath};
 use lore_store::{
-    Base, BlobKey, CodeState, OverlayFile, OverlayInput, PastPart, PastSlice, PathVersion, Touch, TouchFilter, TreePart,
+    Base, BlobKey, CodeState, OverlayFile, OverlayInput, PastInfo, PastPart, PastSlice, PathVersion, Touch,
+    TouchFilter, TreePart,
 };
 pub use story::{Happened, OfPast, Story, StoryEntry, Told};
 pub use sync::PastReport;
@@ -185,7 +187,13 @@ pub(super) enum Then {
 
 impl Search {
     /// What is shown of a repository's past.
-    pub(super) async fn past(&self, repo: &Repo, state: &CodeState, when: &When) -> Result<Then, Failure> {
+    pub(super) async fn past(
+        &self,
+        repo: &Repo,
+        place: Option<&Path>,
+        state: &CodeState,
+        when: &When,
+    ) -> Result<Then, Failure> {
         let Some(past) = state.past.as_ref().filter(|past| past.at.is_some()) else { return Ok(Then::NotKept) };
         let Some((number, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
             return Ok(Then::NotKept);
@@ -193,11 +201,13 @@ impl Search {
         let period = match when {
             When::Now => return Ok(Then::NotKept),
             When::At(name) => {
-                let (place, name) = (repo.info.local_path.clone(), name.trim().to_owned());
+                // HEAD is that of the work tree that is asked from.
+                let place = place.unwrap_or(&repo.info.local_path).to_owned();
+                let name = name.trim().to_owned();
                 let resolve = move || Repository::open(&place).and_then(|repository| repository.resolve(&name));
                 let Some(commit) = blocking(resolve).await.map_err(git_failure)? else { return Ok(Then::NoCommit) };
                 let Some(at) = commits.iter().position(|known| known.id == commit) else {
-                    return self.tree(repo, commit, &past.rules).await.map(Then::Shown);
+                    return self.tree(repo, commit, past).await.map(Then::Shown);
                 };
                 let at = u32::try_from(at).unwrap_or(u32::MAX);
                 return Ok(Then::Shown(shown(
@@ -266,14 +276,21 @@ impl Search {
     }
 
     /// The tree of a commit that is not on the line that is kept: what the index does not hold is read.
-    async fn tree(&self, repo: &Repo, commit: CommitId, rules_kept: &str) -> Result<PastShown, Failure> {
-        let place = repo.info.local_path.clone();
+    async fn tree(&self, repo: &Repo, commit: CommitId, past: &PastInfo) -> Result<PastShown, Failure> {
+        let (place, rules_kept, tip) = (repo.info.local_path.clone(), past.rules.as_str(), past.tip);
         let (_, globs) = self.scope(repo);
         let listed = blocking(move || {
             let repository = Repository::open(&place)?;
             let tree = repository.tree_of(commit, &TreeLimits::default())?;
             let ignores = repository.tree_ignores(&tree, &globs)?;
-            Ok((repository, take(tree, &ignores, &mut HashMap::new()).0))
+            let mut files = take(tree, &ignores, &mut HashMap::new()).0;
+            // What is left out now was not meant to be found then.
+            if let Some(tip) = tip {
+                let now = repository.tree_of(tip, &TreeLimits::default())?;
+                let ignores = repository.tree_ignores(&now, &globs)?;
+                files.retain(|file| ignores.excludes(&file.path).is_none());
+            }
+            Ok((repository, files))
         });
         let (repository, mut files) = listed.await.map_err(git_failure)?;
         let keys: Vec<BlobKey> = files.iter().map(|file| file.key.clone()).collect();
@@ -375,4 +392,8 @@ pub struct PastGaps {
     pub not_kept: Vec<String>,
     /// Repositories that have no such commit: nothing of them was searched.
     pub no_commit: Vec<String>,
+    /// Repositories whose commit is beside the line that is kept: nothing is told of when its code was there.
+    pub beside: Vec<String>,
+    /// Repositories whose past is older than their code, or not all there.
+    pub behind: Vec<String>,
 }

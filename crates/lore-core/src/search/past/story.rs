@@ -29,6 +29,9 @@ const MAX_DIFF_LINES: usize = 60;
 /// How long two versions may be compared.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// And all versions of one file.
+const PATIENCE_IN_ALL: Duration = Duration::from_secs(5);
+
 /// A commit that changed a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Happened {
@@ -264,9 +267,14 @@ impl Search {
         let place = repo.info.local_path.clone();
         let entries = blocking(move || {
             let repository = Repository::open(&place)?;
+            let end = Instant::now() + PATIENCE_IN_ALL;
             told.into_iter()
                 .map(|(happened, event, path, old_path)| {
-                    let (diff, diff_left_out) = compare(&repository, &event)?;
+                    let (diff, diff_left_out) = if Instant::now() < end {
+                        compare(&repository, &event)?
+                    } else {
+                        (Err("there was no time left to compare it"), 0)
+                    };
                     Ok(StoryEntry { happened, path, old_path, diff, diff_left_out })
                 })
                 .collect::<lore_git::Result<Vec<_>>>()

@@ -157,7 +157,7 @@ impl Asked {
             changes if fuzzy => LinesWanted::Near { text: text.clone(), changes },
             _ => LinesWanted::Words(text.clone()),
         };
-        let (when, evolution) = past::when(&Past {
+        let past = Past {
             time_range: input.time_range,
             time_range_all: input.time_range_all.unwrap_or(false),
             at_commit: input.at_commit,
@@ -166,8 +166,11 @@ impl Asked {
             evolution_limit: input.evolution_limit,
             diff_type: input.diff_type,
             author: input.author,
-        })?;
-        let chunk_type = past::chunk_type(input.chunk_type.as_deref(), &when)?;
+        };
+        let (mut when, evolution) = past::when(&past)?;
+        let at_commit = past.at_commit.as_deref().is_some_and(|commit| !commit.trim().is_empty());
+        let chunk_type = past::chunk_type(input.chunk_type.as_deref(), at_commit, &mut when)?;
+        notes.extend(past::idle(&past, chunk_type));
         let one = |text: Option<String>| text.into_iter().filter(|text| !text.trim().is_empty()).collect();
         let files = FileFilter {
             languages: one(input.language),

@@ -111,6 +111,18 @@ pub(super) fn warning(gaps: &PastGaps, searched: usize) -> Vec<String> {
             _ => format!("{NOT_KEPT} (concerns {})", gaps.not_kept.join(", ")),
         });
     }
+    if !gaps.beside.is_empty() {
+        said.push(format!(
+            "the commit is beside the line that is kept of {}: when its code was there is not told",
+            gaps.beside.join(", ")
+        ));
+    }
+    if !gaps.behind.is_empty() {
+        said.push(format!(
+            "what is kept of the past of {} is older than its code, or not all there: run `lore sync`",
+            gaps.behind.join(", ")
+        ));
+    }
     if !gaps.no_commit.is_empty() {
         said.push(format!("{} has no such commit and was not searched", gaps.no_commit.join(", ")));
     }
@@ -181,7 +193,7 @@ pub(super) enum ChunkType {
     Diff,
 }
 
-pub(super) fn chunk_type(text: Option<&str>, when: &When) -> Result<Option<ChunkType>, Failure> {
+pub(super) fn chunk_type(text: Option<&str>, at_commit: bool, when: &mut When) -> Result<Option<ChunkType>, Failure> {
     let chunk_type = match text.map(|text| text.trim().to_lowercase()).as_deref() {
         None | Some("") => return Ok(None),
         Some("commit_message") => ChunkType::Message,
@@ -191,13 +203,32 @@ pub(super) fn chunk_type(text: Option<&str>, when: &When) -> Result<Option<Chunk
             return Err(invalid(message, "it is commit_message or commit_diff"));
         }
     };
-    if matches!(when, When::At(_)) {
+    if at_commit {
         return Err(invalid(
             "`chunk_type` searches commits of a time and cannot be used with at_commit".to_owned(),
             "use time_range or time_range_all",
         ));
     }
+    // Commits are those of a time, of all times where none is named.
+    if !matches!(when, When::During(_)) {
+        *when = When::During(Period::default());
+    }
     Ok(Some(chunk_type))
+}
+
+/// Parameters that have nothing to do with what is asked for.
+pub(super) fn idle(past: &Past, chunk_type: Option<ChunkType>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if past.diff_type.as_deref().is_some_and(|kinds| kinds.to_lowercase().contains("binary")) {
+        notes.push("binary files have no text, so diff_type binary finds nothing".to_owned());
+    }
+    if past.evolution_limit.is_some() && !past.show_evolution {
+        notes.push("evolution_limit counts only with show_evolution".to_owned());
+    }
+    if chunk_type.is_some() && (past.show_evolution || past.diff_type.is_some() || past.include_removed) {
+        notes.push("of these, chunk_type takes time_range and author; show_evolution, diff_type and include_removed count only for code".to_owned());
+    }
+    notes
 }
 
 /// A question for commits, as far as it is one.

@@ -33,7 +33,7 @@ pub(super) fn gaps(gaps: &PastGaps) -> Value {
     if *gaps == PastGaps::default() {
         return Value::Null;
     }
-    json!({"not_kept": gaps.not_kept, "no_commit": gaps.no_commit})
+    json!({"not_kept": gaps.not_kept, "no_commit": gaps.no_commit, "beside": gaps.beside, "behind": gaps.behind})
 }
 
 /// A count that is not known yet, and the end of the line.

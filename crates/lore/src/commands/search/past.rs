@@ -31,13 +31,14 @@ pub(super) struct Args {
     /// Search files too that are not there any more; without a time, of all times
     #[arg(long)]
     removed: bool,
-    /// Only code that a commit of this author brought or took away in that time
+    /// Only code that a commit of this author brought or took away in that time; what was merged is of whoever merged it
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
     /// Only code that a commit brought or took away in this way: added, modified, deleted, renamed (may be repeated)
-    #[arg(long, value_name = "KIND", value_parser = ["added", "modified", "deleted", "renamed", "binary"], hide_possible_values = true)]
+    #[arg(long, value_name = "KIND", value_parser = ["added", "modified", "deleted", "renamed"], hide_possible_values = true)]
     change: Vec<String>,
-    /// Show the last N commits that changed the file of each result, with what they changed (5 without a number)
+    /// Show the last N commits that changed the file of each result, with what they changed (5 without a number). Without a
+    /// time, what is committed is searched
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = STEPS)]
     evolution: Option<usize>,
 }
@@ -52,10 +53,10 @@ impl Args {
             || self.until.is_some()
             || self.removed
             || self.author.is_some()
-            || !self.change.is_empty()
-            || self.evolution.is_some();
+            || !self.change.is_empty();
         if !is_asked {
-            return Ok(When::Now);
+            // What is committed has a past; what is not has none.
+            return Ok(if self.evolution.is_some() { When::At("HEAD".to_owned()) } else { When::Now });
         }
         let parse = |text: &Option<String>, edge| text.as_deref().map(|text| time::parse(text, now, edge)).transpose();
         Ok(When::During(Period {
@@ -84,6 +85,18 @@ pub(super) fn warn_of_gaps(context: &Context<'_>, gaps: &PastGaps) {
         let names = gaps.not_kept.join(", ");
         context.ui.warn(&format!(
             "the past of {names} is not kept, so this is what is there now: run `lore sync --temporal`"
+        ));
+    }
+    if !gaps.beside.is_empty() {
+        let names = gaps.beside.join(", ");
+        context.ui.note(&format!(
+            "note: the commit is beside the line that is kept of {names}: when its code was there is not told"
+        ));
+    }
+    if !gaps.behind.is_empty() {
+        let names = gaps.behind.join(", ");
+        context.ui.warn(&format!(
+            "what is kept of the past of {names} is older than its code, or not all there: run `lore sync`"
         ));
     }
     if !gaps.no_commit.is_empty() {
