@@ -50,7 +50,7 @@ async fn put_past(
     writer.put_past(repo, past).await.expect(OK)
 }
 
-/// A repository with a past of four commits: `a` has two versions, `b` comes, goes and comes again, `c` is not held.
+/// A repository with a past of four commits: `a` has two versions, `b` comes, goes and comes again.
 async fn with_past(store: &dyn IndexStore, writer: &dyn IndexWriter) -> (RepoId, PastInfo) {
     let repo = writer.add_repo(&new_repo("past")).await.expect(OK).id;
     writer.begin_code(repo, RULES).await.expect(OK);
