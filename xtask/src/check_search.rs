@@ -1,8 +1,8 @@
 //! `cargo xtask check-search`: looks for literals, expressions and misspelt names with the real binary, and compares every
 //! line with what `git grep` finds in the same tree.
 //!
-//! git is asked in a bare copy without attributes, in a UTF-8 locale: `-F` for literals, `-P` for expressions. Misspelt names
-//! are compared with a plain computation of distances.
+//! git is asked in a bare copy without attributes, in a UTF-8 locale: `-F` for literals, `-P` for expressions. Where it gives up
+//! on an expression, each line of its files is looked at here. Misspelt names are compared with a plain computation of distances.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -387,9 +387,11 @@ fn compare(lore: &Lore, bare: &Path, dir: &Path, questions: &[Question]) -> Resu
             .iter()
             .map(|hit| (hit[0].as_str().unwrap_or_default().to_owned(), hit[1].as_u64().unwrap_or(0)))
             .collect();
-        let Some(theirs) = git_grep(bare, question)? else {
+        let theirs = if let Some(found) = git_grep(bare, question)? {
+            found
+        } else {
             gave_up += 1;
-            continue;
+            line_by_line(bare, question)?
         };
         lines += theirs.len();
         let missing: Vec<_> = theirs.difference(&ours).take(3).collect();
@@ -440,6 +442,29 @@ fn git_grep(bare: &Path, question: &Question) -> Result<Option<BTreeSet<(String,
         rest = after[end + 1..].iter().position(|byte| *byte == b'\n').map_or(&[], |line| &after[end + 2 + line..]);
     }
     Ok(Some(found))
+}
+
+/// What stands in git's files, each line looked at by itself.
+fn line_by_line(bare: &Path, question: &Question) -> Result<BTreeSet<(String, u64)>> {
+    let text = question.lore["text"].as_str().context("a pattern is a text")?;
+    let mut regex = regex::bytes::RegexBuilder::new(text);
+    let regex = regex.case_insensitive(question.lore["case_sensitive"] == false).build()?;
+    let everything = Question {
+        lore: Value::Null,
+        git: vec!["-F".to_owned(), "-e".to_owned(), String::new()],
+        paths: question.paths.clone(),
+        commit: question.commit.clone(),
+    };
+    let lines = git_grep(bare, &everything)?.context("git gave up on nothing")?;
+    let paths: BTreeSet<String> = lines.into_iter().map(|(path, _)| path).collect();
+    let mut found = BTreeSet::new();
+    for path in paths {
+        let content = Git::at(bare).bytes(&["cat-file", "blob", &format!("{}:{path}", question.commit)])?;
+        let content = content.strip_suffix(b"\n").unwrap_or(&content);
+        let lines = (1..).zip(content.split(|byte| *byte == b'\n'));
+        found.extend(lines.filter(|(_, line)| regex.is_match(line)).map(|(number, _)| (path.clone(), number)));
+    }
+    Ok(found)
 }
 
 /// Misspells names, and looks whether they are found, and nothing that is further away.

@@ -98,6 +98,8 @@ pub struct Repo {
     pub id: RepoId,
     /// What was said when it was registered.
     pub info: NewRepo,
+    /// When that was (seconds since 1970); `None` where an earlier Lore did it.
+    pub added_at: Option<i64>,
     /// How far its history has been read.
     pub sync: SyncState,
 }
@@ -137,6 +139,8 @@ pub struct SyncState {
     pub partial: bool,
     /// How many commits the index holds.
     pub commit_count: u64,
+    /// How many syncs ended well.
+    pub sync_count: u64,
     /// What the last sync left out, with reasons.
     pub problems: Vec<Problem>,
 }

@@ -121,7 +121,7 @@ fn state(transaction: &Transaction<'_>, repo: RepoId) -> rusqlite::Result<SyncSt
 
 #[async_trait]
 impl HistoryWriter for Writer {
-    async fn add_repo(&self, new: &NewRepo) -> Result<Repo> {
+    async fn add_repo(&self, new: &NewRepo, at: i64) -> Result<Repo> {
         let new = new.clone();
         self.write(move |transaction, _| {
             let place = rows::path_value(&new.local_path);
@@ -144,7 +144,7 @@ impl HistoryWriter for Writer {
                     new.name.as_str(), place, url, new.default_branch, rows::list_json(&new.excludes), new.author_filter, new.fork_of,
                     rows::branches_value(&new.branches),
                 ])?;
-            transaction.execute("INSERT INTO ingest_state (repo_id) VALUES (?1)", [id])?;
+            transaction.execute("INSERT INTO ingest_state (repo_id, added_at) VALUES (?1, ?2)", params![id, at])?;
             Ok(rows::repos(transaction, Some(RepoId(id)))?.pop().ok_or(StoreError::Absent(new.name.to_string())))
         })
         .await?
@@ -182,7 +182,7 @@ impl HistoryWriter for Writer {
     async fn note_current(&self, repo: RepoId, at: i64) -> Result<()> {
         self.write(move |transaction, _| {
             transaction.execute(
-                "UPDATE ingest_state SET last_synced_at = ?2, last_error = NULL WHERE repo_id = ?1",
+                "UPDATE ingest_state SET last_synced_at = ?2, sync_count = sync_count + 1, last_error = NULL WHERE repo_id = ?1",
                 params![repo.0, at],
             )?;
             Ok(())
@@ -280,7 +280,7 @@ impl HistoryWriter for Writer {
                 let problems = rows::problems_json(transaction, repo, &end.problems)?;
                 transaction.execute("UPDATE repos SET default_branch = coalesce(?2, default_branch) WHERE repo_id = ?1", params![repo.0, end.default_branch])?;
                 transaction.execute(
-                    "UPDATE ingest_state SET last_synced_at = ?2, last_synced_sha = ?3, last_error = NULL, partial = 0, problems = ?4,
+                    "UPDATE ingest_state SET last_synced_at = ?2, sync_count = sync_count + 1, last_synced_sha = ?3, last_error = NULL, partial = 0, problems = ?4,
                             commit_count = (SELECT count(*) FROM commits WHERE repo_id = ?1) WHERE repo_id = ?1",
                     params![repo.0, end.at, end.head.map(|id| id.to_hex()), problems],
                 )?;

@@ -22,6 +22,7 @@ pub(crate) const INDEX: Schema = Schema {
         (4, include_str!("../migrations/0004_evidence.sql")),
         (5, include_str!("../migrations/0005_vectors.sql")),
         (6, include_str!("../migrations/0006_pasts.sql")),
+        (7, include_str!("../migrations/0007_activity.sql")),
     ],
 };
 

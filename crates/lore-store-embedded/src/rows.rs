@@ -118,7 +118,7 @@ pub(crate) fn branches_value(choice: &BranchChoice) -> Option<String> {
 pub(crate) fn repos(connection: &Connection, only: Option<RepoId>) -> Result<Vec<Repo>> {
     let sql = "SELECT r.repo_id, r.name, r.local_path, r.remote_url, r.default_branch, r.exclude_prefixes, r.author_filter,
                       r.fork_of, r.branches, s.last_synced_at, s.last_synced_sha, s.last_error, s.fingerprint, s.partial,
-                      s.commit_count, s.problems
+                      s.commit_count, s.problems, s.added_at, s.sync_count
                FROM repos AS r JOIN ingest_state AS s USING (repo_id)
                WHERE ?1 IS NULL OR r.repo_id = ?1 ORDER BY r.name";
     let mut repos =
@@ -165,8 +165,9 @@ fn repo(row: &Row<'_>) -> Result<Repo> {
         fingerprint: row.get(12)?,
         partial: row.get(13)?,
         commit_count: row.get::<_, i64>(14)?.unsigned_abs(),
+        sync_count: row.get::<_, i64>(17)?.unsigned_abs(),
         problems: problems.into_iter().map(|(reason, count)| Problem { reason, count }).collect(),
         ..SyncState::default()
     };
-    Ok(Repo { id: RepoId(row.get(0)?), info, sync })
+    Ok(Repo { id: RepoId(row.get(0)?), info, added_at: row.get(16)?, sync })
 }

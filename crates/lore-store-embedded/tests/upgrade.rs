@@ -35,6 +35,7 @@ async fn sync(writer: &dyn IndexWriter, repo: RepoId) -> (CodeState, bool) {
         first_line: 1,
         last_line: 1,
         name: None,
+        names: Vec::new(),
         symbol: None,
         container: None,
         part: None,
@@ -80,6 +81,9 @@ fn make_old(home: &Path) {
     let connection = rusqlite::Connection::open(home.join("lore.db")).unwrap();
     connection.execute_batch("DROP TABLE pasts; DELETE FROM sqlite_sequence WHERE name = 'pasts'; DROP TABLE evidence; DELETE FROM sqlite_sequence WHERE name = 'evidence'").unwrap();
     connection.execute_batch("DROP TABLE vector_files; DROP TABLE vector_sets;").unwrap();
+    connection
+        .execute_batch("ALTER TABLE ingest_state DROP COLUMN added_at; ALTER TABLE ingest_state DROP COLUMN sync_count")
+        .unwrap();
     connection.pragma_update(None, "user_version", 2).unwrap();
 }
 
@@ -100,7 +104,7 @@ async fn an_older_index_is_read_again_and_its_files_go() {
     let repo = {
         let store = EmbeddedStore::new(home);
         let writer = store.try_writer().await.unwrap();
-        let repo = writer.add_repo(&repo).await.unwrap().id;
+        let repo = writer.add_repo(&repo, 1).await.unwrap().id;
         assert!(sync(&*writer, repo).await.1);
         repo
     };

@@ -73,6 +73,39 @@ pub struct Ask<'a> {
     pub also: &'a [ChunkId],
     /// So many of the best by text, and so many of the best by vector.
     pub top: usize,
+    /// How surely the best by vector are the best.
+    pub accuracy: Accuracy,
+}
+
+/// How surely the nearest are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Accuracy {
+    /// At least nine of the ten nearest, soonest.
+    Fast,
+    /// Nearly all of them.
+    #[default]
+    Balanced,
+    /// All of them: every vector is compared.
+    High,
+}
+
+impl Accuracy {
+    /// All there are.
+    pub const ALL: [Self; 3] = [Self::Fast, Self::Balanced, Self::High];
+
+    /// The word for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Balanced => "balanced",
+            Self::High => "high",
+        }
+    }
+
+    /// What a word stands for.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|accuracy| accuracy.as_str() == word)
+    }
 }
 
 /// A chunk that was found.
@@ -138,7 +171,9 @@ pub struct Entry<C> {
     pub last_line: u32,
     /// What it defines first of all.
     pub name: Option<String>,
-    /// What that is.
+    /// Everything that it defines, where that is more or other than its name.
+    pub names: Vec<String>,
+    /// What its name stands for.
     pub symbol: Option<SymbolKind>,
     /// What it is defined in.
     pub container: Option<String>,
@@ -149,9 +184,9 @@ pub struct Entry<C> {
 impl<C> Entry<C> {
     /// The same entry naming its chunk in another way; `None` where `name` finds no name.
     pub fn rename<D>(self, name: impl FnOnce(C) -> Option<D>) -> Option<Entry<D>> {
-        let Self { chunk, kind, bytes, first_line, last_line, name: defines, symbol, container, part } = self;
+        let Self { chunk, kind, bytes, first_line, last_line, name: defines, names, symbol, container, part } = self;
         let chunk = name(chunk)?;
-        Some(Entry { chunk, kind, bytes, first_line, last_line, name: defines, symbol, container, part })
+        Some(Entry { chunk, kind, bytes, first_line, last_line, name: defines, names, symbol, container, part })
     }
 }
 

@@ -78,8 +78,8 @@ pub trait HistoryStore: Send + Sync {
 /// Writes history. Only one exists at a time, over all processes; dropping it lets the next one in.
 #[async_trait]
 pub trait HistoryWriter: Send + Sync {
-    /// Registers a repository, durably.
-    async fn add_repo(&self, new: &NewRepo) -> Result<Repo>;
+    /// Registers a repository, durably, as of now.
+    async fn add_repo(&self, new: &NewRepo, at: i64) -> Result<Repo>;
 
     /// Forgets a repository and all that was read from it, at once and whole.
     async fn remove_repo(&self, repo: RepoId) -> Result<()>;

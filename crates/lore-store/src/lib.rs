@@ -17,8 +17,8 @@ mod vectors;
 mod word_distance;
 
 pub use code::{
-    Ask, AskWord, Base, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeStore,
-    CodeView, CodeWriter, Collected, DIMENSIONS, Entry, EvidenceInfo, Field, FieldWeight, LeftOut, NewBlob,
+    Accuracy, Ask, AskWord, Base, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState,
+    CodeStore, CodeView, CodeWriter, Collected, DIMENSIONS, Entry, EvidenceInfo, Field, FieldWeight, LeftOut, NewBlob,
     NewSnapshot, OverlayFile, OverlayInput, PreparedChunk, Scored, SnapshotFile, SnapshotId, SnapshotInfo,
     SnapshotSummary, TreePart, ViewFile, ViewPart,
 };

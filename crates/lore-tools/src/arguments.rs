@@ -27,8 +27,10 @@ pub(crate) fn read<T: DeserializeOwned>(
                 .hint(format!("`{tool}` needs {}", describe(name, &properties[name]))));
         }
     }
-    serde_json::from_value(Value::Object(read))
-        .map_err(|error| invalid(format!("the arguments of `{tool}` do not fit: {error}")))
+    serde_json::from_value(Value::Object(read)).map_err(|error| {
+        let about = properties.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        invalid(format!("the arguments of `{tool}` do not fit: {error}")).hint(format!("it takes {about}"))
+    })
 }
 
 fn invalid(message: String) -> Failure {
@@ -48,6 +50,7 @@ fn plain(name: &str, property: &Value, value: Value) -> Result<Value, Failure> {
     };
     match property.get("type").and_then(Value::as_str) {
         Some("integer") => whole_number(&value).map(Value::from).ok_or_else(|| unfit(&value)),
+        Some("number") => number(&value).map(Value::from).ok_or_else(|| unfit(&value)),
         Some("boolean") => match &value {
             Value::Bool(_) => Ok(value),
             Value::String(text) if text == "true" => Ok(Value::Bool(true)),
@@ -90,14 +93,24 @@ fn whole_number(value: &Value) -> Option<i64> {
     let nearest = |float: f64| (!float.is_nan()).then_some(float as i64);
     match value {
         Value::Number(number) => number.as_i64().or_else(|| nearest(number.as_f64()?)),
-        Value::String(text) => {
-            let text = text.trim();
-            // `inf` and `nan` are numbers to a computer only.
-            let is_written = text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit() || c == '.');
-            text.parse().ok().or_else(|| nearest(text.parse().ok().filter(|_| is_written)?))
-        }
+        Value::String(text) => text.trim().parse().ok().or_else(|| nearest(written(text)?)),
         _ => None,
     }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => written(text).filter(|number| number.is_finite()),
+        _ => None,
+    }
+}
+
+/// A number in a text. `inf` and `nan` are numbers to a computer only.
+fn written(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let is_written = text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    text.parse().ok().filter(|_| is_written)
 }
 
 fn unknown(tool: &str, name: &str, properties: &Map<String, Value>) -> Failure {

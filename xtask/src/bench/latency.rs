@@ -48,14 +48,19 @@ impl Words {
         Ok(Self { words, folders })
     }
 
+    /// One to three of them.
+    pub(crate) fn some(&self, random: &mut Random) -> String {
+        let count = 1 + random.below(3);
+        let words: Vec<&str> = (0..count).map(|_| random.pick(&self.words).as_str()).collect();
+        words.join(" ")
+    }
+
     /// A question: every fifth is about a path, every fifth of the others about words below a path.
     fn question(&self, number: usize, random: &mut Random) -> (&'static str, Value) {
         if number % 5 == 4 {
             return ("commitmux_touches", json!({"path_glob": random.pick(&self.folders)}));
         }
-        let count = 1 + random.below(3);
-        let words: Vec<&str> = (0..count).map(|_| random.pick(&self.words).as_str()).collect();
-        let mut asked = json!({"query": words.join(" ")});
+        let mut asked = json!({"query": self.some(random)});
         if number % 5 == 3 {
             asked["paths"] = json!([random.pick(&self.folders)]);
         }

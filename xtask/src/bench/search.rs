@@ -1,19 +1,23 @@
-//! `cargo xtask bench search`: how long lines take to be found, beside ripgrep on the same files in the same run.
+//! `cargo xtask bench search`: how long lines take to be found, beside ripgrep on the same files in the same run; then what an
+//! agent waits for with `search_code`, in the present and in the past, and what keeping the past costs.
 
 use std::{
+    collections::BTreeSet,
     fs,
+    io::{Seek as _, Write as _},
     path::{Path, PathBuf},
     process::Stdio,
     time::{Duration, Instant},
 };
 
 use anyhow::{Context as _, Result, ensure};
-use lore_testkit::{Git, Lore, Random};
+use lore_testkit::{Git, Lore, Random, Session};
 use serde_json::{Value, json};
 
 use super::{
-    history::{load, millis, warm_files},
-    latency::Times,
+    history::{load, megabytes, millis, size, warm_files},
+    latency::{Times, Words},
+    measure::measure,
     table::{Aim, Figure, render},
 };
 use crate::{
@@ -29,6 +33,9 @@ const ROUNDS: &str = "3";
 const EVERY: usize = 3;
 /// The same patterns on every machine and day.
 const SEED: u64 = 20_240_229;
+/// Questions of each kind to `search_code`; before that, so many that are not timed.
+const QUESTIONS: usize = 100;
+const UNTIMED: usize = 10;
 
 /// Measures finding lines.
 #[derive(Debug, clap::Args)]
@@ -40,6 +47,10 @@ pub(crate) struct Args {
     /// The binary to measure, instead of a fresh release build.
     #[arg(long, value_name = "BINARY")]
     lore: Option<PathBuf>,
+
+    /// Measures what keeping the past costs as well, and questions about it; needs the whole history.
+    #[arg(long)]
+    temporal: bool,
 }
 
 /// Measures and prints.
@@ -81,9 +92,102 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         say(&format!("{kind}: {} patterns, {lines} lines", patterns.len()));
     }
+    let words = Words::of(&repo)?;
+    let name = told["repo"].as_str().context("`lore debug index` did not answer")?;
+    for (figure, most, mode) in [("hybrid, p50", 5.0, "hybrid"), ("by meaning, p50", 5.0, "semantic")] {
+        let times = search_code(&lore, name, &words, &mut random, &|_| json!({"search_mode": mode}))?;
+        let measured = millis(times.percentile(50));
+        figures.push(Figure { name: figure, unit: "ms", measured, reference: None, aim: Aim::AtMost(most) });
+    }
+    if args.temporal {
+        figures.extend(of_past(&binary, &repo, &words, &mut random)?);
+    }
     say(&format!("{}: {} lines of code; load before: {load:?}", repo.display(), told["lines"]));
     say(&render(&figures));
     Ok(())
+}
+
+/// How long `search_code` takes over standard input and output, with further arguments for each number.
+fn search_code(
+    lore: &Lore,
+    repo: &str,
+    words: &Words,
+    random: &mut Random,
+    further: &dyn Fn(usize) -> Value,
+) -> Result<Times> {
+    let mut session = Session::start(lore.command(&["serve", "--no-refresh", "--toolsets", "code"]))?;
+    session.initialize()?;
+    let mut times = Vec::new();
+    for number in 0..UNTIMED + QUESTIONS {
+        let mut asked = json!({"query_text": words.some(random), "repository_alias": repo});
+        for (key, value) in further(number).as_object().into_iter().flatten() {
+            asked[key] = value.clone();
+        }
+        let started = Instant::now();
+        let answer = session.call("search_code", &asked)?;
+        let took = started.elapsed();
+        answer.value().with_context(|| format!("search_code failed: {asked}"))?;
+        times.extend((number >= UNTIMED).then_some(took));
+    }
+    let ended = session.end()?;
+    ensure!(ended.status.success(), "lore serve ended with {}: {}", ended.status, ended.log);
+    Ok(Times::new(times))
+}
+
+/// What the past costs, and how long questions about it take.
+fn of_past(binary: &Path, repo: &Path, words: &Words, random: &mut Random) -> Result<Vec<Figure>> {
+    const NAME: &str = "past";
+    let lore = Lore::new(binary);
+    output(&mut lore.command(&["add", text(repo)?, "--name", NAME, "--no-sync"]))?;
+    let sync = measure(&lore.command(&["sync", "--repo", NAME]))?;
+    let before = size(&lore.home().join("segments"))?;
+    let past = measure(&lore.command(&["sync", "--repo", NAME, "--temporal"]))?;
+    let added = size(&lore.home().join("segments"))?.saturating_sub(before);
+    let unique = unique_text(repo)?;
+    let git = Git::at(repo);
+    let commits: usize = git.text(&["rev-list", "--count", "--first-parent", "HEAD"])?.parse()?;
+    let first = git.text(&["log", "-1", "--format=%cs", &format!("HEAD~{}", commits / 2)])?;
+    let last = git.text(&["log", "-1", "--format=%cs", &format!("HEAD~{}", commits / 4)])?;
+    let asked = |number: usize| match number % 3 {
+        0 => json!({"time_range_all": true, "include_removed": true}),
+        1 => json!({"time_range": format!("{first}..{last}")}),
+        _ => json!({"at_commit": format!("HEAD~{}", 1 + (number * 7919) % (commits - 1))}),
+    };
+    let times = search_code(&lore, NAME, words, random, &asked)?;
+    let peak = sync.peak_bytes.max(past.peak_bytes);
+    say(&format!(
+        "past: {commits} commits of the line, {:.0} MB of unique text; sync {:.1} s, {:.1} s CPU; with the past {:.1} s, {:.1} s CPU more; {:.0} MB of memory",
+        megabytes(unique),
+        sync.wall.as_secs_f64(),
+        sync.cpu.as_secs_f64(),
+        past.wall.as_secs_f64(),
+        past.cpu.as_secs_f64(),
+        megabytes(peak),
+    ));
+    let figure = |name, unit, measured, reference, aim| Figure { name, unit, measured, reference, aim };
+    let (cpu, reference) = (past.cpu.as_secs_f64(), ("sync", sync.cpu.as_secs_f64()));
+    let room = 2.0 * megabytes(before) + megabytes(unique);
+    Ok(vec![
+        figure("keeping the past, CPU", "s", cpu, Some(reference), Aim::RatioAtMost(10.0)),
+        figure("index of the past", "MB", megabytes(added), Some(("2 x HEAD's + text", room)), Aim::RatioAtMost(1.0)),
+        figure("the past by meaning, p50", "ms", millis(times.percentile(50)), None, Aim::AtMost(20.0)),
+        figure("the past by meaning, p95", "ms", millis(times.percentile(95)), None, Aim::None),
+    ])
+}
+
+/// How many bytes all contents have together that any file of the first-parent line ever had.
+fn unique_text(repo: &Path) -> Result<u64> {
+    let git = Git::at(repo);
+    let raw = git.bytes(&["log", "--first-parent", "-m", "--format=", "--raw", "--no-abbrev", "--no-renames"])?;
+    let raw = String::from_utf8_lossy(&raw);
+    let blobs: BTreeSet<&str> = raw.lines().filter_map(|line| line.split(' ').nth(3)).collect();
+    let asked: String = blobs.into_iter().flat_map(|blob| [blob, "\n"]).collect();
+    let mut file = tempfile::tempfile()?;
+    file.write_all(asked.as_bytes())?;
+    file.rewind()?;
+    let mut command = git.command();
+    let sizes = output(command.args(["cat-file", "--batch-check=%(objecttype) %(objectsize)"]).stdin(file))?;
+    Ok(sizes.lines().filter_map(|line| line.strip_prefix("blob ")?.parse::<u64>().ok()).sum())
 }
 
 /// A pattern that somebody might look for.

@@ -101,7 +101,7 @@ impl History {
             fork_of: request.fork_of,
             branches: request.branches,
         };
-        let repo = writer.add_repo(&new).await.map_err(store_failure)?;
+        let repo = writer.add_repo(&new, self.clock.now()).await.map_err(store_failure)?;
         // A mirror that an interrupted removal left behind is nobody's.
         let mirror = repo.info.local_path.clone();
         let same = |other: &Repo| {

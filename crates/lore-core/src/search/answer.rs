@@ -3,9 +3,9 @@
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use lore_chunk::Encoding;
-use lore_embed::Mode;
+use lore_embed::{Embedder, Mode};
 use lore_model::{ChunkKind, Code, CommitId, Failure, Repo, RepoId, RepoPath, SymbolKind};
-use lore_store::{BlobRecord, ChunkId, Entry, StoreError};
+use lore_store::{Accuracy, BlobRecord, ChunkId, Entry, StoreError};
 
 use super::{
     Loaded, Part, Search, TRIES,
@@ -48,6 +48,8 @@ pub struct CodeRequest {
     pub when: When,
     /// Only answers with at least this score, 0 to 1.
     pub min_score: f32,
+    /// How surely what is nearest in meaning is found.
+    pub accuracy: Accuracy,
     /// Which parts of the ranking are on.
     pub parts: Parts,
 }
@@ -65,6 +67,7 @@ impl CodeRequest {
             repos,
             when: When::Now,
             min_score: 0.0,
+            accuracy: Accuracy::default(),
             parts: Parts::default(),
         }
     }
@@ -309,6 +312,8 @@ impl Search {
             names,
             limit: request.limit.clamp(1, LIMIT_MAX),
             min_score: request.min_score,
+            accuracy: request.accuracy,
+            embedder: Arc::clone(&self.embedder),
             parts: request.parts,
             said,
             except: None,
@@ -346,6 +351,7 @@ impl Search {
                         } else if is_behind {
                             seen.gaps.behind.push(name);
                         }
+                        seen.gaps.lacking += past.lacking;
                         shown.past = Some(past);
                     }
                     Then::NotKept => seen.gaps.not_kept.push(repo.name().to_owned()),
@@ -467,6 +473,8 @@ pub(super) struct Work {
     pub(super) names: Vec<(RepoId, String)>,
     pub(super) limit: usize,
     pub(super) min_score: f32,
+    pub(super) accuracy: Accuracy,
+    pub(super) embedder: Arc<dyn Embedder>,
     pub(super) parts: Parts,
     /// What commits say about files.
     pub(super) said: Vec<(RepoId, Arc<Evidence>)>,
@@ -504,6 +512,9 @@ impl Work {
             second: self.second.as_ref().map(|second| SecondAsk { vectors: &*second.vectors, query: &second.vector }),
             view,
             paths: &self.loaded.paths,
+            accuracy: self.accuracy,
+            // A service is not asked for each of them again.
+            model: self.embedder.as_local().filter(|_| self.accuracy == Accuracy::High),
             parts: self.parts,
             said: &said,
             files: files.as_deref(),

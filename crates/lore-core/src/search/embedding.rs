@@ -12,7 +12,7 @@ use lore_git::Cancel;
 use lore_model::{Failure, Repo};
 use lore_store::{ChunkId, CodeView, NewVector, PassageKey, SnapshotId, StoreError, VectorSet, VectorWriter, ViewPart};
 
-use super::{Search, Second, index::embed_failure};
+use super::{Search, Second, index::embed_failure, reading::passage};
 use crate::{blocking, git_failure, store_failure};
 
 /// How soon somebody who wants it to stop is heard, and a busy writer is tried again.
@@ -237,22 +237,28 @@ fn missing(view: &dyn CodeView, model: &str) -> Result<(u64, Vec<(ChunkId, u32)>
     Ok((meant.len() as u64, missing))
 }
 
-/// The texts of some chunks, as the model is given them: names first, as in the index.
+/// The texts of some chunks, as the model is given them.
 fn drafts(view: &dyn CodeView, chunks: &[(ChunkId, u32)]) -> Result<Vec<Draft>, StoreError> {
+    let passages = passages(view, chunks)?.into_iter();
+    Ok(chunks.iter().zip(passages).map(|((chunk, _), text)| Draft { chunk: *chunk, key: key(&text), text }).collect())
+}
+
+/// What models are given of some chunks, each with a file that holds it, file by file.
+pub(super) fn passages(view: &dyn CodeView, chunks: &[(ChunkId, u32)]) -> Result<Vec<String>, StoreError> {
     let mut files: Vec<u32> = chunks.iter().map(|(_, file)| *file).collect();
     files.dedup();
     view.prefetch(&files)?;
-    let mut drafts = Vec::with_capacity(chunks.len());
+    let mut passages = Vec::with_capacity(chunks.len());
     for (chunk, file) in chunks {
         let record = view.record(*file as usize)?;
-        let entry = record.entries.iter().find(|entry| entry.chunk == *chunk);
-        let names = entry.map_or((None, None), |entry| (entry.name.as_deref(), entry.container.as_deref()));
-        let names: Vec<&str> = [names.0, names.1].into_iter().flatten().collect();
         let bytes = view.text(*chunk)?;
-        let text = format!("{}\n{}", names.join(" "), Encoding::of(&bytes).decode(&bytes));
-        drafts.push(Draft { chunk: *chunk, key: key(&text), text });
+        let text = Encoding::of(&bytes).decode(&bytes);
+        passages.push(match record.entries.iter().find(|entry| entry.chunk == *chunk) {
+            Some(entry) => passage(entry, &text),
+            None => text.into_owned(),
+        });
     }
-    Ok(drafts)
+    Ok(passages)
 }
 
 fn key(text: &str) -> PassageKey {

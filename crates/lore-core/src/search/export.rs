@@ -11,6 +11,7 @@ use super::{
     CodeFreshness, Loaded, Search,
     answer::{id, tags, title},
     index::embed_failure,
+    reading::passage,
 };
 use crate::{blocking, store_failure};
 
@@ -102,15 +103,15 @@ impl Export {
         while self.next < loaded.view.files().len() {
             let (file, here) = (self.next, Arc::clone(&loaded));
             self.next += 1;
-            let Some(mut chunks) = blocking(move || chunks_of(&here, file)).await.map_err(store_failure)? else {
+            let Some((mut chunks, passages)) = blocking(move || chunks_of(&here, file)).await.map_err(store_failure)?
+            else {
                 self.plain += 1;
                 continue;
             };
             if chunks.is_empty() {
                 continue;
             }
-            for batch in chunks.chunks_mut(BATCH) {
-                let passages: Vec<String> = batch.iter().map(passage).collect();
+            for (batch, passages) in chunks.chunks_mut(BATCH).zip(passages.chunks(BATCH)) {
                 let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
                 let vectors = self.embedder.embed(&passages, Mode::Passage).await.map_err(embed_failure)?;
                 batch.iter_mut().zip(vectors).for_each(|(chunk, vector)| chunk.vector = vector);
@@ -121,14 +122,11 @@ impl Export {
     }
 }
 
-/// What the vector is made of: names first, as in the index.
-fn passage(chunk: &ExportedChunk) -> String {
-    let names: Vec<&str> = [&chunk.name, &chunk.container].into_iter().flatten().map(String::as_str).collect();
-    format!("{}\n{}", names.join(" "), chunk.text)
-}
+/// Chunks, and what the vector of each is made of.
+type Passages = (Vec<ExportedChunk>, Vec<String>);
 
-/// `None` where nothing of the file is found by meaning.
-fn chunks_of(loaded: &Loaded, file: usize) -> Result<Option<Vec<ExportedChunk>>, StoreError> {
+/// The chunks of a file without their vectors, and what these are made of; `None` where nothing of it is found by meaning.
+fn chunks_of(loaded: &Loaded, file: usize) -> Result<Option<Passages>, StoreError> {
     let view = &*loaded.view;
     let record: Arc<BlobRecord<ChunkId>> = view.record(file)?;
     if record.plain.is_some() {
@@ -137,11 +135,13 @@ fn chunks_of(loaded: &Loaded, file: usize) -> Result<Option<Vec<ExportedChunk>>,
     let place = &view.files()[file];
     let chunks = record.entries.iter().enumerate().map(|(at, entry)| {
         let text = view.text(entry.chunk)?;
-        Ok(ExportedChunk {
+        let text = Encoding::of(&text).decode(&text);
+        let passage = passage(entry, &text);
+        let chunk = ExportedChunk {
             id: id(&record, at, &place.path),
             kind: entry.kind,
             title: title(entry, &place.path),
-            text: Encoding::of(&text).decode(&text).into_owned(),
+            text: text.into_owned(),
             vector: Vec::new(),
             tags: tags(&record, entry, &place.path),
             path: place.path.clone(),
@@ -154,7 +154,8 @@ fn chunks_of(loaded: &Loaded, file: usize) -> Result<Option<Vec<ExportedChunk>>,
             part: entry.part,
             package: record.package.clone(),
             counts: record.counts,
-        })
+        };
+        Ok((chunk, passage))
     });
     chunks.collect::<Result<_, StoreError>>().map(Some)
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use lore_model::{Failure, Repo, RepoPath};
-use lore_store::{Ask, CodeView, DIMENSIONS, FieldWeight, SnapshotId, StoreError, ViewPart};
+use lore_store::{Accuracy, Ask, CodeView, DIMENSIONS, FieldWeight, SnapshotId, StoreError, ViewPart};
 
 use super::{Search, TRIES};
 use crate::{blocking, store_failure};
@@ -79,10 +79,18 @@ impl Search {
         Ok(IndexedFiles::default())
     }
 
+    /// What a snapshot has.
+    pub async fn open_snapshot(&self, snapshot: SnapshotId) -> Result<Arc<dyn CodeView>, Failure> {
+        self.open(snapshot).await.map_err(store_failure)
+    }
+
+    async fn open(&self, snapshot: SnapshotId) -> Result<Arc<dyn CodeView>, StoreError> {
+        self.store.open_view(vec![ViewPart::snapshot(snapshot)]).await
+    }
+
     /// Reads a little of everything that is kept of a snapshot: words, vectors and a text.
     pub async fn try_reading(&self, snapshot: SnapshotId) -> Result<(), Failure> {
-        let part = ViewPart::snapshot(snapshot);
-        let view = match self.store.open_view(vec![part]).await {
+        let view = match self.open(snapshot).await {
             // Another one has taken its place, which says nothing against either.
             Err(StoreError::Absent(_)) => return Ok(()),
             other => other.map_err(store_failure)?,
@@ -98,6 +106,7 @@ impl Search {
                 allowed: None,
                 also: &[],
                 top: 1,
+                accuracy: Accuracy::Fast,
             };
             let found = view.search(&ask)?;
             found.first().map_or(Ok(()), |scored| view.text(scored.chunk).map(drop))

@@ -1,10 +1,13 @@
 //! Code: asking it, and keeping its index.
 
 mod answer;
+#[cfg(test)]
+mod any_question;
 mod chunk_files;
 mod chunk_folder;
 mod embedding;
 mod evidence;
+mod exact;
 mod export;
 mod filter;
 mod index;
@@ -42,6 +45,7 @@ pub use lines::{LineHit, LinesAnswer, LinesRequest, LinesWanted};
 use lore_embed::Embedder;
 use lore_git::{Cancel, Repository, WorktreeOptions};
 use lore_model::{Code, CommitId, Failure, Repo, RepoId, RepoPath};
+pub use lore_store::Accuracy;
 use lore_store::{
     Base, CodeView, IndexStore, IndexWriter, LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
 };
@@ -743,6 +747,7 @@ mod tests {
                 author_filter: None,
                 fork_of: None,
             },
+            added_at: None,
             sync: SyncState::default(),
         };
         let state = lore_store::CodeState {

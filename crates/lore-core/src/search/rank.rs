@@ -2,14 +2,16 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use lore_embed::StaticModel;
 use lore_model::{ChunkKind, RepoId};
 use lore_store::{
-    Ask, AskWord, BlobRecord, ChunkId, CodeView, Entry, FieldWeight, Result as StoreResult, Scored, ViewVectors,
-    for_each_token, tokens,
+    Accuracy, Ask, AskWord, BlobRecord, ChunkId, CodeView, Entry, FieldWeight, Result as StoreResult, Scored,
+    ViewVectors, for_each_token, tokens,
 };
 
 use super::{
     evidence::Asking,
+    exact::{RESCORED, rescore},
     query::{Query, QueryKind, fold},
     signals::{PathIndex, Role, stem},
 };
@@ -24,7 +26,7 @@ const PATH_FILES: usize = 40;
 const SECOND_SHARE: f32 = 0.5;
 
 /// How names, source text and prose count in BM25.
-const FIELDS: [FieldWeight; 3] = [
+pub(super) const FIELDS: [FieldWeight; 3] = [
     FieldWeight { weight: 2.5, length: 0.3 },
     FieldWeight { weight: 1.0, length: 0.75 },
     FieldWeight { weight: 1.2, length: 0.6 },
@@ -185,6 +187,9 @@ pub(super) struct Ranking<'a> {
     pub(super) second: Option<SecondAsk<'a>>,
     pub(super) view: &'a dyn CodeView,
     pub(super) paths: &'a PathIndex,
+    pub(super) accuracy: Accuracy,
+    /// Compares the nearest again, by whole vectors.
+    pub(super) model: Option<&'a StaticModel>,
     pub(super) parts: Parts,
     /// What commits say about the files of each repository.
     pub(super) said: &'a [(RepoId, Asking<'a>)],
@@ -204,7 +209,8 @@ impl Ranking<'_> {
         } else {
             HashMap::new()
         };
-        let top = CANDIDATES.max(self.wanted * 4);
+        let rescored = if self.model.is_some() { RESCORED } else { 0 };
+        let top = CANDIDATES.max(self.wanted * 4).max(rescored);
         let allowed = self.files.map(|files| {
             let files = (0..).zip(files).filter(|(_, allowed)| **allowed);
             files.flat_map(|(file, _)| self.view.chunks_of(file)).copied().collect::<ChunkSet>()
@@ -271,7 +277,7 @@ impl Ranking<'_> {
         }
         let is_allowed: Option<&(dyn Fn(ChunkId) -> bool + Sync)> = allowed.is_some().then_some(&is_allowed);
         let also = self.second.map_or_else(Vec::new, |second| second.vectors.nearest(second.query, is_allowed, top));
-        self.view.search(&Ask {
+        let mut candidates = self.view.search(&Ask {
             words,
             fields: FIELDS,
             vector: self.vector.filter(|_| self.parts.meaning),
@@ -279,7 +285,12 @@ impl Ranking<'_> {
             allowed: is_allowed,
             also: &also,
             top,
-        })
+            accuracy: self.accuracy,
+        })?;
+        if let (Some(model), Some(query)) = (self.model, self.vector) {
+            rescore(self.view, model, query, &mut candidates)?;
+        }
+        Ok(candidates)
     }
 
     fn rank(

@@ -11,11 +11,24 @@ use lore_store::{BlobRecord, ChunkInput, ChunkKey, ChunkSink, Entry, PreparedChu
 pub(super) const MAX_FILE: u64 = 64 << 20;
 
 /// Counts up when chunks are cut or described in another way, so that all is read anew.
-const READING: u32 = 2;
+const READING: u32 = 3;
 
 /// Everything but the content that decides what is stored of a file.
 pub(super) fn rules(embedder: &dyn Embedder) -> String {
     format!("{READING} {}", embedder.model())
+}
+
+/// What a chunk's vector is made of: what it defines and where in a line of its own, which counts more, then its text.
+pub(super) fn passage<C>(entry: &Entry<C>, text: &str) -> String {
+    // An outline is names already.
+    if entry.kind == ChunkKind::Symbols { text.to_owned() } else { format!("{}\n{text}", names_of(entry)) }
+}
+
+/// Everything that a chunk defines, and in what.
+fn names_of<C>(entry: &Entry<C>) -> String {
+    let name = entry.name.iter().filter(|name| !entry.names.contains(name));
+    let all: Vec<&str> = entry.names.iter().chain(name).chain(&entry.container).map(String::as_str).collect();
+    all.join(" ")
 }
 
 /// A file's bytes, read.
@@ -63,27 +76,29 @@ impl<'a> FileReader<'a> {
         let mut drafts = Vec::new();
         for chunk in &chunked.chunks {
             let text = &bytes[chunk.bytes.clone()];
-            let names = names_of(chunk);
             let prose: Vec<Range<usize>> = chunk
                 .prose
                 .iter()
                 .map(|range| range.start - chunk.bytes.start..range.end - chunk.bytes.start)
                 .collect();
-            let key = self.key(chunk.kind, language, &names, &prose, text, chunked.plain);
-            entries.push(Entry {
-                chunk: key,
+            let entry = Entry {
+                chunk: (),
                 kind: chunk.kind,
                 bytes: small(chunk.bytes.start)..small(chunk.bytes.end),
                 first_line: chunk.first_line,
                 last_line: chunk.last_line,
                 name: chunk.name.clone(),
+                names: if chunk.names.iter().eq(&chunk.name) { Vec::new() } else { chunk.names.clone() },
                 symbol: chunk.symbol,
                 container: chunk.container.clone(),
                 part: chunk.part,
-            });
+            };
+            let names = names_of(&entry);
+            let key = self.key(chunk.kind, language, &names, &prose, text, chunked.plain);
             if self.sink.claim(&key) {
-                drafts.push(draft(key, text, names, &prose, &chunked));
+                drafts.push(draft(key, &entry, text, names, &prose, &chunked));
             }
+            entries.extend(entry.rename(|()| Some(key)));
         }
         if let Some(outline) = &outline {
             let key = self.key(ChunkKind::Symbols, language, "", &[], outline.as_bytes(), None);
@@ -94,6 +109,7 @@ impl<'a> FileReader<'a> {
                 first_line: 1,
                 last_line: chunked.chunks.last().map_or(1, |chunk| chunk.last_line),
                 name: None,
+                names: Vec::new(),
                 symbol: None,
                 container: None,
                 part: None,
@@ -191,20 +207,14 @@ impl<'a> FileReader<'a> {
     }
 }
 
-fn names_of(chunk: &lore_chunk::Chunk) -> String {
-    let mut names = chunk.names.join(" ");
-    if let Some(name) = chunk.name.as_ref().filter(|name| !chunk.names.contains(name)) {
-        names.push(' ');
-        names.push_str(name);
-    }
-    if let Some(container) = &chunk.container {
-        names.push(' ');
-        names.push_str(container);
-    }
-    names
-}
-
-fn draft<'t>(key: ChunkKey, text: &'t [u8], names: String, prose: &[Range<usize>], chunked: &Chunked) -> Draft<'t> {
+fn draft<'t>(
+    key: ChunkKey,
+    entry: &Entry<()>,
+    text: &'t [u8],
+    names: String,
+    prose: &[Range<usize>],
+    chunked: &Chunked,
+) -> Draft<'t> {
     if chunked.plain.is_some_and(|plain| !plain.is_ranked()) {
         return Draft { key, text, names, code: String::new(), prose: String::new(), passage: None, exact: true };
     }
@@ -218,7 +228,8 @@ fn draft<'t>(key: ChunkKey, text: &'t [u8], names: String, prose: &[Range<usize>
         at = range.end;
     }
     code.push_str(&encoding.decode(&text[at..]));
-    let passage = chunked.plain.is_none().then(|| format!("{names}\n{}", encoding.decode(text)));
+    // Decoded as where nothing but the chunk is known.
+    let passage = chunked.plain.is_none().then(|| passage(entry, &Encoding::of(text).decode(text)));
     Draft { key, text, names, code, prose: said, passage, exact: true }
 }
 

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use lore_chunk::Encoding;
 use lore_embed::Mode;
 use lore_model::{ChunkKind, Code, Failure, Repo, RepoPath};
-use lore_store::{AskWord, ChunkId, CodeView, Entry, StoreError, tokens};
+use lore_store::{Accuracy, AskWord, ChunkId, CodeView, Entry, StoreError, tokens};
 
 use super::{
     CodeFreshness, CodeHit, CodeRequest, Loaded, Part, Search, TRIES,
@@ -143,6 +143,8 @@ impl Search {
             names: vec![(repo.id, repo.name().to_owned())],
             limit: limit + SPARE,
             min_score: 0.0,
+            accuracy: Accuracy::default(),
+            embedder: Arc::clone(&self.embedder),
             parts: Parts { second: false, rules: false, history: false, ..Parts::default() },
             said: Vec::new(),
             except: Some(Box::new(move |at, other| is_same(at == file, &own, other))),
@@ -175,10 +177,8 @@ impl Search {
     }
 
     async fn embed_passage(&self, origin: &Origin) -> Result<Option<Vec<f32>>, Failure> {
-        let names = [&origin.entry.name, &origin.entry.container].into_iter().flatten();
-        let names: Vec<&str> = names.map(String::as_str).collect();
         let text = &origin.text[..origin.text.floor_char_boundary(PASSAGE_MAX)];
-        let passage = format!("{}\n{text}", names.join(" "));
+        let passage = reading::passage(&origin.entry, text);
         let mut vectors = self.embedder.embed(&[passage.as_str()], Mode::Passage).await.map_err(embed_failure)?;
         Ok(vectors.pop().filter(|vector| vector.iter().any(|value| *value != 0.0)))
     }

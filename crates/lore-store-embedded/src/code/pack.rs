@@ -176,11 +176,16 @@ pub(crate) fn pack_entries(entries: &[Entry<ChunkId>]) -> Vec<u8> {
         out.step(byte, i64::from(entry.bytes.start));
         out.step(i64::from(entry.bytes.start), i64::from(entry.bytes.end));
         out.maybe(entry.name.as_deref());
-        // Neighbours mostly stand in the same container.
+        // Neighbours mostly stand in the same container, and most define nothing but what they are called after.
         let same = entry.container.as_deref() == container;
-        out.number(u64::from(same));
+        let named = !entry.names.is_empty();
+        out.number(u64::from(same) | u64::from(named) << 1);
         if !same {
             out.maybe(entry.container.as_deref());
+        }
+        if named {
+            out.number(entry.names.len() as u64);
+            entry.names.iter().for_each(|name| out.bytes(name.as_bytes()));
         }
         out.number(entry.part.map_or(0, |(part, _)| u64::from(part) + 1));
         if let Some((_, parts)) = entry.part {
@@ -208,8 +213,15 @@ pub(crate) fn unpack_entries(packed: &[u8]) -> Result<Vec<Entry<ChunkId>>> {
         let start = input.step(byte)?;
         byte = input.step(start)?;
         let name = input.maybe()?;
-        if input.number()? == 0 {
+        let flags = input.number()?;
+        if flags & 1 == 0 {
             container = input.maybe()?;
+        }
+        let mut names = Vec::new();
+        if flags & 2 != 0 {
+            for _ in 0..input.small()? {
+                names.push(text(input.bytes()?)?);
+            }
         }
         let part = match input.small()? {
             0 => None,
@@ -222,6 +234,7 @@ pub(crate) fn unpack_entries(packed: &[u8]) -> Result<Vec<Entry<ChunkId>>> {
             first_line: small(first_line)?,
             last_line: small(line)?,
             name,
+            names,
             symbol: symbol.transpose()?,
             container: container.clone(),
             part,
@@ -315,15 +328,22 @@ mod tests {
 
     fn entry() -> impl Strategy<Value = Entry<ChunkId>> {
         let part = option::of((1..9_u32, 1..9_u32));
-        let named = (option::of("[a-z]{0,9}"), option::of(0..16_usize), option::of("[A-Z]{1,3}"), part);
+        let named = (
+            option::of("[a-z]{0,9}"),
+            vec("[a-z]{0,3}", 0..3),
+            option::of(0..16_usize),
+            option::of("[A-Z]{1,3}"),
+            part,
+        );
         (any::<u32>(), 0..4_usize, any::<[u32; 4]>(), named).prop_map(
-            |(chunk, kind, at, (name, symbol, container, part))| Entry {
+            |(chunk, kind, at, (name, names, symbol, container, part))| Entry {
                 chunk,
                 kind: KINDS[kind],
                 bytes: at[0]..at[1],
                 first_line: at[2],
                 last_line: at[3],
                 name,
+                names,
                 symbol: symbol.map(|symbol| SYMBOLS[symbol]),
                 container,
                 part,

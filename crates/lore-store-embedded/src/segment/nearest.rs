@@ -1,11 +1,11 @@
 //! The nearest vectors of a view.
 //!
-//! Few rows are all compared. Of many, a first look at sign codes leaves the nearest 2 %, at least 4,500, with all that
-//! tie with the last of them; only these are compared. Both the choice and the codes depend on rows alone, so it makes
+//! Few rows are all compared, and all where it must be sure. Of many, a first look at sign codes leaves the nearest few in a
+//! hundred, with all that tie with the last of them; only these are compared. Both the choice and the codes depend on rows alone, so it makes
 //! no difference which segments they are in.
 #![expect(clippy::cast_precision_loss, reason = "a product of two rows is below 2^24, so f32 holds it exactly")]
 
-use lore_store::{Ask, DIMENSIONS};
+use lore_store::{Accuracy, Ask, DIMENSIONS};
 
 use super::{
     Segment, View,
@@ -16,11 +16,23 @@ use super::{
     view::Share,
 };
 
-/// From so many rows on, codes are looked at first.
-const CODES_FROM: usize = 20_000;
-const KEEP_AT_LEAST: usize = 4_500;
-/// One in so many is kept.
-const KEEP: usize = 50;
+/// How many rows the codes leave.
+struct Keep {
+    /// From so many rows on, codes are looked at first.
+    codes_from: usize,
+    at_least: usize,
+    /// One in so many is kept.
+    one_in: usize,
+}
+
+/// What is looked at first, by how sure it must be; `None` for nothing.
+fn keep(accuracy: Accuracy) -> Option<Keep> {
+    match accuracy {
+        Accuracy::Fast => Some(Keep { codes_from: 4_000, at_least: 1_000, one_in: 200 }),
+        Accuracy::Balanced => Some(Keep { codes_from: 20_000, at_least: 4_500, one_in: 50 }),
+        Accuracy::High => None,
+    }
+}
 
 /// Where fewer than one in so many rows of a segment are wanted, codes are made of these rows alone.
 const DENSE: usize = 4;
@@ -122,12 +134,12 @@ impl Nearest {
             wanted = allowed.iter().take(wanted.len()).collect();
         }
         let rows: usize = wanted.iter().map(|wanted| wanted.rows.len()).sum();
-        let limit = (rows >= CODES_FROM).then(|| {
+        let limit = keep(ask.accuracy).filter(|keep| rows >= keep.codes_from).map(|keep| {
             distances.clear();
             for (share, wanted) in view.shares.iter().zip(&wanted) {
                 measure(&share.segment, &self.code, &wanted.rows, all, distances);
             }
-            limit(distances, KEEP_AT_LEAST.max(rows / KEEP))
+            limit(distances, keep.at_least.max(ask.top).max(rows / keep.one_in))
         });
         let mut best = Best::new(ask.top);
         let mut from = 0;

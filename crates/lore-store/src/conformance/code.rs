@@ -6,9 +6,9 @@ use lore_model::{BlobId, ChunkKind, CommitId, RepoId, RepoPath, Tip};
 
 use super::{OK, history::new_repo};
 use crate::{
-    Ask, AskWord, Base, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeView,
-    DIMENSIONS, Entry, FieldWeight, IndexStore, IndexWriter, LeftOut, NewBlob, NewSnapshot, OverlayFile, OverlayInput,
-    SnapshotFile, StoreError, TextPlan, ViewPart,
+    Accuracy, Ask, AskWord, Base, BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState,
+    CodeView, DIMENSIONS, Entry, FieldWeight, IndexStore, IndexWriter, LeftOut, NewBlob, NewSnapshot, OverlayFile,
+    OverlayInput, SnapshotFile, StoreError, TextPlan, ViewPart,
 };
 
 const RULES: &str = "rules";
@@ -67,6 +67,7 @@ fn read(sink: &dyn ChunkSink, texts: &[&str]) -> (BlobRecord<ChunkKey>, Vec<(Chu
             last_line: at + 1,
             name: Some(format!("name{at}")),
             symbol: None,
+            names: if at > 0 { vec!["one".to_owned(), "two".to_owned()] } else { Vec::new() },
             container: (at > 0).then(|| "Container".to_owned()),
             part: None,
         });
@@ -132,6 +133,7 @@ fn ask(view: &dyn CodeView, words: &[&str]) -> Vec<(String, u32, Option<u32>)> {
             allowed: None,
             also: &[],
             top: 3,
+            accuracy: Accuracy::Balanced,
         })
         .expect(OK);
     let mut found: Vec<_> = found
@@ -156,8 +158,8 @@ async fn nothing_is_indexed_at_first(store: &dyn IndexStore) {
 async fn evidence_is_kept_until_other_is_put(store: &dyn IndexStore) {
     let writer = store.try_writer().await.expect(OK);
     let (repo, other) = (
-        writer.add_repo(&new_repo("code")).await.expect(OK).id,
-        writer.add_repo(&new_repo("other")).await.expect(OK).id,
+        writer.add_repo(&new_repo("code"), 5).await.expect(OK).id,
+        writer.add_repo(&new_repo("other"), 5).await.expect(OK).id,
     );
     assert_eq!(store.evidence(repo).await.expect(OK), None);
     writer.put_evidence(repo, "first", vec![1, 2]).await.expect(OK);
@@ -180,7 +182,7 @@ async fn evidence_is_kept_until_other_is_put(store: &dyn IndexStore) {
 
 async fn what_is_published_is_found(store: &dyn IndexStore) {
     let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
+    let repo = writer.add_repo(&new_repo("code"), 5).await.expect(OK).id;
     let before = writer.begin_code(repo, RULES).await.expect(OK);
     assert!(before.partial && before.snapshots.is_empty());
     put(&*writer, 1, &["alpha beta", "beta gamma"]).await;
@@ -216,7 +218,7 @@ async fn what_is_published_is_found(store: &dyn IndexStore) {
 
 async fn a_chunk_is_claimed_once_and_kept_once(store: &dyn IndexStore) {
     let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
+    let repo = writer.add_repo(&new_repo("code"), 5).await.expect(OK).id;
     let sink = writer.sink();
     assert!(sink.claim(&key("unclaimed")) && !sink.claim(&key("unclaimed")));
     put(&*writer, 1, &["shared text", "first"]).await;
@@ -231,7 +233,7 @@ async fn a_chunk_is_claimed_once_and_kept_once(store: &dyn IndexStore) {
 
 async fn uncommitted_work_lies_on_top(store: &dyn IndexStore) {
     let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
+    let repo = writer.add_repo(&new_repo("code"), 5).await.expect(OK).id;
     put(&*writer, 1, &["alpha"]).await;
     put(&*writer, 2, &["beta"]).await;
     put(&*writer, 3, &["gamma"]).await;
@@ -264,11 +266,11 @@ async fn uncommitted_work_lies_on_top(store: &dyn IndexStore) {
 
 async fn other_snapshots_change_no_score(store: &dyn IndexStore) {
     let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("one")).await.expect(OK).id;
+    let repo = writer.add_repo(&new_repo("one"), 5).await.expect(OK).id;
     put(&*writer, 1, &["alpha beta", "beta", "gamma"]).await;
     let state = publish(&*writer, repo, 1, vec![file("a.rs", 1)]).await;
     let alone = ask(&*view(store, &state, OverlayInput::default()).await, &["alpha", "beta"]);
-    let other = writer.add_repo(&new_repo("two")).await.expect(OK).id;
+    let other = writer.add_repo(&new_repo("two"), 5).await.expect(OK).id;
     put(&*writer, 2, &["alpha", "alpha alpha", "beta beta beta", "gamma"]).await;
     let others = publish(&*writer, other, 2, vec![file("a.rs", 2)]).await;
     assert_eq!(ask(&*view(store, &state, OverlayInput::default()).await, &["alpha", "beta"]), alone);
@@ -280,8 +282,8 @@ async fn other_snapshots_change_no_score(store: &dyn IndexStore) {
 
 async fn what_no_snapshot_needs_is_collected_and_readers_go_on(store: &dyn IndexStore) {
     let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("one")).await.expect(OK).id;
-    let other = writer.add_repo(&new_repo("two")).await.expect(OK).id;
+    let repo = writer.add_repo(&new_repo("one"), 5).await.expect(OK).id;
+    let other = writer.add_repo(&new_repo("two"), 5).await.expect(OK).id;
     put(&*writer, 1, &["alpha", "shared"]).await;
     put(&*writer, 2, &["beta", "shared"]).await;
     let state = publish(&*writer, repo, 1, vec![file("a.rs", 1)]).await;
@@ -312,14 +314,14 @@ async fn what_was_put_and_not_published_is_known_later(store: &dyn IndexStore) {
     let known = writer.known_blobs(RULES, keys()).await.expect(OK);
     assert_eq!(known.into_iter().map(|key| key.blob).collect::<Vec<_>>(), [blob(1)]);
     assert!(writer.known_blobs("other rules", keys()).await.expect(OK).is_empty());
-    let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
+    let repo = writer.add_repo(&new_repo("code"), 5).await.expect(OK).id;
     let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2)]).await;
     assert_eq!(state.snapshots[0].files, 1, "only what the store holds can be published");
 }
 
 async fn exact_text_is_among_the_candidates(store: &dyn IndexStore) {
     let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
+    let repo = writer.add_repo(&new_repo("code"), 5).await.expect(OK).id;
     put(&*writer, 1, &["let Alpha = beta;\n", "x\n", "outline: Alpha beta"]).await;
     put(&*writer, 2, &["gamma\n\u{e4}\u{f6}\u{fc}\n", "if beta\n"]).await;
     put(&*writer, 3, &["Alpha elsewhere\n"]).await;

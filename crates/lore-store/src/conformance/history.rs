@@ -77,7 +77,7 @@ fn commit(number: u8, subject: &str) -> CommitRecord {
 
 async fn with_repo(store: &dyn HistoryStore, name: &str, commits: Vec<CommitRecord>) -> (Box<dyn HistoryWriter>, Repo) {
     let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo(name)).await.expect(OK);
+    let repo = writer.add_repo(&new_repo(name), 5).await.expect(OK);
     writer.begin_sync(repo.id, "f", &[]).await.expect(OK);
     writer.put_commits(repo.id, commits).await.expect(OK);
     (writer, repo)
@@ -126,14 +126,15 @@ async fn repositories_are_kept_as_given(store: &dyn HistoryStore) {
     };
     let all = NewRepo { branches: BranchChoice::All, excludes: Vec::new(), ..new_repo("c") };
     for new in [&full, &new_repo("a"), &all] {
-        assert_eq!(writer.add_repo(new).await.expect(OK).info, *new);
+        let added = writer.add_repo(new, 5).await.expect(OK);
+        assert_eq!((&added.info, added.added_at, added.sync.sync_count), (new, Some(5), 0));
     }
     let listed: Vec<NewRepo> = store.list_repos().await.expect(OK).into_iter().map(|repo| repo.info).collect();
     assert_eq!(listed, [new_repo("a"), full, all], "by name");
     let same_name = NewRepo { local_path: "/elsewhere".into(), ..new_repo("a") };
     let same_place = NewRepo { name: RepoName::parse("z").expect("a name"), ..new_repo("a") };
     for taken in [same_name, same_place] {
-        assert!(matches!(writer.add_repo(&taken).await, Err(StoreError::RepoExists { .. })), "{taken:?}");
+        assert!(matches!(writer.add_repo(&taken, 5).await, Err(StoreError::RepoExists { .. })), "{taken:?}");
     }
 }
 
@@ -284,7 +285,7 @@ async fn subjects_are_newest_first_without_merges(store: &dyn HistoryStore) {
     commits[3].commit_time = Some(9);
     commits[4].files.clear();
     let (writer, repo) = with_repo(store, "r", commits).await;
-    let other = writer.add_repo(&new_repo("other")).await.expect(OK);
+    let other = writer.add_repo(&new_repo("other"), 5).await.expect(OK);
     writer.put_commits(other.id, vec![commit(7, "of another")]).await.expect(OK);
     let told = |subjects: &Subjects| -> Vec<String> {
         let file = |file: &SubjectFile| {
@@ -317,7 +318,7 @@ async fn the_last_change_of_a_path_is_known(store: &dyn HistoryStore) {
     commits[2].files = vec![file(FileStatus::Renamed, "src/b.rs", Some("src/a.rs"))];
     commits[3].files = vec![FileChange { status: FileStatus::Added, path: bytes(), old_path: None }];
     let (writer, repo) = with_repo(store, "r", commits).await;
-    let other = writer.add_repo(&new_repo("other")).await.expect(OK);
+    let other = writer.add_repo(&new_repo("other"), 5).await.expect(OK);
     writer.put_commits(other.id, vec![commit(99, "of another")]).await.expect(OK);
     let known = store.last_touched(repo.id, paths()).await.expect(OK);
     assert_eq!(known, [Some(3), Some(4), None, Some(20), None], "in the order of the question, by commit time");
@@ -359,7 +360,7 @@ async fn files_that_change_together_are_followed_through_renames(store: &dyn His
         changing(11, &["x", "y"]),
     ];
     let (writer, repo) = with_repo(store, "r", commits).await;
-    let other = writer.add_repo(&new_repo("other")).await.expect(OK);
+    let other = writer.add_repo(&new_repo("other"), 5).await.expect(OK);
     writer.put_commits(other.id, vec![changing(1, &["new", "of another"])]).await.expect(OK);
     let (found, told) = together(store, &repo, &["new"], 10).await;
     assert_eq!(told, ["d 3 s5", "c 2 s3", "b 1 s7"], "by number, then by time");
@@ -399,7 +400,7 @@ async fn commits_that_say_nothing_of_what_changes_together_are_left_out(store: &
 
 async fn prefixes_name_commits_of_one_repository(store: &dyn HistoryStore) {
     let (writer, repo) = with_repo(store, "r", vec![commit(0xab, "x"), commit(0xac, "y")]).await;
-    let other = writer.add_repo(&new_repo("other")).await.expect(OK);
+    let other = writer.add_repo(&new_repo("other"), 5).await.expect(OK);
     let near = CommitRecord {
         id: CommitId::from_hex(format!("abab{}", "0".repeat(36)).as_bytes()).expect("40 digits"),
         ..commit(1, "z")
@@ -433,7 +434,10 @@ async fn a_sync_ends_whole(store: &dyn HistoryStore) {
     let state = writer.end_sync(repo.id, end.clone()).await.expect(OK);
     let listed = store.list_repos().await.expect(OK).remove(0);
     assert_eq!(listed.sync, state);
-    assert_eq!((state.last_synced_at, state.last_synced_sha, state.partial), (Some(77), Some(id(1)), false));
+    assert_eq!(
+        (state.last_synced_at, state.sync_count, state.last_synced_sha, state.partial),
+        (Some(77), 1, Some(id(1)), false)
+    );
     assert_eq!((state.tips, state.shallow, state.commit_count), (end.tips, end.shallow, 1));
     assert_eq!((state.problems, state.last_error), (end.problems, None));
     assert_eq!(listed.info.default_branch.as_deref(), Some("trunk"));
@@ -445,7 +449,7 @@ async fn a_sync_ends_whole(store: &dyn HistoryStore) {
     assert_eq!(store.list_repos().await.expect(OK)[0].sync.last_error.as_deref(), Some("broken"));
     writer.note_current(repo.id, 99).await.expect(OK);
     let state = store.list_repos().await.expect(OK).remove(0).sync;
-    assert_eq!((state.last_synced_at, state.last_error), (Some(99), None));
+    assert_eq!((state.last_synced_at, state.sync_count, state.last_error), (Some(99), 2, None));
     assert_eq!(store.check(true).await.expect(OK), Vec::<String>::new());
 }
 
@@ -471,14 +475,14 @@ async fn another_fingerprint_forgets_everything(store: &dyn HistoryStore) {
 
 async fn removing_a_repository_leaves_the_others(store: &dyn HistoryStore) {
     let (writer, first) = with_repo(store, "first", vec![commit(1, "words")]).await;
-    let second = writer.add_repo(&new_repo("second")).await.expect(OK);
+    let second = writer.add_repo(&new_repo("second"), 5).await.expect(OK);
     writer.put_commits(second.id, vec![commit(1, "words")]).await.expect(OK);
     writer.remove_repo(first.id).await.expect(OK);
     assert_eq!(store.list_repos().await.expect(OK).len(), 1);
     let hits = store.search_commits(&query("words")).await.expect(OK).hits;
     assert_eq!(hits.iter().map(|hit| hit.repo).collect::<Vec<_>>(), [second.id]);
     assert_eq!(hits[0].matched_paths, ["src/a.rs"], "shared paths stay");
-    let again = writer.add_repo(&new_repo("first")).await.expect(OK);
+    let again = writer.add_repo(&new_repo("first"), 5).await.expect(OK);
     assert!(again.id > second.id, "an id is never used again");
     assert_eq!(store.check(true).await.expect(OK), Vec::<String>::new());
 }

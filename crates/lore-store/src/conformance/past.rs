@@ -52,7 +52,7 @@ async fn put_past(
 
 /// A repository with a past of four commits: `a` has two versions, `b` comes, goes and comes again.
 async fn with_past(store: &dyn IndexStore, writer: &dyn IndexWriter) -> (RepoId, PastInfo) {
-    let repo = writer.add_repo(&new_repo("past")).await.expect(OK).id;
+    let repo = writer.add_repo(&new_repo("past"), 5).await.expect(OK).id;
     writer.begin_code(repo, RULES).await.expect(OK);
     put(writer, 1, &["alpha", "shared"]).await;
     put(writer, 2, &["beta", "shared"]).await;

@@ -42,7 +42,7 @@ fn new(chunk: ChunkId, number: usize, dimensions: usize) -> NewVector {
 /// A repository with one file of these chunks.
 async fn indexed(store: &dyn IndexStore, texts: &[&str]) -> (CodeState, Vec<ChunkId>) {
     let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("code")).await.expect(OK).id;
+    let repo = writer.add_repo(&new_repo("code"), 5).await.expect(OK).id;
     put(&*writer, 1, texts).await;
     let state = publish(&*writer, repo, 1, vec![file("a.rs", 1)]).await;
     drop(writer);
@@ -75,7 +75,7 @@ async fn what_was_put_is_found_by_cosine(store: &dyn IndexStore) {
         let texts: Vec<String> = (0..20).map(|number| format!("text{number} of {dimensions}")).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let index = store.try_writer().await.expect(OK);
-        let repo = index.add_repo(&new_repo(&format!("r{dimensions}"))).await.expect(OK).id;
+        let repo = index.add_repo(&new_repo(&format!("r{dimensions}")), 5).await.expect(OK).id;
         let number = u8::try_from(dimensions % 251).expect("small");
         put(&*index, number, &texts).await;
         let state = publish(&*index, repo, number, vec![file("a.rs", number)]).await;
@@ -182,7 +182,7 @@ async fn one_adds_vectors_and_the_index_can_be_written_meanwhile(store: &dyn Ind
 
 async fn what_no_snapshot_has_is_collected(store: &dyn IndexStore) {
     let index = store.try_writer().await.expect(OK);
-    let repo = index.add_repo(&new_repo("code")).await.expect(OK).id;
+    let repo = index.add_repo(&new_repo("code"), 5).await.expect(OK).id;
     put(&*index, 1, &["alpha", "beta", "gamma"]).await;
     let state = publish(&*index, repo, 1, vec![file("a.rs", 1)]).await;
     drop(index);

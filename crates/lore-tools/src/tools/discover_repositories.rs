@@ -52,7 +52,7 @@ fn row(repo: &Repo, temporal: bool) -> Value {
         "repo_url": url(repo),
         "default_branch": repo.info.default_branch,
         "clone_path": repo.info.local_path.to_string_lossy(),
-        "created_at": time(None),
+        "created_at": time(repo.added_at),
         "enable_temporal": temporal,
         "temporal_options": null,
         "source_type": "local",

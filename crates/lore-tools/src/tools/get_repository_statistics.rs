@@ -55,10 +55,11 @@ async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
             "embedding_count": indexed.embeddings,
         },
         "activity": {
-            "created_at": time(None),
+            "created_at": time(report.repo.added_at),
             "last_sync_at": time(report.updated_at()),
-            "last_accessed_at": time(None),
-            "sync_count": null,
+            // A question writes nothing, so nobody knows when the last one was.
+            "last_accessed_at": null,
+            "sync_count": report.repo.sync.sync_count,
             "commit_count": report.repo.sync.commit_count,
         },
         "health": {"score": score, "issues": issues},

@@ -45,7 +45,7 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
         "repo_url": url(&report.repo),
         "default_branch": report.repo.info.default_branch,
         "clone_path": report.repo.info.local_path.to_string_lossy(),
-        "created_at": time(None),
+        "created_at": time(report.repo.added_at),
         "activation_status": "activated",
         "branches_list": branches,
         "file_count": snapshot.map_or(0, |snapshot| snapshot.files),

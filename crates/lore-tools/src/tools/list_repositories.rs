@@ -35,8 +35,9 @@ async fn list(context: Context, _: Input) -> Result<Answer, Failure> {
             "user_alias": repo.name(),
             "golden_repo_alias": repo.name(),
             "current_branch": branch,
-            "activated_at": time(None),
-            "last_accessed": time(None),
+            "activated_at": time(repo.added_at),
+            // A question writes nothing, so nobody knows when the last one was.
+            "last_accessed": null,
         }));
     }
     Ok(repositories(rows, repos.len()))

@@ -1,5 +1,6 @@
 //! Drives the real binary, over its command line and over MCP.
 
+mod accuracy;
 mod bench;
 mod cli;
 mod clients;

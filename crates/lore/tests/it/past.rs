@@ -140,7 +140,7 @@ fn a_time_a_commit_and_what_is_gone_can_be_searched_in_every_mode() {
         asked
     };
     let paths = |results: &Value| shown(results).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
-    assert_eq!(paths(&ask(&mut server, by(json!({"author": "bob@example.org"})))), ["net.py", "net.py", "store.py"]);
+    assert_eq!(paths(&ask(&mut server, by(json!({"author": "bob@example.org"})))), ["net.py", "store.py", "net.py"]);
     assert_eq!(paths(&ask(&mut server, by(json!({"diff_type": "renamed,deleted"})))), ["cache.py", "store.py"]);
     assert_eq!(
         ask(&mut server, by(json!({"author": "bob", "time_range": "2024-01-01..2024-01-04"})))["total_results"],

@@ -17,6 +17,8 @@ use std::{
 use lore_model::{Failure, Repo, RepoPath};
 use lore_store::StoreError;
 
+#[cfg(test)]
+pub(super) use self::pattern::Pattern;
 use self::scan::Scan;
 pub(super) use self::terms::{Match, Terms};
 use super::{
@@ -112,7 +114,8 @@ pub struct LineHit {
 /// Lines that were found.
 #[derive(Debug, Clone)]
 pub struct LinesAnswer {
-    /// What differs least from what was asked for first, then definitions, then the project's own code before tests and documents, then in order of paths and lines.
+    /// What differs least from what was asked for first, then definitions, then the project's own code before tests and documents,
+    /// then, of words, the files that fit best, then in order of paths and lines.
     pub hits: Vec<LineHit>,
     /// How many lines there are in all; of each file one, where only that was wanted.
     pub lines: usize,

@@ -22,9 +22,9 @@ const MAX_CACHE: usize = 4 << 20;
 
 /// What is looked for in lines.
 #[derive(Clone)]
-pub(super) struct Pattern {
+pub(in crate::search) struct Pattern {
     regex: meta::Regex,
-    pub(super) plan: TextPlan,
+    pub(in crate::search) plan: TextPlan,
 }
 
 impl Pattern {
@@ -38,7 +38,7 @@ impl Pattern {
     }
 
     /// Lines that the expression matches.
-    pub(super) fn regex(text: &str, case_sensitive: bool) -> Result<Self, Failure> {
+    pub(in crate::search) fn regex(text: &str, case_sensitive: bool) -> Result<Self, Failure> {
         check_length(text)?;
         Self::parse(text, case_sensitive)
     }

@@ -2,6 +2,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "a chunk is smaller than 4 GiB, and so are its lines")]
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, HashMap},
     ops::Range,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -35,12 +36,16 @@ struct Found {
     /// The first match.
     first: Vec<u8>,
     lines: Vec<InChunk>,
+    /// How well the chunk fits, where that was asked for.
+    score: f32,
 }
 
 /// The same in a file.
 struct Placed<'a> {
     is_definition: bool,
     role: Role,
+    /// How well the best chunk of the file fits.
+    score: f32,
     file: usize,
     line: u32,
     chunk: ChunkId,
@@ -50,8 +55,10 @@ struct Placed<'a> {
 
 impl Placed<'_> {
     /// Those that come first have less.
-    fn order(&self) -> (u8, bool, u8, usize, u32) {
-        (self.at.changes, !self.is_definition, rank(self.role), self.file, self.line)
+    fn order(&self) -> (u8, bool, u8, Reverse<u32>, usize, u32) {
+        // Scores are not negative, and such numbers are ordered as their bits are.
+        let score = Reverse(self.score.max(0.0).to_bits());
+        (self.at.changes, !self.is_definition, rank(self.role), score, self.file, self.line)
     }
 }
 
@@ -80,7 +87,11 @@ impl Scan<'_> {
         if allowed.is_some() {
             chunks.retain(|chunk| view.files_with(*chunk).iter().any(is_allowed));
         }
-        let (found, looked) = self.look(&chunks)?;
+        let (mut found, looked) = self.look(&chunks)?;
+        let with_it: Vec<ChunkId> = found.keys().copied().collect();
+        for (chunk, score) in self.terms.scores(view, &with_it)? {
+            found.entry(chunk).and_modify(|found| found.score = score);
+        }
         let mut files: Vec<u32> =
             found.keys().flat_map(|chunk| view.files_with(*chunk)).copied().filter(is_allowed).collect();
         files.sort_unstable();
@@ -131,7 +142,7 @@ impl Scan<'_> {
                 let lines: Vec<InChunk> = self.terms.lines(text).into_iter().map(InChunk::from).collect();
                 if let Some(one) = lines.first() {
                     let first = text[one.found.start as usize..one.found.end as usize].to_vec();
-                    found.push((chunk, Found { first, lines }));
+                    found.push((chunk, Found { first, lines, score: 0.0 }));
                 }
                 true
             })?;
@@ -162,9 +173,12 @@ impl Scan<'_> {
         let view = &*self.loaded.view;
         let record = view.record(file)?;
         let is_past = view.files()[file].version.is_some();
+        // The lines of a file stay together.
+        let scores = record.entries.iter().filter_map(|known| Some(found.get(&known.chunk)?.score));
+        let score = scores.fold(0.0, f32::max);
         for (entry, known) in record.entries.iter().enumerate() {
             // An outline is made of lines that stand elsewhere.
-            let Some(Found { first, lines }) = found.get(&known.chunk).filter(|_| !known.bytes.is_empty()) else {
+            let Some(Found { first, lines, .. }) = found.get(&known.chunk).filter(|_| !known.bytes.is_empty()) else {
                 continue;
             };
             // Of the past, each version of a file answers only for what no newer one has.
@@ -179,6 +193,7 @@ impl Scan<'_> {
                 placed.push(Placed {
                     is_definition,
                     role: self.loaded.paths.roles[file],
+                    score,
                     file,
                     line: known.first_line + at.number,
                     chunk: known.chunk,

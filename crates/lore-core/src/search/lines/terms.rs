@@ -3,15 +3,21 @@
 use std::ops::Range;
 
 use lore_model::{Code, Failure, brief};
-use lore_store::{ChunkId, CodeView, Result as StoreResult, TextPlan, WordDistance, is_word_border};
+use lore_store::{
+    Accuracy, Ask, AskWord, ChunkId, CodeView, Result as StoreResult, TextPlan, WordDistance, is_word_border, tokens,
+};
 
 use super::{
     LinesWanted,
     pattern::{Line, Pattern, check_length},
 };
+use crate::search::rank::FIELDS;
 
 /// So many words count; more make a question that nothing answers.
 const MAX_TERMS: usize = 32;
+
+/// Of so many chunks it is told which fits best.
+const MOST_COMPARED: usize = 10_000;
 
 /// How many letters of a word may be changed at most.
 pub(super) const MAX_CHANGES: usize = 3;
@@ -31,6 +37,8 @@ pub(super) struct NearWord {
     word: String,
     distance: WordDistance,
     changes: usize,
+    /// Of a word in so many pieces, one more than there are changes, one piece at least is left as it is.
+    pieces: Option<Pattern>,
 }
 
 /// What stands where in a text.
@@ -41,7 +49,11 @@ pub(in crate::search) struct Match {
 }
 
 /// All that is looked for.
-pub(in crate::search) struct Terms(pub(super) Vec<Term>);
+pub(in crate::search) struct Terms {
+    all: Vec<Term>,
+    /// The words by which chunks are compared that have them all; none where each line is as good as the others.
+    words: Vec<AskWord>,
+}
 
 impl Terms {
     pub(in crate::search) fn new(wanted: &LinesWanted, case_sensitive: bool) -> Result<Self, Failure> {
@@ -60,17 +72,42 @@ impl Terms {
             let message = format!("more than {MAX_TERMS} words are too many for an exact search");
             return Err(Failure::new(Code::InvalidArgument, message).hint(format!("give at most {MAX_TERMS}")));
         }
-        Ok(Self(terms))
+        let words = match wanted {
+            LinesWanted::Words(text) => tokens(text).into_iter().map(|token| AskWord { token, weight: 1.0 }).collect(),
+            _ => Vec::new(),
+        };
+        Ok(Self { all: terms, words })
+    }
+
+    /// How well chunks fit, by BM25: ascending by chunk, without those that are as good as any.
+    pub(super) fn scores(&self, view: &dyn CodeView, chunks: &[ChunkId]) -> StoreResult<Vec<(ChunkId, f32)>> {
+        if self.words.is_empty() || chunks.len() < 2 {
+            return Ok(Vec::new());
+        }
+        let is_found = |chunk: ChunkId| chunks.binary_search(&chunk).is_ok();
+        let found = view.search(&Ask {
+            words: &self.words,
+            fields: FIELDS,
+            vector: None,
+            boosts: &[],
+            allowed: Some(&is_found),
+            also: &[],
+            top: chunks.len().min(MOST_COMPARED),
+            accuracy: Accuracy::Fast,
+        })?;
+        let mut scores: Vec<(ChunkId, f32)> = found.into_iter().map(|scored| (scored.chunk, scored.text)).collect();
+        scores.sort_unstable_by_key(|(chunk, _)| *chunk);
+        Ok(scores)
     }
 
     /// The chunks that may have all of it, ascending.
     pub(super) fn candidates(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
-        let plan = self.0.iter().fold(TextPlan::Anything, |plan, term| match term {
+        let plan = self.all.iter().fold(TextPlan::Anything, |plan, term| match term {
             Term::Pattern(pattern) | Term::Word { pattern, .. } => plan.and(pattern.plan.clone()),
             Term::Near(_) => plan,
         });
         let mut found: Option<Vec<ChunkId>> = None;
-        for term in &self.0 {
+        for term in &self.all {
             let Term::Near(near) = term else { continue };
             let chunks = near.candidates(view)?;
             found = Some(match found {
@@ -92,12 +129,12 @@ impl Terms {
     /// Where no line has all of it, the first of those that have most.
     pub(in crate::search) fn lines(&self, text: &[u8]) -> Vec<Match> {
         let mut all: Vec<(usize, Match)> = Vec::new();
-        for term in &self.0 {
+        for term in &self.all {
             let found = term.matches(text);
             if found.is_empty() {
                 return Vec::new();
             }
-            if let [_] = self.0.as_slice() {
+            if let [_] = self.all.as_slice() {
                 return found;
             }
             for one in found {
@@ -111,7 +148,7 @@ impl Terms {
             }
         }
         let most = all.iter().map(|(count, _)| *count).max().unwrap_or(0);
-        let is_whole = most == self.0.len();
+        let is_whole = most == self.all.len();
         let best = all.into_iter().filter(|(count, _)| *count == most).map(|(_, found)| found);
         best.take(if is_whole { usize::MAX } else { 1 }).collect()
     }
@@ -190,12 +227,41 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// Shorter pieces are in nearly every text.
+const SHORTEST_PIECE: usize = 2;
+
+/// It takes about as long to look at so many chunks as at all terms of an index.
+const WORTH_THE_TERMS: usize = 4_000;
+
 impl NearWord {
-    fn new(word: &str, changes: usize, case_sensitive: bool) -> Self {
-        Self { word: word.to_owned(), distance: WordDistance::new(word, case_sensitive), changes }
+    fn new(word: &str, changes: usize, case_sensitive: bool) -> Result<Self, Failure> {
+        let pieces =
+            pieces(word, changes + 1).filter(|pieces| pieces.iter().all(|piece| piece.len() >= SHORTEST_PIECE));
+        let pattern = |pieces: Vec<&str>| {
+            let pieces: Vec<String> = pieces.into_iter().map(regex_syntax::escape).collect();
+            Pattern::regex(&pieces.join("|"), case_sensitive)
+        };
+        let pieces = pieces.map(pattern).transpose()?;
+        Ok(Self { word: word.to_owned(), distance: WordDistance::new(word, case_sensitive), changes, pieces })
     }
 
     fn candidates(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
+        let with_pieces = match self.pieces.as_ref().map(|pieces| &pieces.plan) {
+            None | Some(TextPlan::Anything) => None,
+            Some(plan) => Some(view.chunks_with(plan)?),
+        };
+        match with_pieces {
+            Some(chunks) if chunks.len() <= WORTH_THE_TERMS => Ok(chunks),
+            Some(mut chunks) => {
+                let by_terms = self.candidates_by_terms(view)?;
+                chunks.retain(|chunk| by_terms.binary_search(chunk).is_ok());
+                Ok(chunks)
+            }
+            None => self.candidates_by_terms(view),
+        }
+    }
+
+    fn candidates_by_terms(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
         // The index knows no underscores around words, neither around this one nor around those that it may be.
         let underscores = self.word.matches('_').count();
         view.chunks_with_word_near(self.word.trim_matches('_'), self.changes + underscores)
@@ -206,7 +272,13 @@ impl NearWord {
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 128;
         let mut at = from;
         loop {
-            let begin = at + text[at..].iter().position(is_word)?;
+            let begin = match &self.pieces {
+                Some(pieces) => {
+                    let piece = pieces.find_from(text, at)?.start;
+                    piece - text[at..piece].iter().rev().take_while(|byte| is_word(byte)).count()
+                }
+                None => at + text[at..].iter().position(is_word)?,
+            };
             let end = text[begin..].iter().position(|byte| !is_word(byte)).map_or(text.len(), |end| begin + end);
             let mut best: Option<(Range<usize>, usize)> = None;
             let mut look = |from: usize, to: usize| {
@@ -301,5 +373,11 @@ fn near(text: &str, changes: usize, case_sensitive: bool) -> Result<Vec<Term>, F
         let message = format!("with {changes} changes, `{}` could be any short word", brief(short));
         return Err(Failure::new(Code::InvalidArgument, message).hint("allow fewer changes, or give a longer word"));
     }
-    Ok(words.iter().map(|word| Term::Near(NearWord::new(word, changes, case_sensitive))).collect())
+    words.iter().map(|word| Ok(Term::Near(NearWord::new(word, changes, case_sensitive)?))).collect()
+}
+
+/// A word of ASCII letters in so many pieces of about the same length. Of others, what is a capital letter is less sure.
+fn pieces(word: &str, count: usize) -> Option<Vec<&str>> {
+    word.is_ascii()
+        .then(|| (0..count).map(|at| &word[word.len() * at / count..word.len() * (at + 1) / count]).collect())
 }

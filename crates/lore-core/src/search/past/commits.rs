@@ -116,15 +116,18 @@ impl Search {
             all += messages.len();
             match &request.text {
                 CommitText::Meaning(query) => {
-                    let found = self.by_meaning(repo, query, messages, request.min_score).await?;
-                    looked = all;
+                    let (found, here) = self.by_meaning(repo, query, messages, request.min_score, end).await?;
+                    looked += here;
                     answer.total += found.len();
                     answer.found.extend(found);
                 }
                 CommitText::Messages(wanted) => {
                     let terms = Terms::new(wanted, request.case_sensitive)?;
-                    looked = all;
                     for commit in messages {
+                        if Instant::now() >= end {
+                            break;
+                        }
+                        looked += 1;
                         let text = whole(&commit);
                         let Some(first) = terms.lines(text.as_bytes()).into_iter().next() else { continue };
                         answer.total += 1;
@@ -175,19 +178,24 @@ impl Search {
         Ok(answer)
     }
 
-    /// Messages that mean the same as a question, or have its words.
+    /// Messages that mean the same as a question, or have its words, and how many were looked at until time was up.
     async fn by_meaning(
         &self,
         repo: &Repo,
         query: &str,
         messages: Vec<CommitMessage>,
         min_score: f32,
-    ) -> Result<Vec<CommitFound>, Failure> {
+        end: Instant,
+    ) -> Result<(Vec<CommitFound>, usize), Failure> {
         let asked = self.embedder.embed(&[query], Mode::Query).await.map_err(embed_failure)?.pop().unwrap_or_default();
         let words: Vec<String> =
             content_words(query, MAX_WORDS).iter().flat_map(|word| lore_store::tokens(word)).collect();
-        let mut found = Vec::new();
+        let (mut found, mut looked) = (Vec::new(), 0);
         for batch in messages.chunks(BATCH) {
+            if Instant::now() >= end {
+                break;
+            }
+            looked += batch.len();
             let texts: Vec<String> = batch.iter().map(whole).collect();
             let passages: Vec<&str> = texts.iter().map(|text| beginning(text, PASSAGE_MAX)).collect();
             let vectors = self.embedder.embed(&passages, Mode::Passage).await.map_err(embed_failure)?;
@@ -212,7 +220,7 @@ impl Search {
                 }
             }
         }
-        Ok(found)
+        Ok((found, looked))
     }
 }
 

@@ -149,6 +149,8 @@ pub(super) struct PastShown {
     pub(super) base: Base,
     pub(super) overlay: OverlayInput,
     pub(super) line: Option<Line>,
+    /// How many files of it are not there to be read.
+    pub(super) lacking: usize,
 }
 
 /// The line of a repository, and which of its commits count.
@@ -306,9 +308,11 @@ impl Search {
                 .hint("run `lore sync`, or name a commit of the branch that is checked out"));
         }
         files.retain(|file| held.contains(&file.key));
+        let wanted = missing.len();
         let overlay = self.read_missing(repository, missing).await?;
+        let lacking = wanted - overlay.files.len();
         let base = Base::Tree(TreePart { repo: repo.id, rules: rules_kept.to_owned(), files: Arc::new(files) });
-        Ok(PastShown { key: format!("tree {commit}").into(), base, overlay, line: None })
+        Ok(PastShown { key: format!("tree {commit}").into(), base, overlay, line: None, lacking })
     }
 
     async fn read_missing(
@@ -353,6 +357,7 @@ fn shown(
         base: Base::Past(PastPart { repo, number, slice }),
         overlay: OverlayInput::default(),
         line: Some(Line { repo, commits, period }),
+        lacking: 0,
     }
 }
 
@@ -396,4 +401,6 @@ pub struct PastGaps {
     pub beside: Vec<String>,
     /// Repositories whose past is older than their code, or not all there.
     pub behind: Vec<String>,
+    /// How many files of commits beside a line have no content here, as in a partial clone.
+    pub lacking: usize,
 }

@@ -10,7 +10,7 @@ mod trigrams;
 
 use std::sync::Arc;
 
-use lore_store::{Ask, AskWord, ChunkId, ChunkKey, DIMENSIONS, FieldWeight};
+use lore_store::{Accuracy, Ask, AskWord, ChunkId, ChunkKey, DIMENSIONS, FieldWeight};
 
 use super::{ChunkInput, Prepared, Scratch, Segment, SegmentBuilder};
 
@@ -129,5 +129,14 @@ fn ask_words(words: &[(&str, f32)]) -> Vec<AskWord> {
 
 /// A question of words alone.
 fn ask(words: &[AskWord], top: usize) -> Ask<'_> {
-    Ask { words, fields: FIELDS, vector: None, boosts: &[], allowed: None, also: &[], top }
+    Ask {
+        words,
+        fields: FIELDS,
+        vector: None,
+        boosts: &[],
+        allowed: None,
+        also: &[],
+        top,
+        accuracy: Accuracy::Balanced,
+    }
 }

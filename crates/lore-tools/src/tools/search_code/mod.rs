@@ -1,11 +1,14 @@
 //! `search_code`: code by meaning, by words, by regular expression, and misspelt; as it is and as it was.
 
+#[cfg(test)]
+mod any_arguments;
 mod past;
 
 use std::{path::PathBuf, time::Duration, time::Instant};
 
 use lore_core::search::{
-    CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LineHit, LinesRequest, LinesWanted, PastGaps, When,
+    Accuracy, CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LineHit, LinesRequest, LinesWanted, PastGaps,
+    When,
 };
 use lore_model::{ChunkKind, Code, Failure, Repo, brief};
 use schemars::JsonSchema;
@@ -50,6 +53,8 @@ struct Input {
     /// semantic (default), fts or hybrid
     #[schemars(extend("default" = "semantic"))]
     search_mode: Option<String>,
+    /// How surely the nearest by meaning are found: fast, balanced (default), high
+    accuracy: Option<String>,
     /// Only files in this language: a name (python) or an extension (py)
     language: Option<String>,
     /// No files in this language
@@ -140,6 +145,13 @@ impl Asked {
         if !(0.0..=1.0).contains(&min_score) {
             return Err(invalid(format!("`min_score` cannot be {min_score}")).hint("scores are from 0 to 1"));
         }
+        let accuracy = match input.accuracy.as_deref().map(|word| word.trim().to_lowercase()) {
+            None => Accuracy::default(),
+            Some(word) if word.is_empty() => Accuracy::default(),
+            Some(word) => Accuracy::parse(&word).ok_or_else(|| {
+                invalid(format!("there is no accuracy `{}`", brief(&word))).hint("it is fast, balanced or high")
+            })?,
+        };
         let (regex, changes) = (input.regex.unwrap_or(false), input.edit_distance.unwrap_or(0));
         if !(0..=3).contains(&changes) {
             return Err(invalid(format!("`edit_distance` cannot be {changes}")).hint("it is 0 to 3"));
@@ -182,6 +194,7 @@ impl Asked {
         };
         let mut meaning = CodeRequest::new(text, Vec::new());
         meaning.limit = limit;
+        meaning.accuracy = accuracy;
         #[expect(clippy::cast_possible_truncation, reason = "a score needs no precision")]
         {
             meaning.min_score = min_score as f32;

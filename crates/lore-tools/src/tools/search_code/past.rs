@@ -123,6 +123,12 @@ pub(super) fn warning(gaps: &PastGaps, searched: usize) -> Vec<String> {
             gaps.behind.join(", ")
         ));
     }
+    if gaps.lacking > 0 {
+        said.push(format!(
+            "{} files of the commit were not searched: their content is not in the repository",
+            gaps.lacking
+        ));
+    }
     if !gaps.no_commit.is_empty() {
         said.push(format!("{} has no such commit and was not searched", gaps.no_commit.join(", ")));
     }

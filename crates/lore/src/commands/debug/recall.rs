@@ -7,26 +7,29 @@ use std::{
     collections::{HashMap, HashSet},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
-use lore_core::{search::CodeTask, store_failure};
-use lore_embed::Mode;
-use lore_model::{Code, Failure, RepoId, RepoPath};
-use lore_store::{
-    Ask, BlobKey, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeStore as _, CodeView, CodeWriter,
-    Collected, FieldWeight, NewBlob, NewPast, PastInfo, PreparedChunk, Result as StoreResult, ViewPart,
+use lore_core::{
+    search::{Accuracy, CodeHit, CodeRequest, CodeTask, Parts},
+    store_failure,
 };
-use lore_store_embedded::EmbeddedStore;
-use serde_json::json;
+use lore_embed::Mode;
+use lore_model::{ChunkKind, Code, Failure, RepoId, RepoPath};
+use lore_store::{
+    BlobKey, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeView, CodeWriter, Collected, NewBlob,
+    NewPast, PastInfo, PreparedChunk, Result as StoreResult,
+};
+use serde_json::{Value, json};
 
 use super::{super::embedding, super::project::cancel_on_interrupt, Context, absolute, read_queries, register};
 
 /// So many of the best are compared.
-const BEST: u16 = 10;
+const BEST: usize = 10;
 
-/// So many the ranking looks at.
-const CANDIDATES: u16 = 200;
+/// So many are asked for.
+const CANDIDATES: usize = 100;
 
 /// Compare the store's vectors with exact ones; `LORE_HOME` must be empty
 #[derive(clap::Args)]
@@ -55,78 +58,101 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let state = context.lore.search.state(repo.id).await?;
     let nothing = || Failure::new(Code::InvalidArgument, "nothing was read").hint("use an empty LORE_HOME");
     let snapshot = state.snapshots.last().ok_or_else(nothing)?;
-    // The store is named here because its own way to keep vectors is what is measured.
-    let store = EmbeddedStore::new(&context.loaded.home);
-    let part = ViewPart::snapshot(snapshot.id);
-    let view = store.open_view(vec![part]).await.map_err(store_failure)?;
+    let view = context.lore.search.open_snapshot(snapshot.id).await?;
     let exact = recorder.exact(&*view).map_err(store_failure)?;
-    if exact.is_empty() {
+    if exact.vectors.is_empty() {
         return Err(nothing());
     }
     let embedder = lore_embed::connect(&lore_embed::ProviderConfig::default()).map_err(embedding)?;
-    let mut recalls = Vec::new();
-    for query in &queries {
-        let Some(vector) = embedder.embed(&[query], Mode::Query).await.map_err(embedding)?.pop() else { continue };
+    let mut asked = Vec::new();
+    for query in queries {
+        let Some(vector) = embedder.embed(&[&query], Mode::Query).await.map_err(embedding)?.pop() else { continue };
         if vector.iter().any(|value| *value != 0.0) {
-            recalls.push(recall(&*view, &exact, &vector).map_err(store_failure)?);
+            asked.push((query, exact.scores(&vector)));
         }
     }
-    let share = |of: fn(&Recall) -> u16| {
-        mean(recalls.iter().map(|recall| f64::from(of(recall)) / f64::from(recall.wanted.max(1))))
-    };
+    let mut by_accuracy = serde_json::Map::new();
+    for accuracy in Accuracy::ALL {
+        let mut recalls = Vec::new();
+        for (query, scores) in &asked {
+            let mut request = CodeRequest::new(query, vec![(repo.clone(), None)]);
+            request.parts = Parts { text: false, second: false, rules: false, history: false, ..Parts::default() };
+            request.accuracy = accuracy;
+            request.limit = CANDIDATES;
+            // The first time, files may have to be read.
+            context.lore.search.search(&request).await?;
+            let started = Instant::now();
+            let answer = context.lore.search.search(&request).await?;
+            recalls.push(exact.recall(scores, &answer.hits, started.elapsed()));
+        }
+        by_accuracy.insert(accuracy.as_str().to_owned(), told(&recalls));
+    }
     context.ui.value(&json!({
         "model": embedder.model(),
-        "vectors": exact.len(),
-        "queries": recalls.len(),
-        "recall_at_10": share(|recall| recall.found),
-        "recall_of_10_in_candidates": share(|recall| recall.among_candidates),
-        "worst_of_10": recalls.iter().map(|recall| recall.found).min(),
-        "mean_error_of_cosine": mean(recalls.iter().map(|recall| f64::from(recall.error))),
+        "vectors": exact.vectors.len(),
+        "queries": asked.len(),
+        "accuracy": by_accuracy,
     }))
 }
 
 /// How one question fared.
 struct Recall {
-    wanted: u16,
-    found: u16,
-    among_candidates: u16,
-    error: f32,
+    wanted: usize,
+    found: usize,
+    among_candidates: usize,
+    error: f64,
+    took: Duration,
 }
 
-fn recall(view: &dyn CodeView, exact: &HashMap<ChunkId, Vec<f32>>, query: &[f32]) -> StoreResult<Recall> {
-    let scores: HashMap<ChunkId, f32> = exact.iter().map(|(chunk, vector)| (*chunk, dot(vector, query))).collect();
-    let mut sorted: Vec<f32> = scores.values().copied().collect();
-    sorted.sort_unstable_by(|a, b| b.total_cmp(a));
-    let wanted = u16::try_from(sorted.len()).map_or(BEST, |all| all.min(BEST));
-    // Chunks that are as near as the tenth are as good as the tenth.
-    let least = sorted.get(usize::from(wanted).saturating_sub(1)).copied().unwrap_or(0.0) - 1e-6;
-    let found = nearest(view, query, BEST)?;
-    let candidates = nearest(view, query, CANDIDATES)?;
-    let good = |found: &[(ChunkId, f32)]| {
-        let good = found.iter().filter(|(chunk, _)| scores.get(chunk).is_some_and(|score| *score >= least));
-        u16::try_from(good.count()).map_or(wanted, |count| count.min(wanted))
-    };
-    let errors = found.iter().filter_map(|(chunk, score)| Some((scores.get(chunk)? - score).abs()));
-    let error = errors.fold((0.0, 0.0), |(sum, count), error| (sum + error, count + 1.0));
-    Ok(Recall {
-        wanted,
-        found: good(&found),
-        among_candidates: good(&candidates),
-        error: error.0 / f32::max(error.1, 1.0),
+fn told(recalls: &[Recall]) -> Value {
+    let share = |of: fn(&Recall) -> usize| mean(recalls.iter().map(|recall| ratio(of(recall), recall.wanted)));
+    let mut times: Vec<Duration> = recalls.iter().map(|recall| recall.took).collect();
+    times.sort_unstable();
+    json!({
+        "recall_at_10": share(|recall| recall.found),
+        "recall_of_10_in_100": share(|recall| recall.among_candidates),
+        "worst_of_10": recalls.iter().map(|recall| recall.found).min(),
+        "mean_error_of_cosine": mean(recalls.iter().map(|recall| recall.error)),
+        "p50_us": times.get(times.len() / 2).map(Duration::as_micros),
     })
 }
 
-/// The best by vector alone, as the store sees it.
-fn nearest(view: &dyn CodeView, query: &[f32], top: u16) -> StoreResult<Vec<(ChunkId, f32)>> {
-    let top = usize::from(top);
-    let fields = [FieldWeight { weight: 1.0, length: 0.5 }; 3];
-    let ask = Ask { words: &[], fields, vector: Some(query), boosts: &[], allowed: None, also: &[], top };
-    let found = view.search(&ask)?;
-    let mut found: Vec<(ChunkId, f32)> =
-        found.into_iter().filter_map(|scored| Some((scored.chunk, scored.vector?))).collect();
-    found.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
-    found.truncate(top);
-    Ok(found)
+/// What stands where: its path, its kind and its lines.
+type Place = (RepoPath, ChunkKind, (u32, u32));
+
+/// The vectors as they were before the store made them small.
+#[derive(Default)]
+struct Exact {
+    vectors: HashMap<ChunkId, Vec<f32>>,
+    places: HashMap<Place, ChunkId>,
+}
+
+impl Exact {
+    fn scores(&self, query: &[f32]) -> HashMap<ChunkId, f32> {
+        self.vectors.iter().map(|(chunk, vector)| (*chunk, dot(vector, query))).collect()
+    }
+
+    fn recall(&self, scores: &HashMap<ChunkId, f32>, hits: &[CodeHit], took: Duration) -> Recall {
+        let mut sorted: Vec<f32> = scores.values().copied().collect();
+        sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+        let wanted = sorted.len().min(BEST);
+        // Chunks that are as near as the tenth are as good as the tenth.
+        let least = sorted.get(wanted.saturating_sub(1)).copied().unwrap_or(0.0) - 1e-6;
+        let score = |hit: &CodeHit| {
+            let place = (hit.path.clone(), hit.kind, hit.lines);
+            self.places.get(&place).and_then(|chunk| scores.get(chunk)).copied()
+        };
+        let good = |hits: &[CodeHit]| hits.iter().filter_map(score).filter(|score| *score >= least).count().min(wanted);
+        let first = &hits[..hits.len().min(BEST)];
+        let error = |hit: &CodeHit| Some(f64::from((score(hit)? - hit.explanation.cosine?).abs()));
+        let error = mean(first.iter().filter_map(error));
+        Recall { wanted, found: good(first), among_candidates: good(hits), error, took }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
+fn ratio(part: usize, whole: usize) -> f64 {
+    part as f64 / whole.max(1) as f64
 }
 
 fn dot(a: &[f32], b: &[f32]) -> f32 {
@@ -173,16 +199,18 @@ struct Recorder<'a> {
 
 impl Recorder<'_> {
     /// The vectors by the numbers that the view has for them.
-    fn exact(&self, view: &dyn CodeView) -> StoreResult<HashMap<ChunkId, Vec<f32>>> {
+    fn exact(&self, view: &dyn CodeView) -> StoreResult<Exact> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let vectors = self.sink.vectors.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut exact = HashMap::new();
+        let mut exact = Exact::default();
         for (file, place) in view.files().iter().enumerate() {
             let Some(keys) = seen.files.get(&place.path).and_then(|key| seen.chunks.get(key)) else { continue };
             let record = view.record(file)?;
             for (key, entry) in keys.iter().zip(&record.entries) {
                 if let Some(vector) = vectors.get(key) {
-                    exact.insert(entry.chunk, vector.clone());
+                    exact.vectors.insert(entry.chunk, vector.clone());
+                    let lines = (entry.first_line, entry.last_line);
+                    exact.places.insert((place.path.clone(), entry.kind, lines), entry.chunk);
                 }
             }
         }

@@ -33,7 +33,8 @@ pub(super) fn gaps(gaps: &PastGaps) -> Value {
     if *gaps == PastGaps::default() {
         return Value::Null;
     }
-    json!({"not_kept": gaps.not_kept, "no_commit": gaps.no_commit, "beside": gaps.beside, "behind": gaps.behind})
+    let PastGaps { not_kept, no_commit, beside, behind, lacking } = gaps;
+    json!({"not_kept": not_kept, "no_commit": no_commit, "beside": beside, "behind": behind, "lacking": lacking})
 }
 
 /// A count that is not known yet, and the end of the line.

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use lore_core::search::{
-    CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LIMIT_DEFAULT, LIMIT_MAX, SecondState,
+    Accuracy, CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LIMIT_DEFAULT, LIMIT_MAX,
+    SecondState,
 };
 use lore_model::{ChunkKind, Code, Failure, Repo, SymbolKind};
 pub(super) use page::seen_from_here;
@@ -72,6 +73,9 @@ pub(crate) struct Args {
     /// Only results with at least this score, 0 to 1; 0.5 leaves out what is probably wrong
     #[arg(long, value_name = "SCORE", default_value_t = 0.0)]
     min_score: f32,
+    /// How surely what is nearest in meaning is found: fast, balanced or high
+    #[arg(long, value_name = "HOW", value_parser = accuracies(), hide_possible_values = true, default_value = "balanced")]
+    accuracy: Accuracy,
     /// Cut texts so that the whole answer fits into so many tokens
     #[arg(long, value_name = "NUMBER")]
     max_tokens: Option<usize>,
@@ -112,6 +116,7 @@ impl Args {
             tags: self.tag.clone(),
             files: self.files(),
             min_score: self.min_score,
+            accuracy: self.accuracy,
             ..CodeRequest::new(self.query.join(" "), Vec::new())
         }
     }
@@ -125,6 +130,11 @@ fn symbol_kinds() -> impl TypedValueParser<Value = SymbolKind> {
 fn symbol_help() -> String {
     let names = SymbolKind::ALL.map(SymbolKind::as_str).join(", ");
     format!("Only what defines this kind of symbol (may be repeated): {names}")
+}
+
+fn accuracies() -> impl TypedValueParser<Value = Accuracy> {
+    PossibleValuesParser::new(Accuracy::ALL.map(Accuracy::as_str))
+        .try_map(|text| Accuracy::parse(&text).ok_or("not an accuracy"))
 }
 
 fn chunk_kinds() -> impl TypedValueParser<Value = ChunkKind> {

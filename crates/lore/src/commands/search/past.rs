@@ -93,6 +93,12 @@ pub(super) fn warn_of_gaps(context: &Context<'_>, gaps: &PastGaps) {
             "note: the commit is beside the line that is kept of {names}: when its code was there is not told"
         ));
     }
+    if gaps.lacking > 0 {
+        let count = gaps.lacking;
+        context
+            .ui
+            .warn(&format!("{count} files of the commit were not searched: their content is not in the repository"));
+    }
     if !gaps.behind.is_empty() {
         let names = gaps.behind.join(", ");
         context.ui.warn(&format!(
