@@ -8,10 +8,12 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
     fs,
+    io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
+    process::Stdio,
 };
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use lore_testkit::{Git, Lore, Random, Repo};
 use serde_json::{Value, json};
 
@@ -373,52 +375,81 @@ fn old_questions(
     Ok(old)
 }
 
+/// Where lines are: their numbers, by file.
+type Places = BTreeMap<String, BTreeSet<u64>>;
+
 /// Asks both sides everything.
 fn compare(lore: &Lore, bare: &Path, dir: &Path, questions: &[Question]) -> Result<Vec<String>> {
-    let answers = ask(lore, bare, dir, questions.iter().map(|question| &question.lore))?;
     let (mut differences, mut lines, mut gave_up) = (Vec::new(), 0, 0);
-    for (question, answer) in questions.iter().zip(&answers) {
+    let mut asked = questions.iter();
+    let patterns = questions.iter().map(|question| &question.lore);
+    ask(lore, bare, dir, patterns, &mut |answer| {
+        let question = asked.next().context("there are more answers than questions")?;
         let shown = format!("{} {:?}", question.lore, question.paths);
-        let Some(hits) = answer["hits"].as_array() else {
+        let Some(places) = answer["places"].as_object().filter(|_| answer["unfinished"] == false) else {
             differences.push(format!("{shown}: {}", answer["error"]));
-            continue;
+            return Ok(());
         };
-        let ours: BTreeSet<(String, u64)> = hits
-            .iter()
-            .map(|hit| (hit[0].as_str().unwrap_or_default().to_owned(), hit[1].as_u64().unwrap_or(0)))
-            .collect();
+        let numbers = |lines: &Value| lines.as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+        let ours: Places = places.iter().map(|(path, lines)| (path.clone(), numbers(lines))).collect();
         let theirs = if let Some(found) = git_grep(bare, question)? {
             found
         } else {
             gave_up += 1;
             line_by_line(bare, question)?
         };
-        lines += theirs.len();
-        let missing: Vec<_> = theirs.difference(&ours).take(3).collect();
-        let added: Vec<_> = ours.difference(&theirs).take(3).collect();
+        lines += theirs.values().map(BTreeSet::len).sum::<usize>();
+        let (missing, added) = (without(&theirs, &ours), without(&ours, &theirs));
         if !missing.is_empty() || !added.is_empty() {
             differences.push(format!("{shown}: missing {missing:?}, added {added:?}"));
         }
-    }
+        Ok(())
+    })?;
     let count = questions.len();
     say(&format!("{count} questions, {lines} lines, {} differ; git gave up on {gave_up}", differences.len()));
     Ok(differences)
 }
 
-fn ask<'a>(lore: &Lore, bare: &Path, dir: &Path, patterns: impl Iterator<Item = &'a Value>) -> Result<Vec<Value>> {
+/// A few of the lines that are in one and not in the other.
+fn without(these: &Places, others: &Places) -> Vec<(String, u64)> {
+    let none = BTreeSet::new();
+    let of_file = |(path, lines): (&String, &BTreeSet<u64>)| -> Vec<(String, u64)> {
+        let others = others.get(path).unwrap_or(&none);
+        lines.difference(others).take(3).map(|line| (path.clone(), *line)).collect()
+    };
+    these.iter().flat_map(of_file).take(3).collect()
+}
+
+/// Asks Lore, and takes one answer after the other: all of them together may not fit into memory.
+fn ask<'a>(
+    lore: &Lore,
+    bare: &Path,
+    dir: &Path,
+    patterns: impl Iterator<Item = &'a Value>,
+    take: &mut dyn FnMut(Value) -> Result<()>,
+) -> Result<()> {
     let file = dir.join("patterns");
     let lines: Vec<String> = patterns.map(ToString::to_string).collect();
     fs::write(&file, lines.join("\n"))?;
-    let told = output(&mut lore.command(&["debug", "lines", utf8(&file)?, "--repo", utf8(bare)?]))?;
-    let mut told: Value = serde_json::from_str(&told)?;
-    match told["answers"].take() {
-        Value::Array(answers) => Ok(answers),
-        other => bail!("`lore debug lines` printed {other}"),
+    let mut command = lore.command(&["debug", "lines", utf8(&file)?, "--repo", utf8(bare)?]);
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let answers = BufReader::new(child.stdout.take().context("its output is a pipe")?);
+    let mut count = 0;
+    for answer in answers.lines() {
+        take(serde_json::from_str(&answer?)?)?;
+        count += 1;
     }
+    let status = child.wait()?;
+    ensure!(
+        status.success() && count == lines.len(),
+        "`lore debug lines` ended ({status}) after {count} of {} answers",
+        lines.len()
+    );
+    Ok(())
 }
 
 /// What git finds; `None` where it gives up on the expression.
-fn git_grep(bare: &Path, question: &Question) -> Result<Option<BTreeSet<(String, u64)>>> {
+fn git_grep(bare: &Path, question: &Question) -> Result<Option<Places>> {
     let mut command = Git::at(bare).command();
     command.env("LC_ALL", "C.UTF-8").env("GIT_ATTR_SOURCE", "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
     command.args(["-c", "core.quotePath=false", "grep", "--no-color", "-n", "-z", "-I"]);
@@ -430,22 +461,26 @@ fn git_grep(bare: &Path, question: &Question) -> Result<Option<BTreeSet<(String,
         ensure!(said.contains("pcre2_") && said.contains("failed"), "{:?}: {said}", question.git);
         return Ok(None);
     }
-    let mut found = BTreeSet::new();
+    let mut found = Places::new();
+    let prefix = format!("{}:", question.commit);
     let mut rest = out.stdout.as_slice();
     while let Some(end) = rest.iter().position(|byte| *byte == 0) {
         let path = String::from_utf8_lossy(&rest[..end]);
         let after = &rest[end + 1..];
         let end = after.iter().position(|byte| *byte == 0).context("git's line has no number")?;
         let number = std::str::from_utf8(&after[..end])?.parse()?;
-        let path = path.strip_prefix(&format!("{}:", question.commit)).unwrap_or(&path).to_owned();
-        found.insert((path, number));
+        let path = path.strip_prefix(&prefix).unwrap_or(&path);
+        match found.get_mut(path) {
+            Some(lines) => drop(lines.insert(number)),
+            None => drop(found.insert(path.to_owned(), BTreeSet::from([number]))),
+        }
         rest = after[end + 1..].iter().position(|byte| *byte == b'\n').map_or(&[], |line| &after[end + 2 + line..]);
     }
     Ok(Some(found))
 }
 
 /// What stands in git's files, each line looked at by itself.
-fn line_by_line(bare: &Path, question: &Question) -> Result<BTreeSet<(String, u64)>> {
+fn line_by_line(bare: &Path, question: &Question) -> Result<Places> {
     let text = question.lore["text"].as_str().context("a pattern is a text")?;
     let mut regex = regex::bytes::RegexBuilder::new(text);
     let regex = regex.case_insensitive(question.lore["case_sensitive"] == false).build()?;
@@ -455,15 +490,14 @@ fn line_by_line(bare: &Path, question: &Question) -> Result<BTreeSet<(String, u6
         paths: question.paths.clone(),
         commit: question.commit.clone(),
     };
-    let lines = git_grep(bare, &everything)?.context("git gave up on nothing")?;
-    let paths: BTreeSet<String> = lines.into_iter().map(|(path, _)| path).collect();
-    let mut found = BTreeSet::new();
-    for path in paths {
+    let mut found = git_grep(bare, &everything)?.context("git gave up on nothing")?;
+    for (path, found) in &mut found {
         let content = Git::at(bare).bytes(&["cat-file", "blob", &format!("{}:{path}", question.commit)])?;
         let content = content.strip_suffix(b"\n").unwrap_or(&content);
         let lines = (1..).zip(content.split(|byte| *byte == b'\n'));
-        found.extend(lines.filter(|(_, line)| regex.is_match(line)).map(|(number, _)| (path.clone(), number)));
+        *found = lines.filter(|(_, line)| regex.is_match(line)).map(|(number, _)| number).collect();
     }
+    found.retain(|_, lines| !lines.is_empty());
     Ok(found)
 }
 
@@ -490,14 +524,15 @@ fn misspell(
         .iter()
         .map(|(_, text, changes)| json!({"kind": "fuzzy", "text": text, "changes": changes, "case_sensitive": true}))
         .collect();
-    let answers = ask(lore, bare, dir, patterns.iter())?;
     let mut differences = Vec::new();
-    for ((name, text, changes), answer) in asked.iter().zip(&answers) {
-        let Some(hits) = answer["hits"].as_array() else {
+    let mut misspelt = asked.iter();
+    ask(lore, bare, dir, patterns.iter(), &mut |answer| {
+        let (name, text, changes) = misspelt.next().context("there are more answers than questions")?;
+        let Some(found) = answer["found"].as_array() else {
             differences.push(format!("fuzzy {text} ({changes}): {}", answer["error"]));
-            continue;
+            return Ok(());
         };
-        let found: BTreeSet<&str> = hits.iter().filter_map(|hit| hit[3].as_str()).collect();
+        let found: BTreeSet<&str> = found.iter().filter_map(Value::as_str).collect();
         // It may be hidden by something as near in the same lines, but never be missing from all.
         let is_found =
             found.contains(name.as_str()) || found.iter().any(|word| distance(word, text) <= distance(name, text));
@@ -509,7 +544,8 @@ fn misspell(
                 differences.push(format!("fuzzy {text} ({changes}): {word} is too far"));
             }
         }
-    }
+        Ok(())
+    })?;
     say(&format!("{} misspelt names, {} differ", asked.len(), differences.len()));
     Ok(differences)
 }

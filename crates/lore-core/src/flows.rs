@@ -114,7 +114,7 @@ impl Lore {
     }
 
     /// Brings what is kept of the past of one repository's code up to date.
-    async fn sync_past(&self, repo: &Repo, task: &FlowTask<'_>) -> Result<Option<PastReport>, Failure> {
+    pub async fn sync_past(&self, repo: &Repo, task: &FlowTask<'_>) -> Result<Option<PastReport>, Failure> {
         let FlowTask { writer, options, cancel, progress } = *task;
         let is_kept = self.search.state(repo.id).await?.past.is_some();
         if !options.past.unwrap_or(is_kept) && !is_kept {

@@ -468,6 +468,9 @@ pub trait CodeView: Send + Sync {
     /// The chunks that may have a word which so many changes of a letter make of this one, ascending; whatever the case.
     /// None that has one is missing, as far as [`tokens`](crate::tokens) gives words whole.
     fn chunks_with_word_near(&self, word: &str, changes: usize) -> Result<Vec<ChunkId>>;
+
+    /// Whether any word of a chunk's text is known. Where none is, nothing is found in it by words.
+    fn has_words(&self, chunk: ChunkId) -> bool;
 }
 
 /// Reads code. Each call sees one consistent state and never waits for a writer.

@@ -218,9 +218,10 @@ fn ask(lore: &Lore, copy: &Path, dir: &Path, patterns: &[Value]) -> Result<(Time
     let lines: Vec<String> = patterns.iter().map(ToString::to_string).collect();
     fs::write(&file, lines.join("\n"))?;
     let args = ["debug", "lines", text(&file)?, "--repo", text(copy)?, "--count", "--limit", "10", "--rounds", ROUNDS];
-    let told: Value = serde_json::from_str(&output(&mut lore.command(&args))?)?;
-    let answers = told["answers"].as_array().context("`lore debug lines` did not answer")?;
-    for answer in answers {
+    let told = output(&mut lore.command(&args))?;
+    let answers: Vec<Value> = told.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    ensure!(answers.len() == patterns.len(), "`lore debug lines` did not answer everything");
+    for answer in &answers {
         ensure!(answer["error"].is_null(), "{answer}");
     }
     let times = answers.iter().map(|answer| Duration::from_micros(answer["took_us"].as_u64().unwrap_or(0)));

@@ -100,7 +100,14 @@ impl Lore {
         namesakes.limit = NAMESAKES;
         let now = self.search.search(&namesakes).await?;
         let is_it = |other: &CodeHit| {
-            other.name.as_ref() == Some(name) && (other.container == hit.container || other.path == hit.path)
+            let is_namesake = other.name.as_ref() == Some(name);
+            // Many a file has its own `main` or `setup`: elsewhere, one of that name is the same only if it says the same.
+            let is_same = match (&hit.container, &other.container) {
+                (Some(one), Some(another)) => one == another,
+                (None, None) => says_the_same(&hit.snippet.text, &other.snippet.text),
+                _ => false,
+            };
+            is_namesake && (other.path == hit.path || is_same)
         };
         Ok(now.hits.iter().any(is_it))
     }
@@ -144,4 +151,13 @@ impl Lore {
         }
         Ok(reverted)
     }
+}
+
+/// Whether at least half of the lines of a text stand in another one, too.
+fn says_the_same(text: &str, other: &str) -> bool {
+    let lines = |text: &'_ str| -> Vec<String> {
+        text.lines().map(|line| line.trim().to_owned()).filter(|line| line.len() > 3).collect()
+    };
+    let (text, other) = (lines(text), lines(other));
+    2 * text.iter().filter(|line| other.contains(line)).count() >= text.len()
 }

@@ -480,6 +480,10 @@ impl CodeView for EmbeddedView {
     fn chunks_with_word_near(&self, word: &str, changes: usize) -> Result<Vec<ChunkId>> {
         self.view.chunks_with_word_near(word, changes).map_err(|error| segment_fault(&self.store.segments_dir(), error))
     }
+
+    fn has_words(&self, chunk: ChunkId) -> bool {
+        self.view.has_words(chunk)
+    }
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<BlobRecord<ChunkId>> {

@@ -138,6 +138,13 @@ impl View {
         u32::try_from(count).unwrap_or(u32::MAX)
     }
 
+    /// Whether any word of a chunk's text is known.
+    pub(crate) fn has_words(&self, id: ChunkId) -> bool {
+        let Some((share, ordinal)) = self.slot(id).map(|slot| self.place(slot)) else { return false };
+        // The first field is names, which are not of the text.
+        [1, 2].into_iter().any(|field| self.shares[share].segment.lengths(field).get(ordinal as usize) > 0)
+    }
+
     /// The text of a chunk of the view. Neighbours are cheap: the last block is remembered.
     pub(crate) fn text(&self, id: ChunkId) -> Result<Vec<u8>> {
         let slot = self.slot(id).ok_or(SegmentError::Missing(id))?;

@@ -11,9 +11,9 @@ use crate::{progress::SyncProgress, ui::BOLD};
 
 /// Read all code anew from git
 ///
-/// For an index of code that is damaged or that you do not trust. Until it is done, questions are answered from what was
-/// there; afterwards they are answered the same. It can be stopped at any moment; `lore sync` goes on where it was. The
-/// history is left as it is.
+/// For an index of code that is damaged or that you do not trust; where the past of the code is kept, that is read anew as
+/// well. Until it is done, questions are answered from what was there; afterwards they are answered the same. It can be
+/// stopped at any moment; `lore sync` goes on where it was. The history is left as it is.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only this repository, `.` for the one you are in (may be repeated)
@@ -41,7 +41,10 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
         let progress = SyncProgress::new(context.ui, repo.name());
         let heard = |event| progress.event(event);
         let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &heard };
-        let done = context.lore.sync_code(&repo, &task).await;
+        let mut done = context.lore.sync_code(&repo, &task).await;
+        if done.is_ok() {
+            done = context.lore.sync_past(&repo, &task).await.and(done);
+        }
         progress.finish();
         let stop = done.as_ref().is_err_and(|failure| matches!(failure.code, Code::Interrupted | Code::DiskFull));
         reports.push((repo, done));

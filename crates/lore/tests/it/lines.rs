@@ -223,6 +223,22 @@ fn the_command_line_finds_the_same() {
     assert_eq!(text, expected, "as grep prints it, with paths from where one stands");
 }
 
+#[test]
+fn a_long_word_that_is_misspelt_is_found_in_minified_files_too() {
+    let shop = Shop::new();
+    shop.repo
+        .write("web/app.min.js", format!("var a={}authenticateEverybody();\n", "f(x,y),".repeat(2000)))
+        .commit("Minified");
+    shop.place.sync();
+    let mut server = shop.serve();
+    let found = fts(&mut server, "authenticatEverybody", json!({"fuzzy": true, "edit_distance": 1}));
+    assert_eq!(found, ["web/app.min.js:1"]);
+    assert_eq!(
+        fts(&mut server, "authenticatEverybdy", json!({"fuzzy": true, "edit_distance": 1})),
+        Vec::<String>::new()
+    );
+}
+
 /// Each with the figure that the system whose contract this is gave.
 mod upstream_gets_this_wrong {
     use super::*;

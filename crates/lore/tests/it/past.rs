@@ -79,6 +79,20 @@ fn refused(server: &mut Server, arguments: Value) -> String {
     answer.text
 }
 
+#[test]
+fn reindexing_reads_the_past_anew_and_answers_the_same() {
+    let shop = Shop::new(true);
+    let question = ["retry_request", "--words", "--since", "2024-01-01", "--until", "2024-01-04"];
+    let before = shop.run(&question);
+    assert!(before.0 && before.1.contains("net.py"), "{before:?}");
+    let again = shop.place.lore.run(&["reindex", "--json"]);
+    assert!(again.status.success(), "{}", again.stderr);
+    assert_eq!(shop.run(&question), before, "and nothing is said of a past that is behind");
+    let mut server = shop.serve("repos");
+    let status = server.call("get_repository_status", &json!({"user_alias": "shop"}));
+    assert_eq!(status.value["status"]["temporal_status"]["status"], "current", "{}", status.text);
+}
+
 /// Paths and first lines of the results.
 fn shown(results: &Value) -> Vec<(String, String)> {
     let text = |hit: &Value, key: &str| hit[key].as_str().unwrap_or_default().to_owned();
@@ -212,6 +226,30 @@ fn what_commits_say_and_changed_can_be_searched() {
         json!({"query_text": "keep answers in memory", "chunk_type": "commit_diff", "time_range": "2024-01-09..2024-01-11", "limit": 1}),
     );
     assert_eq!(found["results"][0]["file_path"], "store.py", "{found}");
+}
+
+#[test]
+fn a_namesake_elsewhere_does_not_hide_what_was_removed() {
+    let place = Place::new();
+    let repo = place.repo("tools");
+    let setup =
+        "def setup(limit):\n    \"\"\"Starts a pool of worker threads.\"\"\"\n    return ThreadPool(limit).start()\n";
+    repo.write("pool.py", setup).write("move.py", "def kept(a):\n    return a.everything_of_it()\n");
+    commit(&repo, 1, "ann", "Begin");
+    repo.write("other.py", "def setup(path):\n    return open_log(path)\n").remove("pool.py").remove("move.py");
+    repo.write("moved.py", "def kept(a):\n    return a.everything_of_it()\n");
+    let gone = commit(&repo, 2, "bob", "Use one thread\n\nThe pool starved.\n");
+    place.add(repo.path(), &[]);
+    assert!(place.lore.run(&["sync", "--temporal"]).status.success());
+    let project = repo.path().to_str().expect("temporary paths are UTF-8");
+    let mut server = place.serve(&["--no-refresh", "--toolsets", "why", "--project", project]);
+    let answer = server.call("was_tried", &json!({"text": "start a pool of worker threads"}));
+    let removed = answer.value["removed"].as_array().expect("a list");
+    let of = |name: &str| removed.iter().find(|hit| hit["name"] == name);
+    assert_eq!(of("setup").map(|hit| &hit["removed_by"]["commit"]), Some(&json!(gone)), "{}", answer.text);
+    let answer = server.call("was_tried", &json!({"text": "kept everything of it"}));
+    let removed = answer.value["removed"].as_array().expect("a list");
+    assert!(removed.iter().all(|hit| hit["name"] != "kept"), "what was moved is still there: {}", answer.text);
 }
 
 #[test]

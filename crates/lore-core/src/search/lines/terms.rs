@@ -254,7 +254,7 @@ impl NearWord {
             Some(chunks) if chunks.len() <= WORTH_THE_TERMS => Ok(chunks),
             Some(mut chunks) => {
                 let by_terms = self.candidates_by_terms(view)?;
-                chunks.retain(|chunk| by_terms.binary_search(chunk).is_ok());
+                chunks.retain(|chunk| by_terms.binary_search(chunk).is_ok() || !view.has_words(*chunk));
                 Ok(chunks)
             }
             None => self.candidates_by_terms(view),

@@ -141,6 +141,15 @@ pub struct Standing {
     pub(crate) period: Vec<Range<u32>>,
 }
 
+impl Standing {
+    /// Whether these are the commits that it counts: after a rebase, a sync may have put others into their place since.
+    pub(super) fn is_on(&self, commits: &[LineCommit]) -> bool {
+        let at = |number: u32| commits.get(number as usize).map(|commit| commit.id);
+        let last = self.commits.end.checked_sub(1).and_then(at);
+        last == Some(self.last.id) && self.removed_by.is_none_or(|by| at(self.commits.end) == Some(by.id))
+    }
+}
+
 /// What is shown of one repository's past, in place of what is there.
 #[derive(Clone)]
 pub(super) struct PastShown {
@@ -403,4 +412,25 @@ pub struct PastGaps {
     pub behind: Vec<String>,
     /// How many files of commits beside a line have no content here, as in a partial clone.
     pub lacking: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_another_line_are_not_taken_for_those_of_this_one() {
+        let commit =
+            |byte: u8| LineCommit { id: CommitId::from_bytes(&[byte; 20]).expect("a name"), at: i64::from(byte) };
+        let line: Vec<LineCommit> = [1, 2, 3, 4].map(commit).to_vec();
+        let line = Line { repo: RepoId(1), commits: Arc::new(line), period: Vec::new() };
+        let standing = line.standing(&(1..3), std::slice::from_ref(&(1..3)), false).expect("it stood there");
+        assert_eq!((standing.last, standing.removed_by), (commit(3), Some(commit(4))));
+        assert!(standing.is_on(&line.commits));
+        assert!(standing.is_on(&[1, 2, 3, 4, 5].map(commit)), "what is new comes after it");
+        for rebased in [&[1, 2][..], &[1, 2, 3], &[1, 2, 7, 8], &[1, 2, 3, 7]] {
+            let rebased: Vec<LineCommit> = rebased.iter().copied().map(commit).collect();
+            assert!(!standing.is_on(&rebased), "{rebased:?}");
+        }
+    }
 }

@@ -205,6 +205,9 @@ impl Search {
         let Some((_, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
             return Ok((Vec::new(), 0));
         };
+        if !standing.is_on(&commits) {
+            return Ok((Vec::new(), 0));
+        }
         let end = u32::try_from(commits.len()).unwrap_or(u32::MAX);
         let versions = self.store.path_versions(repo.id, path).await.map_err(store_failure)?;
         let Range { start, end: gone } = standing.commits;
@@ -237,6 +240,7 @@ impl Search {
             return Ok(Story::default());
         };
         let end = u32::try_from(commits.len()).unwrap_or(u32::MAX);
+        let until = until.filter(|standing| standing.is_on(&commits));
         let mut bound = until.map_or(end, |standing| standing.commits.end.saturating_add(1)).min(end);
         let (mut path, mut told, mut more) = (path.clone(), Vec::new(), false);
         'paths: loop {

@@ -1,11 +1,13 @@
-//! `lore debug lines`: looks for many patterns in one process, and tells which lines were found and how long it took.
+//! `lore debug lines`: looks for many patterns in one process, and tells which lines were found and how long it took, one answer
+//! on each line.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     time::{Duration, Instant},
 };
 
-use lore_core::search::{FileFilter, LinesRequest, LinesWanted, When};
+use lore_core::search::{FileFilter, LinesAnswer, LinesRequest, LinesWanted, When};
 use lore_model::{Code, Failure};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -66,9 +68,7 @@ enum Kind {
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let repo = registered(context, &absolute(&args.repo)).await?;
     let text = std::fs::read_to_string(&args.file).map_err(|error| unreadable(&args.file, &error))?;
-    let mut answers: Vec<Value> = Vec::new();
-    for _ in 0..args.rounds.max(1) {
-        answers.clear();
+    for round in 1..=args.rounds.max(1) {
         for line in text.lines() {
             let pattern: Pattern = serde_json::from_str(line)
                 .map_err(|error| Failure::new(Code::InvalidArgument, format!("not a pattern: {error}: {line}")))?;
@@ -98,20 +98,29 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             let started = Instant::now();
             let found = context.lore.search.find_lines(&request).await;
             let took = micros(started.elapsed());
-            answers.push(match found {
-                Err(failure) => json!({"error": failure.message, "took_us": took}),
-                Ok(found) if args.count => json!({"lines": found.lines, "files": found.files, "took_us": took}),
-                Ok(found) => {
-                    let hit = |hit: &lore_core::search::LineHit| {
-                        let path: Vec<u8> = hit.path.as_bytes().to_vec();
-                        let matched = hit.text.get(hit.found.clone());
-                        json!([String::from_utf8_lossy(&path), hit.line, hit.changes, matched])
-                    };
-                    let hits: Vec<Value> = found.hits.iter().map(hit).collect();
-                    json!({"lines": found.lines, "hits": hits, "unfinished": found.unfinished.is_some(), "took_us": took})
-                }
-            });
+            // The lines of all of them together may not fit into memory.
+            if round == args.rounds.max(1) {
+                let failed = |failure: Failure| json!({"error": failure.message});
+                let mut answer = found.map_or_else(failed, |found| told(&found, args.count));
+                answer["took_us"] = took.into();
+                context.ui.line(&answer.to_string())?;
+            }
         }
     }
-    context.ui.value(&json!({"answers": answers}))
+    Ok(())
+}
+
+/// Where the lines are, by file, and every text that was found.
+fn told(found: &LinesAnswer, count: bool) -> Value {
+    let mut answer = json!({"lines": found.lines, "files": found.files, "unfinished": found.unfinished.is_some()});
+    if !count {
+        let mut places: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        for hit in &found.hits {
+            places.entry(String::from_utf8_lossy(hit.path.as_bytes()).into_owned()).or_default().push(hit.line);
+        }
+        let texts: BTreeSet<&str> = found.hits.iter().filter_map(|hit| hit.text.get(hit.found.clone())).collect();
+        answer["places"] = json!(places);
+        answer["found"] = json!(texts);
+    }
+    answer
 }
