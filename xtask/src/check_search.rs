@@ -484,20 +484,22 @@ fn line_by_line(bare: &Path, question: &Question) -> Result<Places> {
     let text = question.lore["text"].as_str().context("a pattern is a text")?;
     let mut regex = regex::bytes::RegexBuilder::new(text);
     let regex = regex.case_insensitive(question.lore["case_sensitive"] == false).build()?;
-    let everything = Question {
-        lore: Value::Null,
-        git: vec!["-F".to_owned(), "-e".to_owned(), String::new()],
-        paths: question.paths.clone(),
-        commit: question.commit.clone(),
-    };
-    let mut found = git_grep(bare, &everything)?.context("git gave up on nothing")?;
-    for (path, found) in &mut found {
+    let mut command = Git::at(bare).command();
+    command.args(["-c", "core.quotePath=false", "grep", "-l", "-z", "-I", "-F", "-e", "", &question.commit, "--"]);
+    let listed = command.args(&question.paths).output()?.stdout;
+    let prefix = format!("{}:", question.commit);
+    let mut found = Places::new();
+    for path in listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()) {
+        let path = String::from_utf8_lossy(path);
+        let path = path.strip_prefix(&prefix).unwrap_or(&path);
         let content = Git::at(bare).bytes(&["cat-file", "blob", &format!("{}:{path}", question.commit)])?;
         let content = content.strip_suffix(b"\n").unwrap_or(&content);
         let lines = (1..).zip(content.split(|byte| *byte == b'\n'));
-        *found = lines.filter(|(_, line)| regex.is_match(line)).map(|(number, _)| number).collect();
+        let lines: BTreeSet<u64> = lines.filter(|(_, line)| regex.is_match(line)).map(|(number, _)| number).collect();
+        if !lines.is_empty() {
+            found.insert(path.to_owned(), lines);
+        }
     }
-    found.retain(|_, lines| !lines.is_empty());
     Ok(found)
 }
 

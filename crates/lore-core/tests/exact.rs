@@ -96,6 +96,7 @@ async fn lines(indexed: &Indexed, wanted: LinesWanted, case_sensitive: bool) -> 
         limit: 0,
         context: 0,
         once: false,
+        best: false,
         time: std::time::Duration::from_mins(1),
     };
     let answer = indexed.search.find_lines(&request).await.unwrap();

@@ -73,6 +73,7 @@ impl Index {
             limit: 0,
             context: 0,
             once: false,
+            best: false,
             time: Duration::from_mins(1),
         };
         let mut answer = self.lore.search.find_lines(&request).await.unwrap();

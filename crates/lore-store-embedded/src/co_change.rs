@@ -105,7 +105,8 @@ pub(crate) fn co_changes(connection: &Connection, query: &CoChangeQuery) -> rusq
     Ok(found)
 }
 
-fn path_id(connection: &Connection, path: &RepoPath) -> rusqlite::Result<Option<i64>> {
+/// The number of a path, where it has one.
+pub(crate) fn path_id(connection: &Connection, path: &RepoPath) -> rusqlite::Result<Option<i64>> {
     let exact: &[u8] = if path.is_text() { b"" } else { path.as_bytes() };
     connection.prepare_cached(PATH)?.query_row(params![path.to_text(), exact], |row| row.get(0)).optional()
 }

@@ -14,7 +14,11 @@ use lore_store::{
 };
 use rusqlite::{Connection, ErrorCode, OptionalExtension, ToSql, params, params_from_iter, types::Value};
 
-use crate::{EmbeddedStore, co_change::co_changes, rows};
+use crate::{
+    EmbeddedStore,
+    co_change::{co_changes, path_id},
+    rows,
+};
 
 /// Weights of subject, body and patch preview.
 const BM25: &str = "bm25(commits_fts, 10.0, 4.0, 1.0)";
@@ -281,13 +285,53 @@ fn last_touched(connection: &Connection, repo: RepoId, paths: &[RepoPath]) -> ru
     paths.iter().map(&mut time).collect()
 }
 
+/// What changed, for [`rows::file_change`]; what is appended says which.
+const CHANGED: &str =
+    "SELECT f.status, p.path, p.exact, o.path, o.exact FROM file_changes AS f JOIN paths AS p ON p.path_id = f.path_id
+                       LEFT JOIN paths AS o ON o.path_id = f.old_path_id";
+
 fn find_commit(connection: &Connection, repo: RepoId, commit: CommitId) -> rusqlite::Result<Option<CommitDetail>> {
+    let Some((id, mut detail)) = find_message(connection, repo, commit)? else { return Ok(None) };
+    detail.files = connection
+        .prepare_cached(&format!("{CHANGED} WHERE f.commit_id = ?1 ORDER BY f.position"))?
+        .query_map([id], |row| rows::file_change(row, 0))?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(Some(detail))
+}
+
+fn find_commit_of(
+    connection: &Connection,
+    repo: RepoId,
+    commit: CommitId,
+    path: &RepoPath,
+) -> rusqlite::Result<Option<CommitDetail>> {
+    let Some((id, mut detail)) = find_message(connection, repo, commit)? else { return Ok(None) };
+    let Some(path) = path_id(connection, path)? else { return Ok(Some(detail)) };
+    // A commit may have changed very many files, and only by its path one of them is found at once.
+    for which in ["f.path_id = ?2 AND f.commit_id = ?1", "f.commit_id = ?1 AND f.old_path_id = ?2"] {
+        detail.files = connection
+            .prepare_cached(&format!("{CHANGED} WHERE {which} ORDER BY f.position"))?
+            .query_map([id, path], |row| rows::file_change(row, 0))?
+            .collect::<rusqlite::Result<_>>()?;
+        if !detail.files.is_empty() {
+            break;
+        }
+    }
+    Ok(Some(detail))
+}
+
+/// What a commit says, without its files, and its number.
+fn find_message(
+    connection: &Connection,
+    repo: RepoId,
+    commit: CommitId,
+) -> rusqlite::Result<Option<(i64, CommitDetail)>> {
     let sql = "SELECT c.id, c.sha, c.subject, c.body, c.author_name, c.author_email, a.mapped_name, a.mapped_email, c.committer_name,
                       c.committer_email, c.author_time, c.commit_time, c.parent_count, c.patch_state, c.lossy
                FROM commits AS c
                LEFT JOIN author_aliases AS a ON a.repo_id = c.repo_id AND a.name = c.author_name AND a.email = c.author_email
                WHERE c.repo_id = ?1 AND c.sha = ?2";
-    let found = connection
+    connection
         .prepare_cached(sql)?
         .query_row(params![repo.0, commit.to_hex()], |row| {
             let mapped: Option<String> = row.get(6)?;
@@ -309,15 +353,7 @@ fn find_commit(connection: &Connection, repo: RepoId, commit: CommitId) -> rusql
             };
             Ok((row.get::<_, i64>(0)?, detail))
         })
-        .optional()?;
-    let Some((id, mut detail)) = found else { return Ok(None) };
-    let sql = "SELECT f.status, p.path, p.exact, o.path, o.exact FROM file_changes AS f JOIN paths AS p ON p.path_id = f.path_id
-               LEFT JOIN paths AS o ON o.path_id = f.old_path_id WHERE f.commit_id = ?1 ORDER BY f.position";
-    detail.files = connection
-        .prepare_cached(sql)?
-        .query_map([id], |row| rows::file_change(row, 0))?
-        .collect::<rusqlite::Result<_>>()?;
-    Ok(Some(detail))
+        .optional()
 }
 
 #[async_trait]
@@ -385,6 +421,11 @@ impl HistoryStore for EmbeddedStore {
 
     async fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>> {
         Ok(self.read(move |connection| find_commit(connection, repo, commit)).await?.flatten())
+    }
+
+    async fn find_commit_of(&self, repo: RepoId, commit: CommitId, path: &RepoPath) -> Result<Option<CommitDetail>> {
+        let path = path.clone();
+        Ok(self.read(move |connection| find_commit_of(connection, repo, commit, &path)).await?.flatten())
     }
 
     async fn find_patch(&self, repo: RepoId, commit: CommitId) -> Result<Option<PatchText>> {

@@ -28,6 +28,9 @@ pub trait HistoryStore: Send + Sync {
     /// One commit without its patch.
     async fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>>;
 
+    /// The same, of its files only those that it left at this path, or, where there is none, took from it.
+    async fn find_commit_of(&self, repo: RepoId, commit: CommitId, path: &RepoPath) -> Result<Option<CommitDetail>>;
+
     /// The patch of one commit; `None` where there is no such commit.
     async fn find_patch(&self, repo: RepoId, commit: CommitId) -> Result<Option<PatchText>>;
 

@@ -146,6 +146,7 @@ fn of_past(binary: &Path, repo: &Path, words: &Words, random: &mut Random) -> Re
     let unique = unique_text(repo)?;
     let git = Git::at(repo);
     let commits: usize = git.text(&["rev-list", "--count", "--first-parent", "HEAD"])?.parse()?;
+    ensure!(commits > 1, "there is no past to ask about");
     let first = git.text(&["log", "-1", "--format=%cs", &format!("HEAD~{}", commits / 2)])?;
     let last = git.text(&["log", "-1", "--format=%cs", &format!("HEAD~{}", commits / 4)])?;
     let asked = |number: usize| match number % 3 {

@@ -261,6 +261,7 @@ proptest! {
                 limit: 0,
                 context: 0,
                 once: false,
+                best: false,
                 time: std::time::Duration::ZERO,
             };
             if let Err(failure) = lines.check() {

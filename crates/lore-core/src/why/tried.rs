@@ -104,7 +104,7 @@ impl Lore {
             // Many a file has its own `main` or `setup`: elsewhere, one of that name is the same only if it says the same.
             let is_same = match (&hit.container, &other.container) {
                 (Some(one), Some(another)) => one == another,
-                (None, None) => says_the_same(&hit.snippet.text, &other.snippet.text),
+                (None, None) => says_the_same(name, &hit.snippet.text, &other.snippet.text),
                 _ => false,
             };
             is_namesake && (other.path == hit.path || is_same)
@@ -153,11 +153,10 @@ impl Lore {
     }
 }
 
-/// Whether at least half of the lines of a text stand in another one, too.
-fn says_the_same(text: &str, other: &str) -> bool {
-    let lines = |text: &'_ str| -> Vec<String> {
-        text.lines().map(|line| line.trim().to_owned()).filter(|line| line.len() > 3).collect()
-    };
-    let (text, other) = (lines(text), lines(other));
-    2 * text.iter().filter(|line| other.contains(line)).count() >= text.len()
+/// Whether most of what a definition says beside its name stands in another one, too.
+fn says_the_same(name: &str, text: &str, other: &str) -> bool {
+    let says = |line: &&str| line.len() > 3 && !line.contains(name);
+    let other: Vec<&str> = other.lines().map(str::trim).filter(says).collect();
+    let text: Vec<&str> = text.lines().map(str::trim).filter(says).collect();
+    2 * text.iter().filter(|line| other.contains(line)).count() > text.len()
 }

@@ -136,6 +136,11 @@ impl PastPath {
         if !slice.removed && !self.is_there() {
             return Vec::new();
         }
+        if let ([moment], false, None) = (&*slice.commits, slice.gone, &slice.touched)
+            && moment.len() == 1
+        {
+            return self.shown_at(past, moment.start);
+        }
         let counts: Vec<bool> = self
             .versions
             .iter()
@@ -167,6 +172,18 @@ impl PastPath {
         }
         let mut shown: Vec<(u32, ChunkId)> = shown.into_iter().map(|(chunk, version)| (version, chunk)).collect();
         shown.sort_unstable();
+        shown
+    }
+
+    /// The same for all that one commit has: most paths have one version there, and many have none.
+    fn shown_at(&self, past: &Past, commit: u32) -> Vec<(u32, ChunkId)> {
+        let after = self.versions.partition_point(|version| version.from <= commit);
+        let version = after.checked_sub(1).filter(|version| past.span(&self.versions[*version]).contains(&commit));
+        let Some(version) = version.and_then(|version| u32::try_from(version).ok()) else { return Vec::new() };
+        let has_it = |run: &&Run| (run.first..=run.last).contains(&version);
+        let mut shown: Vec<(u32, ChunkId)> = self.runs.iter().filter(has_it).map(|run| (version, run.chunk)).collect();
+        shown.sort_unstable();
+        shown.dedup();
         shown
     }
 

@@ -155,6 +155,12 @@ async fn commits_come_back_as_they_were_put(store: &dyn HistoryStore) {
     };
     let binary = CommitRecord { patch: Patch::Absent(PatchAbsence::BinaryOnly), ..commit(2, "binary") };
     let (writer, repo) = with_repo(store, "r", vec![rich.clone(), binary]).await;
+    for (path, files) in [("link", &rich.files[2..3]), ("old", &rich.files[..1]), ("z", &rich.files[1..2]), ("no", &[])]
+    {
+        let detail = store.find_commit_of(repo.id, id(1), &path.into()).await.expect(OK).expect("it was put");
+        assert_eq!((&detail.subject, detail.files.as_slice()), (&rich.subject, files), "{path}");
+    }
+    assert!(store.find_commit_of(repo.id, id(9), &"z".into()).await.expect(OK).is_none());
     let detail = store.find_commit(repo.id, id(1)).await.expect(OK).expect("it was put");
     assert_eq!((detail.subject, detail.body, detail.files), (rich.subject, rich.body, rich.files));
     assert_eq!((detail.author_time, detail.commit_time, detail.lossy), (None, Some(-5), true));

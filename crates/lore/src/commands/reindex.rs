@@ -37,16 +37,20 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     writer.retire_code(repos.iter().map(|repo| repo.id).collect()).await.map_err(store_failure)?;
     let options = context.sync_options();
     let mut reports: Vec<(Repo, Result<CodeReport, Failure>)> = Vec::new();
+    let mut pasts: Vec<Failure> = Vec::new();
     for repo in repos {
         let progress = SyncProgress::new(context.ui, repo.name());
         let heard = |event| progress.event(event);
         let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &heard };
-        let mut done = context.lore.sync_code(&repo, &task).await;
-        if done.is_ok() {
-            done = context.lore.sync_past(&repo, &task).await.and(done);
-        }
+        let done = context.lore.sync_code(&repo, &task).await;
+        let past = if done.is_ok() { context.lore.sync_past(&repo, &task).await.err() } else { None };
         progress.finish();
-        let stop = done.as_ref().is_err_and(|failure| matches!(failure.code, Code::Interrupted | Code::DiskFull));
+        let failed = done.as_ref().err().or(past.as_ref());
+        let stop = failed.is_some_and(|failure| matches!(failure.code, Code::Interrupted | Code::DiskFull));
+        if let Some(failure) = &past {
+            context.ui.warn(&format!("the past of {} could not be read anew: {failure}; run `lore sync`", repo.name()));
+        }
+        pasts.extend(past);
         reports.push((repo, done));
         if stop {
             break;
@@ -61,7 +65,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     }
     let after = context.lore.search.bytes().await?;
     print(context, &reports, [before, after], started)?;
-    let failed = reports.iter().find_map(|(_, done)| done.as_ref().err());
+    let failed = reports.iter().find_map(|(_, done)| done.as_ref().err()).or(pasts.first());
     Ok(failed.map_or(ExitCode::SUCCESS, |failure| ExitCode::from(failure.code.row().exit)))
 }
 

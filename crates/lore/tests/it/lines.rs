@@ -224,6 +224,51 @@ fn the_command_line_finds_the_same() {
 }
 
 #[test]
+fn hybrid_shows_the_lines_that_fit_best_and_says_that_there_are_more() {
+    let place = Place::new();
+    let repo = place.repo("many");
+    let call = |number: usize| {
+        format!(
+            "def test_{number}():\n    \"\"\"{}\"\"\"\n    assert frobnicate(frobnicate(frobnicate({number})))\n\n\n",
+            "Some words of a test. ".repeat(20)
+        )
+    };
+    repo.write("tests/test_many.py", (0..80).map(call).collect::<String>());
+    for number in 0..30 {
+        repo.write(
+            format!("src/user_{number}.py"),
+            format!("def use_{number}(value):\n    return frobnicate(value)\n"),
+        );
+    }
+    repo.write("src/own.py", "def frobnicate(value):\n    \"\"\"Turns it around.\"\"\"\n    return value[::-1]\n")
+        .commit("Begin");
+    place.add(repo.path(), &[]);
+    let project = repo.path().to_str().expect("temporary paths are UTF-8");
+    let mut server = place.serve(&["--no-refresh", "--toolsets", "code", "--project", project]);
+    let asked = |mode: &str, more: Value| {
+        let mut asked = json!({"query_text": "frobnicate", "search_mode": mode, "limit": 5, "min_score": 1.0});
+        asked.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        asked
+    };
+    let all = server.call(TOOL, &asked("fts", json!({}))).value;
+    assert_eq!(all["results"]["total_results"], 111, "{all}");
+    assert!(all["results"].get("more_results").is_none(), "{all}");
+    let best = server.call(TOOL, &asked("hybrid", json!({}))).value;
+    assert_eq!(best["results"]["results"][0]["file_path"], "src/own.py", "what defines it comes first: {best}");
+    assert_eq!(best["results"]["more_results"], true, "{best}");
+    assert!(best["results"]["warning"].as_str().is_some_and(|said| said.contains("there may be more")), "{best}");
+    // Files are counted, not the pieces of one.
+    let files = server.call(TOOL, &asked("hybrid", json!({"snippet_lines": 0}))).value;
+    let listed = files["results"]["results"].as_array().expect("a list");
+    let mut paths: Vec<&str> = listed.iter().filter_map(|hit| hit["file_path"].as_str()).collect();
+    paths.dedup();
+    assert_eq!(paths.len(), 5, "{files}");
+    // A beginning is compared with no frequency of a word.
+    let begun = server.call(TOOL, &asked("hybrid", json!({"query_text": "frobni*"}))).value;
+    assert!(begun["results"]["total_results"].as_u64().is_some_and(|total| total >= 111), "{begun}");
+}
+
+#[test]
 fn a_long_word_that_is_misspelt_is_found_in_minified_files_too() {
     let shop = Shop::new();
     shop.repo

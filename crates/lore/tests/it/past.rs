@@ -236,7 +236,7 @@ fn a_namesake_elsewhere_does_not_hide_what_was_removed() {
         "def setup(limit):\n    \"\"\"Starts a pool of worker threads.\"\"\"\n    return ThreadPool(limit).start()\n";
     repo.write("pool.py", setup).write("move.py", "def kept(a):\n    return a.everything_of_it()\n");
     commit(&repo, 1, "ann", "Begin");
-    repo.write("other.py", "def setup(path):\n    return open_log(path)\n").remove("pool.py").remove("move.py");
+    repo.write("other.py", "def setup(limit):\n    return open_log(limit)\n").remove("pool.py").remove("move.py");
     repo.write("moved.py", "def kept(a):\n    return a.everything_of_it()\n");
     let gone = commit(&repo, 2, "bob", "Use one thread\n\nThe pool starved.\n");
     place.add(repo.path(), &[]);

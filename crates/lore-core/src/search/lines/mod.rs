@@ -70,6 +70,8 @@ pub struct LinesRequest {
     pub context: usize,
     /// Only the first line of each file.
     pub once: bool,
+    /// Whether the lines of the chunks that fit best are enough: of words, the others are neither looked for nor counted then.
+    pub best: bool,
     /// How long it may take.
     pub time: Duration,
 }
@@ -119,6 +121,8 @@ pub struct LinesAnswer {
     pub hits: Vec<LineHit>,
     /// How many lines there are in all; of each file one, where only that was wanted.
     pub lines: usize,
+    /// Whether there may be more, because those that fit best were enough.
+    pub more: bool,
     /// In how many files.
     pub files: usize,
     /// How many of the chunks that might have it were looked at, where time was up before all were.
@@ -159,9 +163,9 @@ impl Search {
                     let pasts: Vec<Line> = parts.iter().filter_map(|part| part.past.as_ref()?.line.clone()).collect();
                     let limit = if request.limit == 0 { LINES_MAX } else { request.limit.min(LINES_MAX) };
                     let (terms, files) = (Arc::clone(&terms), Arc::clone(&files));
-                    let (context, once) = (request.context.min(CONTEXT_MAX), request.once);
+                    let (context, once, best) = (request.context.min(CONTEXT_MAX), request.once, request.best);
                     blocking(move || {
-                        Scan { loaded: &loaded, terms: &terms, files: &files, names, once, end, pasts }
+                        Scan { loaded: &loaded, terms: &terms, files: &files, names, once, best, end, pasts }
                             .run(limit, context)
                     })
                     .await

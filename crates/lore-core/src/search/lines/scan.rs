@@ -3,7 +3,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     ops::Range,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
@@ -11,10 +11,10 @@ use std::{
 };
 
 use lore_model::RepoId;
-use lore_store::{ChunkId, Result as StoreResult};
+use lore_store::{ChunkId, FieldWeight, Result as StoreResult};
 
 use super::{LineHit, LinesAnswer, terms::Terms};
-use crate::search::{Loaded, PastGaps, answer::standing, filter::Files, past::Line, signals::Role};
+use crate::search::{Loaded, PastGaps, answer::standing, filter::Files, past::Line, rank::FIELDS, signals::Role};
 
 /// From so many chunks on, two threads look at them.
 const WORTH_A_THREAD: usize = 64;
@@ -62,6 +62,15 @@ impl Placed<'_> {
     }
 }
 
+/// So many times as many chunks as lines are wanted are looked at where the best are enough.
+const LOOKED_AT: usize = 3;
+
+/// What defines a word is among the best, however often others mention it.
+const DEFINING: [FieldWeight; 3] = [FieldWeight { weight: 12.0, length: 0.0 }, FIELDS[1], FIELDS[2]];
+
+/// What was found, by chunk.
+type Texts = BTreeMap<ChunkId, Found>;
+
 /// What is looked for, and where.
 pub(super) struct Scan<'a> {
     pub(super) loaded: &'a Loaded,
@@ -70,6 +79,8 @@ pub(super) struct Scan<'a> {
     pub(super) names: Vec<(RepoId, String)>,
     /// Only the first line of each file.
     pub(super) once: bool,
+    /// The lines that fit best are enough.
+    pub(super) best: bool,
     /// When time is up.
     pub(super) end: Instant,
     /// The lines of the pasts that are shown.
@@ -83,15 +94,9 @@ impl Scan<'_> {
         let allowed: Option<Vec<bool>> = (!self.files.is_any())
             .then(|| view.files().iter().map(|file| self.files.admits(&file.path, &file.language)).collect());
         let is_allowed = |file: &u32| allowed.as_ref().is_none_or(|allowed| allowed[*file as usize]);
-        let mut chunks = self.terms.candidates(view)?;
-        if allowed.is_some() {
-            chunks.retain(|chunk| view.files_with(*chunk).iter().any(is_allowed));
-        }
-        let (mut found, looked) = self.look(&chunks)?;
-        let with_it: Vec<ChunkId> = found.keys().copied().collect();
-        for (chunk, score) in self.terms.scores(view, &with_it)? {
-            found.entry(chunk).and_modify(|found| found.score = score);
-        }
+        let best = if self.best { self.look_at_best(limit, &is_allowed)? } else { None };
+        let is_enough = best.is_some();
+        let (found, unfinished) = if let Some(found) = best { (found, None) } else { self.look_at_all(&is_allowed)? };
         let mut files: Vec<u32> =
             found.keys().flat_map(|chunk| view.files_with(*chunk)).copied().filter(is_allowed).collect();
         files.sort_unstable();
@@ -117,10 +122,10 @@ impl Scan<'_> {
         placed.sort_unstable_by_key(Placed::order);
         placed.truncate(limit);
         let hits = self.shown(&placed, context)?;
-        let unfinished = (looked < chunks.len()).then_some((looked, chunks.len()));
         Ok(LinesAnswer {
             hits,
             lines,
+            more: is_enough,
             files: files.len(),
             unfinished,
             freshness: Vec::new(),
@@ -128,8 +133,46 @@ impl Scan<'_> {
         })
     }
 
+    /// Looks at every chunk that may have it, and how far it came where time was up.
+    fn look_at_all(&self, is_allowed: &(dyn Fn(&u32) -> bool + Sync)) -> StoreResult<(Texts, Option<(usize, usize)>)> {
+        let view = &*self.loaded.view;
+        let mut chunks = self.terms.candidates(view)?;
+        if !self.files.is_any() {
+            chunks.retain(|chunk| view.files_with(*chunk).iter().any(is_allowed));
+        }
+        let (mut found, looked) = self.look(&chunks)?;
+        let with_it: Vec<ChunkId> = found.keys().copied().collect();
+        let is_found = |chunk: ChunkId| with_it.binary_search(&chunk).is_ok();
+        if with_it.len() > 1 {
+            for (chunk, score) in self.terms.scores(view, FIELDS, &is_found, with_it.len())? {
+                found.entry(chunk).and_modify(|found| found.score = score);
+            }
+        }
+        Ok((found, (looked < chunks.len()).then_some((looked, chunks.len()))))
+    }
+
+    /// Looks at the chunks that fit best; `None` where these have too few lines.
+    fn look_at_best(&self, limit: usize, is_allowed: &(dyn Fn(&u32) -> bool + Sync)) -> StoreResult<Option<Texts>> {
+        let view = &*self.loaded.view;
+        let is_any = self.files.is_any();
+        let counts = |chunk: ChunkId| is_any || view.files_with(chunk).iter().any(is_allowed);
+        let scores = self.terms.scores(view, DEFINING, &counts, limit.saturating_mul(LOOKED_AT))?;
+        let chosen: Vec<ChunkId> = scores.iter().map(|(chunk, _)| *chunk).collect();
+        let (mut found, _) = self.look(&chosen)?;
+        for (chunk, score) in scores {
+            found.entry(chunk).and_modify(|found| found.score = score);
+        }
+        let lines = if self.once {
+            let files = found.keys().flat_map(|chunk| view.files_with(*chunk)).filter(|file| is_allowed(file));
+            files.collect::<HashSet<_>>().len()
+        } else {
+            found.values().map(|found| found.lines.len()).sum()
+        };
+        Ok((lines >= limit).then_some(found))
+    }
+
     /// Looks at the texts of chunks until time is up; gives what was found, and how many were looked at.
-    fn look(&self, chunks: &[ChunkId]) -> StoreResult<(BTreeMap<ChunkId, Found>, usize)> {
+    fn look(&self, chunks: &[ChunkId]) -> StoreResult<(Texts, usize)> {
         let (is_over, looked) = (AtomicBool::new(false), AtomicUsize::new(0));
         let part = |chunks: &[ChunkId]| -> StoreResult<Vec<(ChunkId, Found)>> {
             let mut found = Vec::new();

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use lore_model::{Code, Failure, brief};
 use lore_store::{
-    Accuracy, Ask, AskWord, ChunkId, CodeView, Result as StoreResult, TextPlan, WordDistance, is_word_border, tokens,
+    Accuracy, Ask, AskWord, ChunkId, CodeView, FieldWeight, Result as StoreResult, TextPlan, WordDistance,
+    is_word_border, tokens,
 };
 
 use super::{
     LinesWanted,
     pattern::{Line, Pattern, check_length},
 };
-use crate::search::rank::FIELDS;
 
 /// So many words count; more make a question that nothing answers.
 const MAX_TERMS: usize = 32;
@@ -37,6 +37,8 @@ pub(super) struct NearWord {
     word: String,
     distance: WordDistance,
     changes: usize,
+    /// Which letters it has.
+    letters: u64,
     /// Of a word in so many pieces, one more than there are changes, one piece at least is left as it is.
     pieces: Option<Pattern>,
 }
@@ -72,27 +74,37 @@ impl Terms {
             let message = format!("more than {MAX_TERMS} words are too many for an exact search");
             return Err(Failure::new(Code::InvalidArgument, message).hint(format!("give at most {MAX_TERMS}")));
         }
+        // A beginning is no word whose frequency is known.
+        let is_prefix = |term: &Term| matches!(term, Term::Word { is_prefix: true, .. });
         let words = match wanted {
-            LinesWanted::Words(text) => tokens(text).into_iter().map(|token| AskWord { token, weight: 1.0 }).collect(),
+            LinesWanted::Words(text) if !terms.iter().any(is_prefix) => {
+                tokens(text).into_iter().map(|token| AskWord { token, weight: 1.0 }).collect()
+            }
             _ => Vec::new(),
         };
         Ok(Self { all: terms, words })
     }
 
-    /// How well chunks fit, by BM25: ascending by chunk, without those that are as good as any.
-    pub(super) fn scores(&self, view: &dyn CodeView, chunks: &[ChunkId]) -> StoreResult<Vec<(ChunkId, f32)>> {
-        if self.words.is_empty() || chunks.len() < 2 {
+    /// How well the chunks that count fit, by BM25, the best of them: ascending by chunk; none where each is
+    /// as good as the others.
+    pub(super) fn scores(
+        &self,
+        view: &dyn CodeView,
+        fields: [FieldWeight; 3],
+        counts: &(dyn Fn(ChunkId) -> bool + Sync),
+        most: usize,
+    ) -> StoreResult<Vec<(ChunkId, f32)>> {
+        if self.words.is_empty() {
             return Ok(Vec::new());
         }
-        let is_found = |chunk: ChunkId| chunks.binary_search(&chunk).is_ok();
         let found = view.search(&Ask {
             words: &self.words,
-            fields: FIELDS,
+            fields,
             vector: None,
             boosts: &[],
-            allowed: Some(&is_found),
+            allowed: Some(counts),
             also: &[],
-            top: chunks.len().min(MOST_COMPARED),
+            top: most.min(MOST_COMPARED),
             accuracy: Accuracy::Fast,
         })?;
         let mut scores: Vec<(ChunkId, f32)> = found.into_iter().map(|scored| (scored.chunk, scored.text)).collect();
@@ -242,7 +254,8 @@ impl NearWord {
             Pattern::regex(&pieces.join("|"), case_sensitive)
         };
         let pieces = pieces.map(pattern).transpose()?;
-        Ok(Self { word: word.to_owned(), distance: WordDistance::new(word, case_sensitive), changes, pieces })
+        let distance = WordDistance::new(word, case_sensitive);
+        Ok(Self { word: word.to_owned(), distance, changes, letters: letters(word.as_bytes()), pieces })
     }
 
     fn candidates(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
@@ -280,6 +293,11 @@ impl NearWord {
                 None => at + text[at..].iter().position(is_word)?,
             };
             let end = text[begin..].iter().position(|byte| !is_word(byte)).map_or(text.len(), |end| begin + end);
+            // No part of it is longer.
+            if end - begin + self.changes < self.distance.len() {
+                at = end;
+                continue;
+            }
             let mut best: Option<(Range<usize>, usize)> = None;
             let mut look = |from: usize, to: usize| {
                 let Some(changes) = self.near(&text[from..to]) else { return };
@@ -313,12 +331,22 @@ impl NearWord {
     /// How many changes make one of the other, where they are few enough.
     fn near(&self, word: &[u8]) -> Option<usize> {
         // Before anything is decoded: no letter has less than one byte, and none more than four.
-        let letters = self.distance.len();
-        if word.len() + self.changes < letters || word.len() > 4 * (letters + self.changes) {
+        let length = self.distance.len();
+        if word.len() + self.changes < length || word.len() > 4 * (length + self.changes) {
+            return None;
+        }
+        // Each letter that is missing takes a change. Of letters that are not ASCII it is not known which they stand for.
+        let missing = self.letters & !letters(word);
+        if missing.count_ones() as usize > self.changes && word.is_ascii() && self.word.is_ascii() {
             return None;
         }
         self.distance.to(std::str::from_utf8(word).ok()?, self.changes)
     }
+}
+
+/// Which letters there are, whatever their case; some share a bit.
+fn letters(word: &[u8]) -> u64 {
+    word.iter().fold(0, |letters, byte| letters | 1 << (byte.to_ascii_lowercase() & 63))
 }
 
 fn nothing_asked() -> Failure {
@@ -376,8 +404,65 @@ fn near(text: &str, changes: usize, case_sensitive: bool) -> Result<Vec<Term>, F
     words.iter().map(|word| Ok(Term::Near(NearWord::new(word, changes, case_sensitive)?))).collect()
 }
 
-/// A word of ASCII letters in so many pieces of about the same length. Of others, what is a capital letter is less sure.
+/// A word of ASCII letters in so many pieces of about the same length. Of others, what is a capital letter is less sure; of these,
+/// `İ` alone counts as two letters where distances are computed and as none of them where a piece is looked for.
 fn pieces(word: &str, count: usize) -> Option<Vec<&str>> {
     word.is_ascii()
         .then(|| (0..count).map(|at| &word[word.len() * at / count..word.len() * (at + 1) / count]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::*, sample::select};
+
+    use super::*;
+
+    /// Words with something of what is looked for, and what stands between words.
+    const PIECES: &[&str] = &[
+        "authenticate",
+        "authentcate",
+        "Authenticate",
+        "AUTHENTICATE",
+        "xauthenticatey",
+        "auth",
+        "ticate",
+        "enti",
+        "_",
+        "__",
+        " ",
+        "\n",
+        "é",
+        "K",
+        "\u{212A}",
+        "\u{17F}",
+        "x",
+        "1",
+        ".",
+        "authenXicatX",
+        "aXthenticate",
+        "fooAuthenticateBar",
+        "a",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_found_by_pieces_is_what_each_word_compared_gives(
+            text in prop::collection::vec(select(PIECES), 0..12),
+            word in select(&["authenticate", "_authenticate", "config_kinds", "Authenticates", "kasks"][..]),
+            changes in 0_usize..4,
+            case_sensitive in any::<bool>(),
+        ) {
+            let text = text.concat();
+            let by_pieces = NearWord::new(word, changes, case_sensitive).expect("it is a word");
+            let plain = NearWord { pieces: None, ..NearWord::new(word, changes, case_sensitive).expect("it is a word") };
+            let mut at = 0;
+            while let Some(found) = plain.find_from(text.as_bytes(), at) {
+                prop_assert_eq!(by_pieces.find_from(text.as_bytes(), at), Some(found.clone()), "{} in {:?}", word, text);
+                at = found.0.end;
+            }
+            prop_assert_eq!(by_pieces.find_from(text.as_bytes(), at), None, "{} in {:?}", word, text);
+        }
+    }
 }

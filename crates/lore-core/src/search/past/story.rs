@@ -9,7 +9,7 @@ use std::{
 };
 
 use lore_git::{Found, Repository};
-use lore_model::{BlobId, Failure, FileStatus, LineCommit, Repo, RepoPath};
+use lore_model::{BlobId, Failure, FileStatus, LineCommit, Repo, RepoId, RepoPath};
 use lore_store::{CommitDetail, PathVersion, Touch};
 use similar::{Algorithm, TextDiff};
 
@@ -17,7 +17,7 @@ use super::{ChangeKind, Standing};
 use crate::{
     blocking, git_failure,
     search::{CodeHit, LineHit, Search},
-    store_failure,
+    store_failure, together,
 };
 
 /// Larger files are not compared.
@@ -154,25 +154,39 @@ fn events(versions: &[PathVersion], end: u32) -> Vec<Event> {
 impl Search {
     /// Has hits of the past tell of it; `evolution` is how many steps of their files are wanted.
     pub async fn tell_past<H: OfPast>(
-        &self,
+        self: &Arc<Self>,
         repos: &[(Repo, Option<PathBuf>)],
         hits: &mut [H],
         evolution: Option<usize>,
     ) -> Result<(), Failure> {
-        let mut known: HashMap<(String, RepoPath, Range<u32>), Arc<Told>> = HashMap::new();
-        for hit in hits {
-            let (repo, path, standing) = hit.place();
-            let Some(standing) = standing else { continue };
-            let key = (repo.to_owned(), path.clone(), standing.commits.clone());
-            let told = if let Some(told) = known.get(&key) {
-                Arc::clone(told)
-            } else {
-                let Some((repo, _)) = repos.iter().find(|(known, _)| known.name() == repo) else { continue };
-                let told = Arc::new(self.told(repo, path, standing, evolution).await?);
-                known.insert(key, Arc::clone(&told));
-                told
-            };
-            hit.tell(told);
+        let mut asked = Vec::new();
+        for (at, hit) in hits.iter().enumerate() {
+            let (name, path, standing) = hit.place();
+            let repo = repos.iter().map(|(repo, _)| repo).find(|repo| repo.name() == name);
+            asked.extend(repo.zip(standing).map(|(repo, standing)| (at, repo.clone(), path.clone(), standing.clone())));
+        }
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let search = Arc::clone(self);
+        let told = together(async move {
+            let mut known: HashMap<(RepoId, RepoPath, Range<u32>), Arc<Told>> = HashMap::new();
+            let mut all = Vec::new();
+            for (at, repo, path, standing) in asked {
+                let key = (repo.id, path, standing.commits.clone());
+                let told = if let Some(told) = known.get(&key) {
+                    Arc::clone(told)
+                } else {
+                    let told = Arc::new(search.told(&repo, &key.1, &standing, evolution).await?);
+                    known.insert(key, Arc::clone(&told));
+                    told
+                };
+                all.push((at, told));
+            }
+            Ok::<_, Failure>(all)
+        });
+        for (at, told) in told.await? {
+            hits[at].tell(told);
         }
         Ok(())
     }
@@ -221,7 +235,7 @@ impl Search {
         let mut happened = Vec::new();
         for event in events.iter().take(limit) {
             let Some(commit) = commits.get(event.commit as usize) else { continue };
-            let detail = self.store.find_commit(repo.id, commit.id).await.map_err(store_failure)?;
+            let detail = self.store.find_commit_of(repo.id, commit.id, path).await.map_err(store_failure)?;
             happened.push(tell(*commit, event, path, detail.as_ref()));
         }
         Ok((happened, events.len()))
@@ -251,7 +265,7 @@ impl Search {
                     break 'paths;
                 }
                 let Some(commit) = commits.get(event.commit as usize) else { continue };
-                let detail = self.store.find_commit(repo.id, commit.id).await.map_err(store_failure)?;
+                let detail = self.store.find_commit_of(repo.id, commit.id, &path).await.map_err(store_failure)?;
                 let happened = tell(*commit, &event, &path, detail.as_ref());
                 let source = detail.as_ref().filter(|_| event.touch == Touch::Added).and_then(|d| source(d, &path));
                 let Some(source) = source else {

@@ -210,6 +210,7 @@ impl Asked {
             limit,
             context,
             once: false,
+            best: mode == Mode::Hybrid,
             time: TIME,
         };
         Ok(Self { mode, limit, meaning, lines, files_only: context == 0, evolution, chunk_type, notes })
@@ -238,8 +239,9 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
             let found = context.lore.search.find_commits(&request).await?;
             asked.notes.extend(past::commit_notes(&found, chunk_type));
             let results: Vec<Value> = found.found.iter().map(past::commit_json).collect();
-            let timeout = found.unfinished.is_some();
-            return Ok(answered(&query, started, searched, results, found.total, timeout, &asked.notes, &[]));
+            let (total, timeout, notes) = (found.total, found.unfinished.is_some(), asked.notes);
+            let outcome = Outcome { searched, results, total, timeout, notes, ..Outcome::default() };
+            return Ok(outcome.answer(&query, started));
         }
         // By meaning, the changed code itself is what was changed.
         if let When::During(period) = &mut asked.meaning.when {
@@ -248,77 +250,89 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         }
     }
     let search = &context.lore.search;
-    let (mut results, mut total, mut timeout, mut freshness) = (Vec::new(), 0, false, Vec::new());
+    if asked.files_only {
+        asked.lines.once = true;
+    }
+    // Each has a thread of its own.
+    let (lines, meaning) = tokio::join!(
+        async { if asked.mode == Mode::Semantic { Ok(None) } else { search.find_lines(&asked.lines).await.map(Some) } },
+        async { if asked.mode == Mode::Fts { Ok(None) } else { search.search(&asked.meaning).await.map(Some) } },
+    );
+    let mut outcome = Outcome { searched, ..Outcome::default() };
     let mut gaps = PastGaps::default();
-    if asked.mode != Mode::Semantic {
-        if asked.files_only {
-            asked.lines.once = true;
-        }
-        let mut found = search.find_lines(&asked.lines).await?;
+    if let Some(mut found) = lines? {
         search.tell_past(&asked.lines.repos, &mut found.hits, asked.evolution).await?;
         gaps = found.gaps;
-        total = found.lines;
-        results = found.hits.iter().map(|hit| line_json(hit, asked.files_only, &query)).collect();
+        outcome.total = found.lines;
+        if found.more {
+            outcome.more = true;
+            asked.notes.push(
+                "hybrid shows the lines that fit best, and there may be more: search_mode fts finds and counts all"
+                    .to_owned(),
+            );
+        }
+        outcome.results = found.hits.iter().map(|hit| line_json(hit, asked.files_only, &query)).collect();
         if let Some((looked, all)) = found.unfinished {
-            timeout = true;
+            outcome.timeout = true;
             asked.notes.push(format!("time was up after {looked} of {all} pieces of code that may have it: narrow it with path_filter or language"));
         }
-        freshness = found.freshness;
+        outcome.freshness = found.freshness;
     }
-    if asked.mode != Mode::Fts {
-        let mut found = search.search(&asked.meaning).await?;
+    if let Some(mut found) = meaning? {
         found.shorten();
         search.tell_past(&asked.meaning.repos, &mut found.hits, asked.evolution).await?;
         gaps = std::mem::take(&mut found.gaps);
-        let by_meaning = found.hits.iter().map(|hit| (hit, hit_json(hit)));
-        if asked.mode == Mode::Semantic {
-            results = by_meaning.map(|(_, value)| value).collect();
-            total = results.len();
-        } else {
-            let new: Vec<Value> = by_meaning
-                .filter(|(hit, _)| !results.iter().any(|line| is_in(line, hit)))
-                .map(|(_, value)| value)
-                .collect();
-            total += new.len();
-            results = interleaved(results, new, asked.limit);
-        }
+        let lines = std::mem::take(&mut outcome.results);
+        let is_new = |hit: &&CodeHit| !lines.iter().any(|line| is_in(line, hit));
+        let new: Vec<Value> = found.hits.iter().filter(is_new).map(hit_json).collect();
+        outcome.total += new.len();
+        outcome.results = if lines.is_empty() { new } else { interleaved(lines, new, asked.limit) };
         if found.too_low > 0 {
             asked.notes.push(format!("{} by meaning have a score below min_score", found.too_low));
         }
-        freshness = found.freshness;
+        outcome.freshness = found.freshness;
     }
-    let notes: Vec<String> =
-        past::warning(&gaps, searched).into_iter().chain(warning(&freshness)).chain(asked.notes).collect();
-    Ok(answered(&query, started, searched, results, total, timeout, &notes, &freshness))
+    let of_past = past::warning(&gaps, searched).into_iter();
+    outcome.notes = of_past.chain(warning(&outcome.freshness)).chain(asked.notes).collect();
+    Ok(outcome.answer(&query, started))
 }
 
-/// The answer as the document has it.
-#[expect(clippy::too_many_arguments, reason = "it puts together what was found in other places")]
-fn answered(
-    query: &str,
-    started: Instant,
+/// What was found, as it is told.
+#[derive(Default)]
+struct Outcome {
     searched: usize,
     results: Vec<Value>,
     total: usize,
+    /// Whether there may be more than the total.
+    more: bool,
+    /// Whether time was up.
     timeout: bool,
-    notes: &[String],
-    freshness: &[CodeFreshness],
-) -> Answer {
-    let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let mut fields = Map::new();
-    fields.insert("results".to_owned(), results.into());
-    fields.insert("total_results".to_owned(), total.into());
-    fields.insert(
-        "query_metadata".to_owned(),
-        json!({"query_text": query, "execution_time_ms": took, "repositories_searched": searched, "timeout_occurred": timeout}),
-    );
-    if !notes.is_empty() {
-        fields.insert("warning".to_owned(), notes.join("; ").into());
+    notes: Vec<String>,
+    freshness: Vec<CodeFreshness>,
+}
+
+impl Outcome {
+    /// The answer as the document has it.
+    fn answer(self, query: &str, started: Instant) -> Answer {
+        let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut fields = Map::new();
+        fields.insert("results".to_owned(), self.results.into());
+        fields.insert("total_results".to_owned(), self.total.into());
+        if self.more {
+            fields.insert("more_results".to_owned(), true.into());
+        }
+        fields.insert(
+            "query_metadata".to_owned(),
+            json!({"query_text": query, "execution_time_ms": took, "repositories_searched": self.searched, "timeout_occurred": self.timeout}),
+        );
+        if !self.notes.is_empty() {
+            fields.insert("warning".to_owned(), self.notes.join("; ").into());
+        }
+        let mut answer = succeeded(json!({"results": fields}));
+        let fresh: Value = self.freshness.iter().map(fresh_json).collect();
+        answer.meta.insert("lore/freshness".to_owned(), fresh);
+        answer
     }
-    let mut answer = succeeded(json!({"results": fields}));
-    let fresh: Value = freshness.iter().map(fresh_json).collect();
-    answer.meta.insert("lore/freshness".to_owned(), fresh);
-    answer
 }
 
 /// What is searched: one repository, or all. The project's own work tree counts for the project.

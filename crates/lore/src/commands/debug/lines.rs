@@ -93,6 +93,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
                 limit: args.limit,
                 context: 0,
                 once: false,
+                best: false,
                 time: Duration::from_mins(5),
             };
             let started = Instant::now();

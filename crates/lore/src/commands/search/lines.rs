@@ -74,6 +74,7 @@ impl Args {
             limit: args.limit.unwrap_or(LIMIT),
             context: self.context,
             once: false,
+            best: false,
             time: TIME,
         })
     }
