@@ -28,7 +28,7 @@ use super::{
 use crate::{blocking, store_failure, together};
 
 /// At most so many lines are given, whatever is asked for: more cannot be held.
-const LINES_MAX: usize = 1_000_000;
+const LINES_MAX: usize = 4_000_000;
 
 /// At most so many lines around each are given.
 const CONTEXT_MAX: usize = 1000;
