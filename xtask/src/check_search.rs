@@ -118,6 +118,7 @@ pub(crate) struct Args {
 }
 
 /// A pattern with what both sides are told.
+#[derive(Clone)]
 struct Question {
     lore: Value,
     git: Vec<String>,
@@ -380,7 +381,7 @@ type Places = BTreeMap<String, BTreeSet<u64>>;
 
 /// Asks both sides everything.
 fn compare(lore: &Lore, bare: &Path, dir: &Path, questions: &[Question]) -> Result<Vec<String>> {
-    let (mut differences, mut lines, mut gave_up) = (Vec::new(), 0, 0);
+    let (mut differences, mut by_words, mut lines, mut gave_up) = (Vec::new(), Vec::new(), 0, 0);
     let mut asked = questions.iter();
     let patterns = questions.iter().map(|question| &question.lore);
     ask(lore, bare, dir, patterns, &mut |answer| {
@@ -400,14 +401,54 @@ fn compare(lore: &Lore, bare: &Path, dir: &Path, questions: &[Question]) -> Resu
         };
         lines += theirs.values().map(BTreeSet::len).sum::<usize>();
         let (missing, added) = (without(&theirs, &ours), without(&ours, &theirs));
-        if !missing.is_empty() || !added.is_empty() {
+        if missing.is_empty() && added.is_empty() {
+            return Ok(());
+        }
+        // What a letter of a word is differs from one PCRE to the next.
+        let spelt = Question { git: question.git.iter().map(|arg| spell_words(arg)).collect(), ..question.clone() };
+        if spelt.git != question.git && git_grep(bare, &spelt)?.is_some_and(|found| found == ours) {
+            by_words.push(format!("{shown}: missing {missing:?}, added {added:?}"));
+        } else {
             differences.push(format!("{shown}: missing {missing:?}, added {added:?}"));
         }
         Ok(())
     })?;
     let count = questions.len();
     say(&format!("{count} questions, {lines} lines, {} differ; git gave up on {gave_up}", differences.len()));
+    if !by_words.is_empty() {
+        say(&format!("{} more are equal where \\w is spelt out as Unicode has it:", by_words.len()));
+        by_words.iter().for_each(|difference| say(&format!("  {difference}")));
+    }
     Ok(differences)
+}
+
+/// The letters of words as Unicode has them (UTS 18), which Rust takes; PCRE 10.42 takes no marks and every number for them.
+const LETTERS: &str = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}";
+
+/// The same expression with `\w`, `\W` and `\b` put in other words.
+fn spell_words(expression: &str) -> String {
+    let (mut spelt, mut in_class, mut letters) = (String::new(), false, expression.chars());
+    while let Some(letter) = letters.next() {
+        let escaped = if letter == '\\' { letters.next() } else { None };
+        match (letter, escaped) {
+            ('[', _) => in_class = true,
+            (']', _) => in_class = false,
+            _ => {}
+        }
+        match escaped {
+            Some('w') if in_class => spelt.push_str(LETTERS),
+            Some('w') => spelt.extend(["[", LETTERS, "]"]),
+            Some('W') if !in_class => spelt.extend(["[^", LETTERS, "]"]),
+            Some('b') if !in_class => {
+                spelt.push_str(&"(?:(?<=[L])(?![L])|(?<![L])(?=[L]))".replace('L', LETTERS));
+            }
+            other => {
+                spelt.push(letter);
+                spelt.extend(other);
+            }
+        }
+    }
+    spelt
 }
 
 /// A few of the lines that are in one and not in the other.

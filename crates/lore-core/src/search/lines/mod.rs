@@ -5,6 +5,7 @@
 
 mod pattern;
 mod plan;
+mod posix;
 mod scan;
 mod terms;
 

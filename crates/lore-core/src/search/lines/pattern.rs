@@ -7,11 +7,14 @@ use lore_model::{Code, Failure, brief};
 use lore_store::TextPlan;
 use regex_automata::{Input, meta};
 use regex_syntax::{
-    ParserBuilder, ast,
-    hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look},
+    ast,
+    hir::{
+        Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look,
+        translate::TranslatorBuilder,
+    },
 };
 
-use super::plan::plan;
+use super::{plan::plan, posix};
 
 /// Longer patterns are refused: nobody writes them, and each character costs.
 const MAX_PATTERN: usize = 8 << 10;
@@ -44,8 +47,7 @@ impl Pattern {
     }
 
     fn parse(text: &str, case_sensitive: bool) -> Result<Self, Failure> {
-        let parsed = ParserBuilder::new().utf8(false).case_insensitive(!case_sensitive).build().parse(text);
-        let hir = parsed.map_err(|error| not_understood(text, &error))?;
+        let hir = hir(text, case_sensitive).map_err(|error| not_understood(text, &error))?;
         if has_line_end(&hir) {
             return Err(line_end());
         }
@@ -135,6 +137,14 @@ fn not_understood(text: &str, error: &regex_syntax::Error) -> Failure {
         .hint("the syntax is that of Rust's regex crate; put \\ before characters that are meant literally")
 }
 
+/// What the expression means.
+fn hir(text: &str, case_sensitive: bool) -> Result<Hir, regex_syntax::Error> {
+    let mut expression = ast::parse::Parser::new().parse(text)?;
+    posix::write_out(&mut expression);
+    let mut translator = TranslatorBuilder::new().utf8(false).case_insensitive(!case_sensitive).build();
+    Ok(translator.translate(text, &expression)?)
+}
+
 /// Whether a part of the expression can match nothing but a line end.
 fn has_line_end(hir: &Hir) -> bool {
     match hir.kind() {
@@ -209,6 +219,26 @@ mod tests {
         check(r"(?s)a.b", "a\nb\n", &[]);
         check(r"a\r$", "a\r\nb\n", &[1]);
         check("x", "", &[]);
+    }
+
+    #[test]
+    fn named_classes_have_the_characters_of_all_languages() {
+        // As `git grep -P` answers, line by line.
+        let text = "¢\n§\n+\n€\n~\n٣\né\n\u{AD}\n\u{180E}\n\u{85}\n\u{200B}\n";
+        check("[[:punct:]]", text, &[2, 3, 5]);
+        check("[[:graph:]]", text, &[1, 2, 3, 4, 5, 6, 7, 8, 11]);
+        check("[[:print:]]", text, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 11]);
+        check("[[:cntrl:]]", text, &[10]);
+        check("[[:blank:]]", text, &[9]);
+        check("[[:space:]]", text, &[9, 10]);
+        check("[[:digit:]]", text, &[6]);
+        check("[[:alpha:]]|[x[:^ascii:]&&[:digit:]]", text, &[6, 7]);
+        check("([[:alnum:]]+|x){1,2}", text, &[6, 7]);
+        check("[[:upper:]]", "é\nÉ\n", &[2]);
+        check("[[:lower:]]", "é\nÉ\n", &[1]);
+        check("^[[:^word:]]$", "é\n-\n", &[2]);
+        check("(?-u)[[:alpha:]]|(?:(?-u)x)", text, &[]);
+        check("(?-u:[[:alpha:]])", "é\na\n", &[2]);
     }
 
     #[test]
