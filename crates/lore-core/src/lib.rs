@@ -24,7 +24,7 @@ use commands::Commands;
 pub use failure::{git_failure, store_failure};
 use history::History;
 pub use lore_git::Cancel;
-pub use lore_store::{blocking, together};
+pub use lore_store::{beside, blocking, together};
 use messages::Messages;
 pub use project::{FoundProject, ProjectFolder};
 use search::Search;

@@ -228,10 +228,14 @@ async fn a_commit_beside_the_line_is_read_from_git() {
     repo.git(&["checkout", "-q", "-b", "side"]);
     repo.write("b.rs", "pub fn only_on_the_side() {}\n").write("secret.rs", "pub fn secret() {}\n").commit("Beside");
     repo.git(&["checkout", "-q", "main"]);
-    repo.write("a.rs", "pub fn beta() {}\n").write(".loreignore", "secret.rs\n").commit("Go on");
+    repo.write("a.rs", "pub fn beta() {}\n").commit("Go on");
+    repo.git(&["merge", "-q", "--no-edit", "-m", "Take it in", "side"]);
+    repo.write("a.rs", "pub fn gamma() {}\n").write(".loreignore", "secret.rs\n").commit("Go further");
     let index = Index::new(repo.path());
     index.sync(Some(true)).await;
-    for name in ["side", "HEAD", "HEAD~1", "main"] {
+    let names =
+        ["side", "HEAD", "HEAD~1", "main", "HEAD~2", "main~^", "HEAD^^^", "main~1^2", "HEAD^^2~1", "HEAD^0~3", "@~2"];
+    for name in names {
         // What is left out now is left out of every commit.
         let mut expected = git_lines(repo.path(), name, "fn");
         expected.retain(|(path, _)| path != "secret.rs");
@@ -245,6 +249,12 @@ async fn a_commit_beside_the_line_is_read_from_git() {
     let answer = index.lore.search.search(&request).await.unwrap();
     assert_eq!(answer.hits[0].name.as_deref(), Some("only_on_the_side"));
     assert_eq!(answer.gaps.beside, ["r"]);
+    for name in ["HEAD~4", "HEAD~99999999999", "~1", "HEAD^3", "side~2"] {
+        request.when = When::At(name.to_owned());
+        request.repos = vec![(index.repo().await, None)];
+        let failure = index.lore.search.search(&request).await.unwrap_err();
+        assert_eq!(failure.code, lore_model::Code::CommitNotFound, "{name}: {failure:?}");
+    }
 }
 
 /// The names that a question by meaning finds.

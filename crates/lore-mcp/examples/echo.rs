@@ -19,7 +19,7 @@ async fn main() -> io::Result<()> {
         errors: Errors::Result,
         about_project: false,
         toolset: None,
-        input: json!({ "type": "object", "properties": {} }).as_object().cloned().unwrap_or_default(),
+        input: json!({ "type": "object", "properties": {} }).as_object().cloned().unwrap_or_default().into(),
         call: Box::new(|arguments| {
             let value = Value::Object(arguments.clone());
             async move { Ok(Answer::json(value, arguments)) }.boxed()

@@ -28,7 +28,7 @@ pub struct BoundTool {
     /// The toolset it belongs to, if it is in the registry.
     pub toolset: Option<Toolset>,
     /// The JSON schema of its arguments.
-    pub input: Map<String, Value>,
+    pub input: Arc<Map<String, Value>>,
     /// Runs it.
     pub call: Call,
 }
@@ -57,7 +57,7 @@ impl BoundTool {
         } else {
             ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(false)
         };
-        model::Tool::new(self.name.clone(), self.about.clone(), Arc::new(self.input.clone()))
+        model::Tool::new(self.name.clone(), self.about.clone(), Arc::clone(&self.input))
             .with_title(self.title.clone())
             .with_annotations(annotations)
     }

@@ -61,6 +61,8 @@ pub struct AskWord {
 pub struct Ask<'a> {
     /// Words; at most 64 count for [`Scored::matched`].
     pub words: &'a [AskWord],
+    /// Whether only chunks that have all the words are found by text.
+    pub all_words: bool,
     /// How fields count, in the order of [`Field::ALL`].
     pub fields: [FieldWeight; 3],
     /// The query's vector, of length 1.
@@ -469,8 +471,9 @@ pub trait CodeView: Send + Sync {
     /// None that has one is missing, as far as [`tokens`](crate::tokens) gives words whole.
     fn chunks_with_word_near(&self, word: &str, changes: usize) -> Result<Vec<ChunkId>>;
 
-    /// Whether any word of a chunk's text is known. Where none is, nothing is found in it by words.
-    fn has_words(&self, chunk: ChunkId) -> bool;
+    /// Of the chunks in which no word is known, and nothing is found by words, those that may be what the plan asks for,
+    /// ascending.
+    fn wordless_chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>>;
 }
 
 /// Reads code. Each call sees one consistent state and never waits for a writer.

@@ -33,8 +33,8 @@ pub use messages::{Added, Claimed, MessageQuery, MessageStore, Others, Withdrawa
 pub use past::{NewPast, NewVersion, PastInfo, PastPart, PastSlice, PathVersion, Touch, TouchFilter};
 pub use patch::{PatchPacker, unpack_patch};
 pub use text_plan::{TextPlan, Trigram};
-pub use threads::{apart, blocking, together};
-pub use tokens::{for_each_token, is_word_border, spellings, tokens};
+pub use threads::{apart, beside, blocking, together};
+pub use tokens::{ENDS, LONGEST_TOKEN, for_each_token, is_word_border, spellings, tokens};
 pub use vectors::{NewVector, PassageKey, SET_DIMENSIONS, VectorSet, VectorStore, VectorWriter, ViewVectors};
 pub use word_distance::WordDistance;
 

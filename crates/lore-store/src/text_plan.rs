@@ -48,6 +48,11 @@ impl TextPlan {
         trigrams.fold(Self::Anything, |plan, trigram| plan.and(Self::Has(trigram)))
     }
 
+    /// Texts that contain one of these at least.
+    pub fn either_of<'a>(literals: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        literals.into_iter().map(Self::literal).reduce(Self::or).unwrap_or_else(|| Self::Any(BTreeSet::new()))
+    }
+
     /// Texts that both allow.
     #[must_use]
     pub fn and(self, other: Self) -> Self {

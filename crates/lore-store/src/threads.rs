@@ -50,9 +50,11 @@ pub async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
 /// Runs all the steps of a task on one thread that may be kept busy: going from thread to thread for each of them takes
 /// longer than a short step. When nobody waits for it any more, it ends after the step at hand.
 pub async fn together<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> T {
-    if MAY_BE_BUSY.get() {
-        return task.await;
-    }
+    if MAY_BE_BUSY.get() { task.await } else { beside(task).await }
+}
+
+/// Runs all the steps of a task on one thread that is not this one, so that both go on at once.
+pub async fn beside<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> T {
     let (wanted, unwanted) = tokio::sync::oneshot::channel::<()>();
     let runtime = tokio::runtime::Handle::current();
     let task = async {
@@ -90,6 +92,8 @@ mod tests {
         assert_ne!(first, own);
         let (inside, outside) = together(async { (here().await, apart(|| thread::current().id()).await) }).await;
         assert_ne!(inside, outside);
+        let (beside, inside) = together(async { tokio::join!(beside(here()), here()) }).await;
+        assert_ne!(inside, beside);
     }
 
     #[tokio::test]

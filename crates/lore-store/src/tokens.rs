@@ -1,10 +1,10 @@
 //! How text becomes words that can be found. Every backend and every query uses this, so they agree.
 
 /// Longer tokens are not kept: keys, hashes, encoded data.
-const LONGEST: usize = 64;
+pub const LONGEST_TOKEN: usize = 64;
 
 /// A name is at most so long. What is longer was not written by a person, and its parts would be noise.
-const LONGEST_NAME: usize = 4 * LONGEST;
+const LONGEST_NAME: usize = 4 * LONGEST_TOKEN;
 
 /// Calls `emit` with every token of `text`, in order of appearance.
 ///
@@ -27,7 +27,7 @@ pub fn for_each_token(text: &str, mut emit: impl FnMut(&str)) {
             at += 1;
         }
         let mut run = text[start..at].trim_matches('_');
-        if run.len() <= LONGEST || (run.len() <= LONGEST_NAME && run.is_ascii()) {
+        if run.len() <= LONGEST_TOKEN || (run.len() <= LONGEST_NAME && run.is_ascii()) {
             emit_word(run, &mut lower, &mut emit);
             continue;
         }
@@ -35,7 +35,7 @@ pub fn for_each_token(text: &str, mut emit: impl FnMut(&str)) {
             continue;
         }
         while !run.is_empty() {
-            let (piece, rest) = run.split_at(run.floor_char_boundary(LONGEST));
+            let (piece, rest) = run.split_at(run.floor_char_boundary(LONGEST_TOKEN));
             emit_word(piece.trim_matches('_'), &mut lower, &mut emit);
             run = rest;
         }
@@ -63,7 +63,7 @@ fn emit_word(word: &str, lower: &mut String, emit: &mut impl FnMut(&str)) {
     for_each_part(word.as_bytes(), |from, to| {
         if !compound {
             compound = true;
-            if lower.len() <= LONGEST {
+            if lower.len() <= LONGEST_TOKEN {
                 emit(lower);
             }
         }
@@ -125,7 +125,7 @@ fn starts_hump(word: &[u8], at: usize) -> bool {
 }
 
 fn emit_stem(word: &str, emit: &mut impl FnMut(&str)) {
-    if word.len() < 2 || word.len() > LONGEST {
+    if word.len() < 2 || word.len() > LONGEST_TOKEN {
         return;
     }
     match stem(word) {
@@ -133,6 +133,11 @@ fn emit_stem(word: &str, emit: &mut impl FnMut(&str)) {
         (stem, end) => emit(&format!("{stem}{end}")),
     }
 }
+
+/// What may follow a stem: [`spellings`] are made of the token, or of it with an `e` or its last letter once more, or of it without
+/// a last `y`, and one of these.
+pub const ENDS: [&str; 14] =
+    ["", "s", "e", "es", "ed", "ing", "ings", "eds", "ies", "ied", "eing", "eings", "eed", "eeds"];
 
 /// Every word, in lower case, that [`for_each_token`] may have given as this token: the token itself, and the words whose
 /// stem it is.
@@ -145,7 +150,7 @@ pub fn spellings(token: &str) -> Vec<String> {
     starts.extend(token.chars().next_back().map(|last| format!("{token}{last}")));
     starts.extend(token.strip_suffix('y').map(str::to_owned));
     for start in starts {
-        for end in ["", "s", "e", "es", "ed", "ing", "ings", "eds", "ies", "ied", "eing", "eings", "eed", "eeds"] {
+        for end in ENDS {
             let word = format!("{start}{end}");
             let (stem, rest) = stem(&word);
             if token.strip_prefix(stem) == Some(rest) && !words.contains(&word) {
@@ -212,14 +217,14 @@ mod tests {
     #[test]
     fn long_names_give_their_parts_and_long_runs_of_other_scripts_pieces() {
         let name = format!("handle{}_when_the_queue_is_full", "VeryLong".repeat(6));
-        assert!(name.len() > LONGEST);
+        assert!(name.len() > LONGEST_TOKEN);
         let found = tokens(&name);
         assert!(!found.contains(&name.to_lowercase()) && found.contains(&"full".to_owned()), "{found:?}");
         assert_eq!(found.iter().filter(|token| *token == "very").count(), 6);
         assert_eq!(tokens(&format!("{}_b64", "Ab".repeat(200))), Vec::<String>::new(), "no person wrote that");
         let run = "検索".repeat(40);
         let found = tokens(&run);
-        assert!(found.len() > 1 && found.iter().all(|token| token.len() <= LONGEST), "{found:?}");
+        assert!(found.len() > 1 && found.iter().all(|token| token.len() <= LONGEST_TOKEN), "{found:?}");
         assert_eq!(found.concat(), run, "nothing is lost");
     }
 

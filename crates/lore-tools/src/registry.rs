@@ -91,7 +91,7 @@ pub struct Tool {
     /// How a failure is told.
     pub errors: Errors,
     /// The JSON schema of its arguments, made by [`crate::schema::input`].
-    pub input: fn() -> Map<String, Value>,
+    pub input: fn() -> Arc<Map<String, Value>>,
     /// Runs it.
     pub call: fn(Context, Map<String, Value>) -> Calling,
 }

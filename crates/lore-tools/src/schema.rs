@@ -1,10 +1,22 @@
 //! Input schemas that every host understands: no nulls, no references, no top-level choices.
 
+use std::{
+    any::TypeId,
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
+
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-/// The JSON schema of a tool's arguments.
-pub fn input<T: JsonSchema>() -> Map<String, Value> {
+/// The JSON schema of a tool's arguments. Every call needs it to be read, so each is made once.
+pub fn input<T: JsonSchema + 'static>() -> Arc<Map<String, Value>> {
+    static MADE: LazyLock<Mutex<HashMap<TypeId, Arc<Map<String, Value>>>>> = LazyLock::new(Mutex::default);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(made.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(made_for::<T>())))
+}
+
+fn made_for<T: JsonSchema>() -> Map<String, Value> {
     let mut settings = schemars::generate::SchemaSettings::draft07();
     settings.inline_subschemas = true;
     settings.meta_schema = None;

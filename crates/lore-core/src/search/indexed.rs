@@ -100,6 +100,7 @@ impl Search {
             vector[0] = 1.0;
             let ask = Ask {
                 words: &[],
+                all_words: false,
                 fields: [FieldWeight { weight: 1.0, length: 0.0 }; 3],
                 vector: Some(&vector),
                 boosts: &[],

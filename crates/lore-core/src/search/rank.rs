@@ -279,6 +279,7 @@ impl Ranking<'_> {
         let also = self.second.map_or_else(Vec::new, |second| second.vectors.nearest(second.query, is_allowed, top));
         let mut candidates = self.view.search(&Ask {
             words,
+            all_words: false,
             fields: FIELDS,
             vector: self.vector.filter(|_| self.parts.meaning),
             boosts: &boosts,

@@ -136,7 +136,7 @@ fn tool(name: &str, about: &str, call: impl Fn(Arguments) -> Ended + Send + Sync
         errors: Errors::Result,
         about_project: false,
         toolset: None,
-        input: object(json!({ "type": "object", "properties": {} })),
+        input: object(json!({ "type": "object", "properties": {} })).into(),
         call: Box::new(call),
     }
 }

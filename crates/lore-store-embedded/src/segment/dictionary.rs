@@ -138,7 +138,8 @@ impl<'a> Dictionary<'a> {
 
     /// All terms, in order.
     pub(super) fn cursor(self) -> TermCursor<'a> {
-        TermCursor { dictionary: self, next: 0, input: Input(self.terms), at: 0, term: Vec::new(), record: &[] }
+        let (input, term) = (Input(self.terms), Vec::new());
+        TermCursor { dictionary: self, next: 0, input, at: 0, term, shared: 0, record: &[] }
     }
 }
 
@@ -150,6 +151,8 @@ pub(super) struct TermCursor<'a> {
     at: usize,
     /// The term at hand.
     pub(super) term: Vec<u8>,
+    /// So many bytes of it the one before had too.
+    pub(super) shared: usize,
     /// Its record.
     pub(super) record: &'a [u8],
 }
@@ -164,6 +167,8 @@ impl TermCursor<'_> {
         if entry.shared > self.term.len() {
             return None;
         }
+        let same = self.term[entry.shared..].iter().zip(entry.rest).take_while(|(a, b)| a == b).count();
+        self.shared = entry.shared + same;
         self.term.truncate(entry.shared);
         self.term.extend_from_slice(entry.rest);
         let end = self.at.checked_add(entry.record)?;
@@ -171,5 +176,24 @@ impl TermCursor<'_> {
         self.at = end;
         self.next += 1;
         Some(true)
+    }
+
+    /// Leaves out what follows as long as whole blocks begin with so many bytes of the term at hand.
+    pub(super) fn skip(&mut self, length: usize) -> Option<()> {
+        let beginning = self.term.get(..length)?;
+        let first = (self.next as usize).div_ceil(BLOCK);
+        let mut to = first;
+        while to * BLOCK < self.dictionary.count as usize {
+            if !entry(&mut self.dictionary.block(to)?.0)?.rest.starts_with(beginning) {
+                break;
+            }
+            to += 1;
+        }
+        // The last of them may end with others.
+        if to > first {
+            let (input, at) = self.dictionary.block(to - 1)?;
+            (self.input, self.at, self.next) = (input, at, ((to - 1) * BLOCK) as u32);
+        }
+        Some(())
     }
 }

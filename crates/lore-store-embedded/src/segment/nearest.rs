@@ -191,16 +191,21 @@ fn measure(segment: &Segment, code: &Code, rows: &[u32], all: &mut Vec<u16>, out
     out.extend(rows.iter().map(|&row| all.get(row as usize).copied().unwrap_or(u16::MAX)));
 }
 
-/// Where the distances within the limit are. Few are, and nobody can tell which: so nothing branches on it.
+/// Where the distances within the limit are. Few are, and nobody can tell which: so nothing branches on a single one.
 fn near_ones(distances: &[u16], limit: u16, places: &mut Vec<u32>) {
+    const GROUP: usize = 32;
     places.clear();
-    places.resize(distances.len(), 0);
-    let mut count = 0;
-    for (at, &distance) in (0_u32..).zip(distances) {
-        places[count] = at;
-        count += usize::from(distance <= limit);
+    for (group, from) in distances.chunks(GROUP).zip((0_u32..).step_by(GROUP)) {
+        if group.iter().fold(u16::MAX, |least, distance| least.min(*distance)) > limit {
+            continue;
+        }
+        let (mut near, mut count) = ([0; GROUP], 0);
+        for (at, &distance) in (from..).zip(group) {
+            near[count] = at;
+            count += usize::from(distance <= limit);
+        }
+        places.extend_from_slice(&near[..count]);
     }
-    places.truncate(count);
 }
 
 /// The smallest distance that at least `keep` lie within.

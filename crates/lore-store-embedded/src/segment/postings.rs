@@ -112,6 +112,11 @@ impl List<'_> {
         self.count == 0
     }
 
+    /// How many chunks it has, whatever the view.
+    pub(super) fn len(&self) -> usize {
+        self.count as usize
+    }
+
     /// Calls `emit` with ordinal and frequency of every chunk in `wanted`, in order; blocks without any are skipped.
     ///
     /// Malformed bytes end it early with `None`. Ordinals are within `wanted`, so they are ordinals of the segment.

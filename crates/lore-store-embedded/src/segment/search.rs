@@ -12,7 +12,7 @@ use super::{
     View,
     bits::Bits,
     nearest::{Near, Nearest},
-    postings::lists,
+    postings::{List, lists},
     view::Share,
 };
 
@@ -38,7 +38,7 @@ pub(super) struct Work {
     /// Slots that any word is in, or that are boosted.
     found: Bits,
     words: Vec<WordBits>,
-    pub(super) near: Near,
+    near: Near,
 }
 
 /// The slots that a word is in.
@@ -91,17 +91,8 @@ pub(super) fn search(view: &View, ask: &Ask<'_>, work: &mut Work) -> Vec<Scored>
         return Vec::new();
     }
     let words = distinct(ask.words);
-    work.frequencies.resize(view.slots, 0.0);
-    work.scores.resize(view.slots, 0.0);
-    work.found.reset(view.slots);
-    score_words(view, ask, &words, work);
-    for &(id, boost) in ask.boosts {
-        if let Some(slot) = view.slot(id) {
-            work.scores[slot] += boost;
-            work.found.insert(slot);
-        }
-    }
     let nearest = ask.vector.and_then(Nearest::new);
+    work.score(view, ask, &words);
     let mut slots = best_by_text(view, ask, work);
     if let Some(nearest) = &nearest {
         slots.extend(nearest.best(view, ask, &mut work.near));
@@ -144,30 +135,73 @@ fn distinct(words: &[AskWord]) -> Vec<Word<'_>> {
     distinct
 }
 
-fn score_words(view: &View, ask: &Ask<'_>, words: &[Word<'_>], work: &mut Work) {
-    let factors: [Factors; FIELDS] = std::array::from_fn(|field| Factors::new(ask, view, field));
-    work.words.resize_with(work.words.len().max(words.len()), WordBits::default);
-    for (word, bits) in words.iter().zip(&mut work.words) {
-        bits.anywhere.reset(view.slots);
-        bits.named.reset(view.slots);
-        for share in &view.shares {
-            add_frequencies(share, word.token, &factors, &mut work.frequencies, bits);
+impl Work {
+    fn score(&mut self, view: &View, ask: &Ask<'_>, words: &[Word<'_>]) {
+        self.frequencies.resize(view.slots, 0.0);
+        self.scores.resize(view.slots, 0.0);
+        self.found.reset(view.slots);
+        self.score_words(view, ask, words);
+        for &(id, boost) in ask.boosts {
+            if let Some(slot) = view.slot(id) {
+                self.scores[slot] += boost;
+                self.found.insert(slot);
+            }
         }
-        let chunks = bits.anywhere.count();
-        view.remember_frequency(word.token, chunks);
-        let chunks = chunks as f32;
-        let idf = (1.0 + (view.chunks as f32 - chunks + 0.5) / (chunks + 0.5)).ln();
-        let weight = word.weight * idf * (K1 + 1.0);
-        bits.anywhere.for_each(|slot| {
-            let frequency = std::mem::take(&mut work.frequencies[slot]);
-            work.scores[slot] += weight * (frequency / (K1 + frequency));
-        });
-        work.found.unite(&bits.anywhere);
     }
+
+    fn score_words(&mut self, view: &View, ask: &Ask<'_>, words: &[Word<'_>]) {
+        let factors: [Factors; FIELDS] = std::array::from_fn(|field| Factors::new(ask, view, field));
+        self.words.resize_with(self.words.len().max(words.len()), WordBits::default);
+        let having_all: Option<Vec<Bits>> =
+            ask.all_words.then(|| view.shares.iter().map(|share| having_all(share, words)).collect());
+        for (word, bits) in words.iter().zip(&mut self.words) {
+            bits.anywhere.reset(view.slots);
+            bits.named.reset(view.slots);
+            for (at, share) in view.shares.iter().enumerate() {
+                let wanted = having_all.as_ref().map_or(&share.members, |having| &having[at]);
+                add_frequencies(share, wanted, word.token, &factors, &mut self.frequencies, bits);
+            }
+            let chunks = if ask.all_words {
+                view.frequency(word.token) as usize
+            } else {
+                let chunks = bits.anywhere.count();
+                view.remember_frequency(word.token, chunks);
+                chunks
+            };
+            let chunks = chunks as f32;
+            let idf = (1.0 + (view.chunks as f32 - chunks + 0.5) / (chunks + 0.5)).ln();
+            let weight = word.weight * idf * (K1 + 1.0);
+            bits.anywhere.for_each(|slot| {
+                let frequency = std::mem::take(&mut self.frequencies[slot]);
+                self.scores[slot] += weight * (frequency / (K1 + frequency));
+            });
+            self.found.unite(&bits.anywhere);
+        }
+    }
+}
+
+/// The chunks of a share that have all the words. The rarest word comes first: of the others, only what lies near its chunks
+/// is unpacked.
+fn having_all(share: &Share, words: &[Word<'_>]) -> Bits {
+    let none = || Bits::below(share.segment.len() as usize);
+    let record = |word: &Word<'_>| share.segment.dictionary().record(word.token.as_bytes()).and_then(lists);
+    let Some(mut all) = words.iter().map(record).collect::<Option<Vec<_>>>() else { return none() };
+    all.sort_by_key(|lists| lists.iter().map(List::len).sum::<usize>());
+    let mut having: Option<Bits> = None;
+    for lists in all {
+        let mut with_it = none();
+        for list in lists {
+            // Damaged postings count as far as they can be read.
+            let _whole = list.for_each(having.as_ref().unwrap_or(&share.members), |at, _| with_it.insert(at));
+        }
+        having = Some(with_it);
+    }
+    having.unwrap_or_else(none)
 }
 
 fn add_frequencies(
     share: &Share,
+    wanted: &Bits,
     token: &str,
     factors: &[Factors; FIELDS],
     frequencies: &mut [f32],
@@ -182,9 +216,9 @@ fn add_frequencies(
             bits.anywhere.insert(slot);
         };
         // Damaged postings count as far as they can be read.
-        let _whole = list.for_each(&share.members, count);
+        let _whole = list.for_each(wanted, count);
         if field == NAMES {
-            let _whole = list.for_each(&share.members, |ordinal, _| bits.named.insert(share.base + ordinal));
+            let _whole = list.for_each(wanted, |ordinal, _| bits.named.insert(share.base + ordinal));
         }
     }
 }

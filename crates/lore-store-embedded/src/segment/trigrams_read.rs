@@ -2,6 +2,8 @@
 //!
 //! A unit that cannot be read is an error: an exact search must not miss anything in silence.
 
+use std::ops::Range;
+
 use lore_store::{ChunkId, TextPlan, Trigram};
 
 use super::{
@@ -10,9 +12,13 @@ use super::{
     bytes::{Input, u32_at},
     trigrams::{INDEX_ROW, single_width},
     trigrams_coding::read_list,
+    view::Share,
 };
 
 const MALFORMED: SegmentError = SegmentError::Damaged("its trigrams are malformed");
+
+/// Where fewer than one in so many chunks are wanted, units without any are not looked at.
+const SPARSE: usize = 4;
 
 /// Verifying a unit takes about as long as reading so many numbers of a list.
 const UNIT_COST: usize = 512;
@@ -61,15 +67,24 @@ impl<'a> Trigrams<'a> {
     }
 
     /// Calls `emit` with every chunk of `members` that may be what the plan asks for, in order.
-    fn for_each(&self, plan: &TextPlan, members: &Bits, mut emit: impl FnMut(usize)) -> Option<()> {
+    pub(super) fn for_each(&self, plan: &TextPlan, members: &Bits, mut emit: impl FnMut(usize)) -> Option<()> {
         let wanted = self.wanted(plan)?;
+        let borders = |unit: usize| {
+            let first = u32_at(self.units, unit).unwrap_or(0) as usize;
+            first..u32_at(self.units, unit + 1).unwrap_or(self.chunks) as usize
+        };
         let mut all = Bits::below(self.len() as usize);
-        (0..self.len()).for_each(|unit| all.insert(unit as usize));
+        let has_members = |unit: &usize| {
+            let Range { start, end } = borders(*unit);
+            members.any_within(start, end.saturating_sub(1))
+        };
+        // Most views have something of every unit.
+        let is_sparse = members.count() * SPARSE < self.chunks as usize;
+        (0..self.len() as usize).filter(|unit| !is_sparse || has_members(unit)).for_each(|unit| all.insert(unit));
         let mut end = 0;
         let mut whole = true;
         self.units_with(&wanted, &all)?.for_each(|unit| {
-            let first = u32_at(self.units, unit).unwrap_or(0) as usize;
-            let next = u32_at(self.units, unit + 1).unwrap_or(self.chunks) as usize;
+            let Range { start: first, end: next } = borders(unit);
             whole &= end <= first && first < next && next <= self.chunks as usize;
             if whole {
                 (first..next).filter(|ordinal| members.contains(*ordinal) && self.has(*ordinal)).for_each(&mut emit);
@@ -192,6 +207,15 @@ impl<'a> Trigrams<'a> {
 impl View {
     /// The chunks of exact text that may be what the plan asks for, ascending. None that is so is missing.
     pub(crate) fn chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>> {
+        self.members_with(plan, |share| &share.members)
+    }
+
+    /// Of the chunks without words, those that may be what the plan asks for, ascending.
+    pub(crate) fn wordless_chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>> {
+        self.members_with(plan, Share::wordless)
+    }
+
+    fn members_with(&self, plan: &TextPlan, members: fn(&Share) -> &Bits) -> Result<Vec<ChunkId>> {
         let mut chunks = Vec::new();
         for share in &self.shares {
             let mut lost = false;
@@ -199,7 +223,7 @@ impl View {
                 Some(id) => chunks.push(id),
                 None => lost = true,
             };
-            share.segment.trigrams().for_each(plan, &share.members, emit).ok_or(MALFORMED)?;
+            share.segment.trigrams().for_each(plan, members(share), emit).ok_or(MALFORMED)?;
             if lost {
                 return Err(MALFORMED);
             }

@@ -40,12 +40,28 @@ pub(super) struct Share {
     /// The first slot, a multiple of 64.
     pub(super) base: usize,
     with_rows: OnceLock<WithRows>,
+    wordless: OnceLock<Bits>,
 }
 
 impl Share {
     /// The members that have a vector.
     pub(super) fn with_rows(&self) -> &WithRows {
         self.with_rows.get_or_init(|| WithRows::new(&self.segment, &self.members))
+    }
+
+    /// The members of whose text no word is known.
+    pub(super) fn wordless(&self) -> &Bits {
+        self.wordless.get_or_init(|| {
+            let mut wordless = Bits::below(self.segment.len() as usize);
+            // The first field is names, which are not of the text.
+            let fields = [1, 2].map(|field| self.segment.lengths(field));
+            self.members.for_each(|ordinal| {
+                if fields.iter().all(|lengths| lengths.get(ordinal) == 0) {
+                    wordless.insert(ordinal);
+                }
+            });
+            wordless
+        })
     }
 }
 
@@ -65,7 +81,8 @@ impl View {
         let mut missing = members.to_vec();
         for segment in segments {
             let members = take_members(&segment, &mut missing)?;
-            let share = Share { segment, members, base: view.slots, with_rows: OnceLock::new() };
+            let share =
+                Share { segment, members, base: view.slots, with_rows: OnceLock::new(), wordless: OnceLock::new() };
             let count = share.members.count();
             if count == 0 {
                 continue;
@@ -109,10 +126,14 @@ impl View {
         found
     }
 
-    /// In how many chunks a token occurs, in whatever field. After a search for it, this is known.
+    /// In how many chunks a token occurs, in whatever field. This is counted once.
     pub(crate) fn frequency(&self, token: &str) -> u32 {
         let known = self.frequencies.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied();
-        known.unwrap_or_else(|| self.count(token))
+        known.unwrap_or_else(|| {
+            let count = self.count(token);
+            self.remember_frequency(token, count);
+            u32::try_from(count).unwrap_or(u32::MAX)
+        })
     }
 
     /// Remembers in how many chunks a token occurs.
@@ -124,7 +145,7 @@ impl View {
         known.insert(token.into(), u32::try_from(count).unwrap_or(u32::MAX));
     }
 
-    fn count(&self, token: &str) -> u32 {
+    fn count(&self, token: &str) -> usize {
         let mut count = 0;
         for share in &self.shares {
             let Some(lists) = share.segment.dictionary().record(token.as_bytes()).and_then(lists) else { continue };
@@ -135,14 +156,7 @@ impl View {
             }
             count += found.count();
         }
-        u32::try_from(count).unwrap_or(u32::MAX)
-    }
-
-    /// Whether any word of a chunk's text is known.
-    pub(crate) fn has_words(&self, id: ChunkId) -> bool {
-        let Some((share, ordinal)) = self.slot(id).map(|slot| self.place(slot)) else { return false };
-        // The first field is names, which are not of the text.
-        [1, 2].into_iter().any(|field| self.shares[share].segment.lengths(field).get(ordinal as usize) > 0)
+        count
     }
 
     /// The text of a chunk of the view. Neighbours are cheap: the last block is remembered.

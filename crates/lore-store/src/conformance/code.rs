@@ -127,6 +127,7 @@ fn ask(view: &dyn CodeView, words: &[&str]) -> Vec<(String, u32, Option<u32>)> {
     let found = view
         .search(&Ask {
             words: &words,
+            all_words: false,
             fields: [FieldWeight { weight: 1.0, length: 0.5 }; 3],
             vector: Some(&query),
             boosts: &[],

@@ -144,7 +144,7 @@ impl Scan<'_> {
         let with_it: Vec<ChunkId> = found.keys().copied().collect();
         let is_found = |chunk: ChunkId| with_it.binary_search(&chunk).is_ok();
         if with_it.len() > 1 {
-            for (chunk, score) in self.terms.scores(view, FIELDS, &is_found, with_it.len())? {
+            for (chunk, score) in self.terms.scores(view, FIELDS, true, &is_found, with_it.len())? {
                 found.entry(chunk).and_modify(|found| found.score = score);
             }
         }
@@ -156,7 +156,7 @@ impl Scan<'_> {
         let view = &*self.loaded.view;
         let is_any = self.files.is_any();
         let counts = |chunk: ChunkId| is_any || view.files_with(chunk).iter().any(is_allowed);
-        let scores = self.terms.scores(view, DEFINING, &counts, limit.saturating_mul(LOOKED_AT))?;
+        let scores = self.terms.scores(view, DEFINING, false, &counts, limit.saturating_mul(LOOKED_AT))?;
         let chosen: Vec<ChunkId> = scores.iter().map(|(chunk, _)| *chunk).collect();
         let (mut found, _) = self.look(&chosen)?;
         for (chunk, score) in scores {

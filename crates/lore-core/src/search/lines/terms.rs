@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use lore_model::{Code, Failure, brief};
 use lore_store::{
-    Accuracy, Ask, AskWord, ChunkId, CodeView, FieldWeight, Result as StoreResult, TextPlan, WordDistance,
-    is_word_border, tokens,
+    Accuracy, Ask, AskWord, ChunkId, CodeView, FieldWeight, LONGEST_TOKEN, Result as StoreResult, TextPlan,
+    WordDistance, is_word_border, tokens,
 };
 
 use super::{
@@ -86,11 +86,12 @@ impl Terms {
     }
 
     /// How well the chunks that count fit, by BM25, the best of them: ascending by chunk; none where each is
-    /// as good as the others.
+    /// as good as the others. Those that have `some` of the words, or only those that have all.
     pub(super) fn scores(
         &self,
         view: &dyn CodeView,
         fields: [FieldWeight; 3],
+        some: bool,
         counts: &(dyn Fn(ChunkId) -> bool + Sync),
         most: usize,
     ) -> StoreResult<Vec<(ChunkId, f32)>> {
@@ -99,6 +100,7 @@ impl Terms {
         }
         let found = view.search(&Ask {
             words: &self.words,
+            all_words: !some,
             fields,
             vector: None,
             boosts: &[],
@@ -242,9 +244,6 @@ impl<'a> Lines<'a> {
 /// Shorter pieces are in nearly every text.
 const SHORTEST_PIECE: usize = 2;
 
-/// It takes about as long to look at so many chunks as at all terms of an index.
-const WORTH_THE_TERMS: usize = 4_000;
-
 impl NearWord {
     fn new(word: &str, changes: usize, case_sensitive: bool) -> Result<Self, Failure> {
         let pieces =
@@ -259,25 +258,18 @@ impl NearWord {
     }
 
     fn candidates(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
-        let with_pieces = match self.pieces.as_ref().map(|pieces| &pieces.plan) {
-            None | Some(TextPlan::Anything) => None,
-            Some(plan) => Some(view.chunks_with(plan)?),
-        };
-        match with_pieces {
-            Some(chunks) if chunks.len() <= WORTH_THE_TERMS => Ok(chunks),
-            Some(mut chunks) => {
-                let by_terms = self.candidates_by_terms(view)?;
-                chunks.retain(|chunk| by_terms.binary_search(chunk).is_ok() || !view.has_words(*chunk));
-                Ok(chunks)
-            }
-            None => self.candidates_by_terms(view),
+        let plan = self.pieces.as_ref().map(|pieces| &pieces.plan).filter(|plan| **plan != TextPlan::Anything);
+        // Longer words are not in the dictionary, and their pieces are rare.
+        if let Some(plan) = plan.filter(|_| self.word.len() + self.changes > LONGEST_TOKEN) {
+            return view.chunks_with(plan);
         }
-    }
-
-    fn candidates_by_terms(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
-        // The index knows no underscores around words, neither around this one nor around those that it may be.
-        let underscores = self.word.matches('_').count();
-        view.chunks_with_word_near(self.word.trim_matches('_'), self.changes + underscores)
+        let changes = self.changes + outer_underscores(&self.word, self.changes);
+        let mut chunks = view.chunks_with_word_near(self.word.trim_matches('_'), changes)?;
+        if let Some(plan) = plan {
+            chunks.extend(view.wordless_chunks_with(plan)?);
+            chunks.sort_unstable();
+        }
+        Ok(chunks)
     }
 
     /// The first word, or part of a compound word, that is near enough, and how near.
@@ -342,6 +334,21 @@ impl NearWord {
         }
         self.distance.to(std::str::from_utf8(word).ok()?, self.changes)
     }
+}
+
+/// How many underscores stand around a word that so many changes make of this one, at most: those which few other letters keep
+/// from the ends. The index knows no underscores around words.
+fn outer_underscores(word: &str, changes: usize) -> usize {
+    let (mut before, after) = (0, |at: usize| word[at..].chars().filter(|letter| *letter != '_').count());
+    let mut count = 0;
+    for (at, letter) in word.char_indices() {
+        if letter != '_' {
+            before += 1;
+        } else if before <= changes || after(at) <= changes {
+            count += 1;
+        }
+    }
+    count
 }
 
 /// Which letters there are, whatever their case; some share a bit.

@@ -15,7 +15,7 @@ use std::{
 };
 
 pub use commits::{CommitFound, CommitText, CommitsAnswer, CommitsRequest};
-use lore_git::{Found, Repository, TreeLimits};
+use lore_git::{Found, GitError, Repository, TreeLimits};
 use lore_model::{BlobId, Code, CommitId, Failure, LineCommit, Repo, RepoId, RepoPath};
 use lore_store::{
     Base, BlobKey, CodeState, OverlayFile, OverlayInput, PastInfo, PastPart, PastSlice, PathVersion, Touch,
@@ -187,6 +187,46 @@ impl Line {
     }
 }
 
+/// The commit that a name means.
+enum Named {
+    /// The one of that number on the line.
+    OfLine(usize),
+    Beside(CommitId),
+}
+
+/// What a name means, as git understands it. Steps back along the line are counted on the line: git reads each commit for them.
+fn named(repository: &Repository, name: &str, line: &[LineCommit]) -> Result<Option<Named>, GitError> {
+    let on_line = |commit: CommitId| line.iter().rposition(|known| known.id == commit);
+    let (begin, steps) = steps_back(name);
+    if steps > 0
+        && let Some(commit) = repository.resolve(begin)?
+        && let Some(at) = on_line(commit).and_then(|at| at.checked_sub(steps))
+    {
+        return Ok(Some(Named::OfLine(at)));
+    }
+    let of = |commit: CommitId| on_line(commit).map_or(Named::Beside(commit), Named::OfLine);
+    Ok(repository.resolve(name)?.map(of))
+}
+
+/// A name without the `~5`, `~` and `^` that it ends with, and how many first parents these go back.
+fn steps_back(name: &str) -> (&str, usize) {
+    let (mut begin, mut steps) = (name, 0_usize);
+    loop {
+        let (before, count) = match begin.rsplit_once(['~', '^']) {
+            Some((before, "")) => (before, 1),
+            Some((before, digits)) if begin.as_bytes()[before.len()] == b'~' => match digits.parse::<u32>() {
+                Ok(count) if digits.bytes().all(|byte| byte.is_ascii_digit()) => (before, count as usize),
+                _ => return (begin, steps),
+            },
+            _ => return (begin, steps),
+        };
+        if before.is_empty() {
+            return (name, 0);
+        }
+        (begin, steps) = (before, steps.saturating_add(count));
+    }
+}
+
 /// What there is of a repository at the time that is asked about.
 pub(super) enum Then {
     Shown(PastShown),
@@ -214,13 +254,13 @@ impl Search {
             When::At(name) => {
                 // HEAD is that of the work tree that is asked from.
                 let place = place.unwrap_or(&repo.info.local_path).to_owned();
-                let name = name.trim().to_owned();
-                let resolve = move || Repository::open(&place).and_then(|repository| repository.resolve(&name));
-                let Some(commit) = blocking(resolve).await.map_err(git_failure)? else { return Ok(Then::NoCommit) };
-                let Some(at) = commits.iter().position(|known| known.id == commit) else {
-                    return self.tree(repo, commit, past).await.map(Then::Shown);
+                let (name, line) = (name.trim().to_owned(), Arc::clone(&commits));
+                let resolve = move || Repository::open(&place).and_then(|repository| named(&repository, &name, &line));
+                let at = match blocking(resolve).await.map_err(git_failure)? {
+                    Some(Named::OfLine(at)) => u32::try_from(at).unwrap_or(u32::MAX),
+                    Some(Named::Beside(commit)) => return self.tree(repo, commit, past).await.map(Then::Shown),
+                    None => return Ok(Then::NoCommit),
                 };
-                let at = u32::try_from(at).unwrap_or(u32::MAX);
                 return Ok(Then::Shown(shown(
                     repo.id,
                     number,
@@ -417,6 +457,27 @@ pub struct PastGaps {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_back_are_counted() {
+        for (name, begin, steps) in [
+            ("HEAD~5", "HEAD", 5),
+            ("HEAD~", "HEAD", 1),
+            ("HEAD^", "HEAD", 1),
+            ("HEAD^~2~", "HEAD", 4),
+            ("main", "main", 0),
+            ("HEAD^2", "HEAD^2", 0),
+            ("HEAD^2~3", "HEAD^2", 3),
+            ("v1^{commit}~2", "v1^{commit}", 2),
+            ("HEAD~+5", "HEAD~+5", 0),
+            ("HEAD~99999999999", "HEAD~99999999999", 0),
+            ("~1", "~1", 0),
+            ("^", "^", 0),
+            ("", "", 0),
+        ] {
+            assert_eq!(steps_back(name), (begin, steps), "{name}");
+        }
+    }
 
     #[test]
     fn numbers_of_another_line_are_not_taken_for_those_of_this_one() {

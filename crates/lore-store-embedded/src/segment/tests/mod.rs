@@ -3,6 +3,7 @@
 
 mod damage;
 mod layouts;
+mod near;
 mod recall;
 mod reference;
 mod texts;
@@ -131,6 +132,7 @@ fn ask_words(words: &[(&str, f32)]) -> Vec<AskWord> {
 fn ask(words: &[AskWord], top: usize) -> Ask<'_> {
     Ask {
         words,
+        all_words: false,
         fields: FIELDS,
         vector: None,
         boosts: &[],

@@ -4,7 +4,11 @@
 mod any_arguments;
 mod past;
 
-use std::{path::PathBuf, time::Duration, time::Instant};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use lore_core::search::{
     Accuracy, CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LineHit, LinesRequest, LinesWanted, PastGaps,
@@ -253,11 +257,18 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     if asked.files_only {
         asked.lines.once = true;
     }
-    // Each has a thread of its own.
-    let (lines, meaning) = tokio::join!(
-        async { if asked.mode == Mode::Semantic { Ok(None) } else { search.find_lines(&asked.lines).await.map(Some) } },
-        async { if asked.mode == Mode::Fts { Ok(None) } else { search.search(&asked.meaning).await.map(Some) } },
-    );
+    let find_lines = {
+        let (search, lines) = (Arc::clone(search), asked.lines.clone());
+        async move { search.find_lines(&lines).await.map(Some) }
+    };
+    let (lines, meaning) = match asked.mode {
+        Mode::Fts => (find_lines.await, Ok(None)),
+        Mode::Semantic => (Ok(None), search.search(&asked.meaning).await.map(Some)),
+        Mode::Hybrid => {
+            let find_lines = lore_core::beside(find_lines);
+            tokio::join!(find_lines, async { search.search(&asked.meaning).await.map(Some) })
+        }
+    };
     let mut outcome = Outcome { searched, ..Outcome::default() };
     let mut gaps = PastGaps::default();
     if let Some(mut found) = lines? {
