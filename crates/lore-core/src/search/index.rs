@@ -70,7 +70,12 @@ pub struct CodeReport {
     pub chunks: u64,
     /// Lines of the newest tip.
     pub lines: u64,
+    /// Files of the newest tip whose content could not be read, so that they are not searched.
+    pub lost: u64,
 }
+
+/// How the reasons begin why files cannot be read that would be searched.
+const LOST: &str = "its content";
 
 /// What a repository holds now.
 struct Seen {
@@ -98,7 +103,7 @@ impl Search {
         let rules = rules(&*self.embedder);
         let before = self.store.code_state(repo.id).await.map_err(store_failure)?;
         if !task.retry_missing && is_current(&before, &seen.tips, &seen.scope, &rules) {
-            return Ok(report(&before, 0));
+            return self.report(&before, 0).await;
         }
         writer.begin_code(repo.id, &rules).await.map_err(store_failure)?;
         cancel.check().map_err(git_failure)?;
@@ -119,7 +124,7 @@ impl Search {
         let Plan { snapshots, mut contents, .. } = plan;
         contents.retain(|(key, _)| !known.contains(key));
         progress(CodeEvent::Started(contents.len() as u64));
-        let read = contents.len() as u64;
+        let wanted = contents.len() as u64;
         let mut end = CodeEnd {
             at: self.clock.now(),
             rules: rules.clone(),
@@ -141,7 +146,18 @@ impl Search {
         let state = writer.end_code(repo.id, end).await.map_err(store_failure)?;
         writer.collect().await.map_err(store_failure)?;
         progress(CodeEvent::Published);
-        Ok(report(&state, read))
+        self.report(&state, wanted - lost.len() as u64).await
+    }
+
+    async fn report(&self, state: &CodeState, read: u64) -> Result<CodeReport, Failure> {
+        let Some(newest) = state.snapshots.last() else { return Ok(CodeReport { read, ..CodeReport::default() }) };
+        let lost = if state.complete {
+            0
+        } else {
+            let left_out = self.summarise(newest.id).await?.left_out;
+            left_out.iter().filter(|file| file.reason.starts_with(LOST)).count() as u64
+        };
+        Ok(CodeReport { read, files: newest.files, chunks: newest.chunks, lines: newest.lines, lost })
     }
 
     /// Whether the index holds what the repository's tips name; `None` where the repository cannot be read.
@@ -256,16 +272,6 @@ impl Search {
 
 fn is_current(state: &CodeState, tips: &[Tip], scope: &str, rules: &str) -> bool {
     !state.partial && state.rules == rules && state.scope == scope && state.tips == tips
-}
-
-fn report(state: &CodeState, read: u64) -> CodeReport {
-    let newest = state.snapshots.last();
-    CodeReport {
-        read,
-        files: newest.map_or(0, |snapshot| snapshot.files),
-        chunks: newest.map_or(0, |snapshot| snapshot.chunks),
-        lines: newest.map_or(0, |snapshot| snapshot.lines),
-    }
 }
 
 fn commits(tips: &[Tip]) -> Vec<CommitId> {
@@ -388,13 +394,13 @@ impl Work {
                     Ok(found) => found,
                     // One damaged object does not keep all others out.
                     Err(error @ GitError::Unreadable { .. }) => {
-                        lose(format!("its content cannot be read: {error}"));
+                        lose(format!("{LOST} cannot be read: {error}"));
                         continue;
                     }
                     Err(error) => return Err(git_failure(error)),
                 };
                 match found {
-                    Found::Missing => lose("its content is missing (a partial clone)".to_owned()),
+                    Found::Missing => lose(format!("{LOST} is missing (a partial clone)")),
                     Found::TooLarge(size) => {
                         let reason = format!("over {} MiB", MAX_FILE >> 20);
                         read.push(unread(key.clone(), size, &reason));

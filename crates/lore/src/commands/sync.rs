@@ -203,6 +203,13 @@ pub(super) fn print(context: &Context<'_>, reports: &[Report]) -> Result<(), Fai
             Ok(_) if ui.is_quiet() => {}
             Ok(report) => {
                 ui.line(&format!("{}: {}", ui.paint(BOLD, &report.history.repo), done_line(report)))?;
+                if report.code.lost > 0 {
+                    let lost = count(report.code.lost, "file");
+                    ui.warn(&format!(
+                        "{lost} of {} cannot be read, so nothing in them is found: `lore status --left-out` says why",
+                        report.history.repo
+                    ));
+                }
                 for problem in &report.history.problems {
                     ui.line(&ui.paint(DIM, &format!("  {} {}", problem.count, problem.reason)))?;
                 }
@@ -234,7 +241,7 @@ fn done_json(FlowReport { history, code, past, embedding }: &FlowReport) -> Valu
         "added": history.added,
         "removed": history.removed,
         "commits": history.total,
-        "code": {"read": code.read, "files": code.files, "chunks": code.chunks, "lines": code.lines},
+        "code": {"read": code.read, "files": code.files, "chunks": code.chunks, "lines": code.lines, "lost": code.lost},
         "temporal": past.map(|past| json!({
             "read": past.read, "commits": past.commits, "versions": past.versions, "chunks": past.chunks, "lost": past.lost,
         })),

@@ -1,6 +1,6 @@
 //! Files, branches and repositories over `lore serve`, compared with what git says of them.
 
-use std::{fs, os::unix::ffi::OsStrExt as _, path::Path};
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt as _, path::Path};
 
 use lore_testkit::{Git, Repo, odd};
 use serde_json::{Value, json};
@@ -704,6 +704,28 @@ mod upstream_gets_this_wrong {
         let listed = ask(&mut server, "list_files", json!({}));
         assert_eq!(entry(&listed["files"], "latin1.py")["is_indexed"], true);
         assert_eq!(entry(&listed["files"], "broken.rs")["is_indexed"], true);
+    }
+
+    /// Files that cannot be read are told by whoever reads, each time, and are not counted as read.
+    #[test]
+    fn indexing_does_not_print_complete_when_every_file_had_failed() {
+        let place = Place::new();
+        let repo = place.repo("shop");
+        repo.write("a.rs", "pub fn one() {}\n").write("b.rs", "pub fn two() {}\n").commit("Begin");
+        for name in ["a.rs", "b.rs"] {
+            let blob = repo.git(&["rev-parse", &format!("HEAD:{name}")]);
+            let (folder, rest) = blob.trim().split_at(2);
+            fs::remove_file(repo.path().join(".git/objects").join(folder).join(rest)).expect("a loose object");
+        }
+        let added = place.lore.run(&[OsStr::new("add"), repo.path().as_os_str()]);
+        let synced = place.lore.run(&["sync"]);
+        for output in [added, synced] {
+            assert!(output.stderr.contains("2 files of shop cannot be read"), "{}", output.stderr);
+            let told = String::from_utf8_lossy(&output.stdout);
+            assert!(told.contains("0 files in the index") && !told.contains("files read"), "{told}");
+        }
+        let told = place.sync();
+        assert_eq!((&told["code"]["read"], &told["code"]["lost"]), (&json!(0), &json!(2)));
     }
 }
 

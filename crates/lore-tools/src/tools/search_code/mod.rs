@@ -259,15 +259,13 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     }
     let find_lines = {
         let (search, lines) = (Arc::clone(search), asked.lines.clone());
-        async move { search.find_lines(&lines).await.map(Some) }
+        Box::pin(async move { search.find_lines(&lines).await.map(Some) })
     };
+    let find_meaning = Box::pin(async { search.search(&asked.meaning).await.map(Some) });
     let (lines, meaning) = match asked.mode {
         Mode::Fts => (find_lines.await, Ok(None)),
-        Mode::Semantic => (Ok(None), search.search(&asked.meaning).await.map(Some)),
-        Mode::Hybrid => {
-            let find_lines = lore_core::beside(find_lines);
-            tokio::join!(find_lines, async { search.search(&asked.meaning).await.map(Some) })
-        }
+        Mode::Semantic => (Ok(None), find_meaning.await),
+        Mode::Hybrid => tokio::join!(lore_core::beside(find_lines), find_meaning),
     };
     let mut outcome = Outcome { searched, ..Outcome::default() };
     let mut gaps = PastGaps::default();
