@@ -37,7 +37,12 @@ impl Repository {
     /// where it means none.
     pub fn resolve(&self, name: &str) -> Result<Option<CommitId>> {
         // What searches all messages, or the place of a file, is no name of a commit.
-        if name.is_empty() || name.contains(':') || name.contains("^{/") || name.contains("..") {
+        if name.is_empty()
+            || name.contains(':')
+            || name.contains("^{/")
+            || name.contains("..")
+            || stands_for_several(name)
+        {
             return Ok(None);
         }
         let mut repo = self.local();
@@ -109,6 +114,11 @@ impl Repository {
         let found = self.blobs().read(blob_id(entry.object_id().as_ref()), max, &mut content)?;
         Ok((found == Found::Read).then_some(content))
     }
+}
+
+/// Whether a name means commits rather than one: all but the parents, all parents, all since one of them.
+fn stands_for_several(name: &str) -> bool {
+    ["^!", "^@", "^-"].iter().any(|several| name.contains(several))
 }
 
 /// Reads a regular file below a folder; none where there is no such file, or one of more than `max` bytes.

@@ -471,6 +471,9 @@ pub trait CodeView: Send + Sync {
     /// None that has one is missing, as far as [`tokens`](crate::tokens) gives words whole.
     fn chunks_with_word_near(&self, word: &str, changes: usize) -> Result<Vec<ChunkId>>;
 
+    /// Whether a chunk has lines of a file: an outline has none.
+    fn is_exact(&self, chunk: ChunkId) -> bool;
+
     /// Of the chunks in which no word is known, and nothing is found by words, those that may be what the plan asks for,
     /// ascending.
     fn wordless_chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>>;

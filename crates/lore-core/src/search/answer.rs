@@ -340,6 +340,7 @@ impl Search {
         for (repo, place) in repos {
             let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
             let mut part = self.part(repo, &state, place.as_deref(), repos.len() == 1 && !when.is_past()).await?;
+            let freshness = self.freshness(repo, &state, part.as_ref()).await;
             if let Some(shown) = part.as_mut().filter(|_| when.is_past()) {
                 match Box::pin(self.past(repo, place.as_deref(), &state, when)).await? {
                     Then::Shown(past) => {
@@ -361,7 +362,7 @@ impl Search {
                     }
                 }
             }
-            seen.freshness.push(self.freshness(repo, &state, part.as_ref()).await);
+            seen.freshness.push(freshness);
             seen.parts.extend(part);
             seen.states.push(state);
         }

@@ -1,6 +1,9 @@
 //! Whatever is asked: no panic, an answer that is right, or an error that says what to do.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
 use lore_model::{Code, Failure, RepoPath};
 use lore_store::{TextPlan, Trigram};
@@ -139,7 +142,8 @@ fn says_what_to_do(failure: &Failure) {
 }
 
 fn lines_of(terms: &Terms, text: &[u8]) -> Vec<usize> {
-    terms.lines(text).into_iter().map(|found| found.line.number).collect()
+    let end = Instant::now() + Duration::from_mins(1);
+    terms.lines(text, end).expect("there is time").into_iter().map(|found| found.line.number).collect()
 }
 
 /// Whether a plan allows a text, by its trigrams.

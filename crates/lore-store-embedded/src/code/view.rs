@@ -481,6 +481,10 @@ impl CodeView for EmbeddedView {
         self.view.chunks_with_word_near(word, changes).map_err(|error| segment_fault(&self.store.segments_dir(), error))
     }
 
+    fn is_exact(&self, chunk: ChunkId) -> bool {
+        self.view.is_exact(chunk)
+    }
+
     fn wordless_chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>> {
         self.view.wordless_chunks_with(plan).map_err(|error| segment_fault(&self.store.segments_dir(), error))
     }

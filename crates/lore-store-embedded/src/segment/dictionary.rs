@@ -7,7 +7,7 @@
 //! A finite-state dictionary was the alternative: as small, but its reader panics on damaged bytes.
 #![expect(clippy::cast_possible_truncation, reason = "the terms of a segment have less than 4 GiB, asserted below")]
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Range};
 
 use super::{
     bytes::{Input, put_varint},
@@ -176,6 +176,11 @@ impl TermCursor<'_> {
         self.at = end;
         self.next += 1;
         Some(true)
+    }
+
+    /// Where the record of the term at hand lies in the postings.
+    pub(super) fn record_place(&self) -> Range<usize> {
+        self.at - self.record.len()..self.at
     }
 
     /// Leaves out what follows as long as whole blocks begin with so many bytes of the term at hand.

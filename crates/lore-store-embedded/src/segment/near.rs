@@ -4,7 +4,7 @@
 //! near to some beginning of the word; of these, the words that they may stand for decide. What terms have in common is
 //! compared once, and terms that begin with what is too far from every beginning of the word are passed over.
 
-use lore_store::{ChunkId, ENDS, TextPlan, WordDistance, spellings};
+use lore_store::{ChunkId, ENDS, TextPlan, WordDistance, is_word_border, spellings};
 
 use super::{
     Result, SegmentError, View,
@@ -28,6 +28,13 @@ fn near_words(term: &str, word: &WordDistance, changes: usize) -> Vec<String> {
             && word.from_beginning(term, changes + 1).is_some());
     let near = |spelling: &String| word.to(spelling, changes).is_some();
     if may_be { spellings(term).into_iter().filter(near).collect() } else { Vec::new() }
+}
+
+/// Whether a part of a term is near that other scripts or signs stand beside: `→word`, `使用word登录`. Such terms are not cut.
+fn has_near_part(term: &str, word: &WordDistance, changes: usize) -> bool {
+    let borders = (0..=term.len()).filter(|at| term.is_char_boundary(*at) && is_word_border(term.as_bytes(), *at));
+    let borders: Vec<usize> = borders.collect();
+    borders.windows(2).any(|part| word.to(&term[part[0]..part[1]], changes).is_some())
 }
 
 /// The chunks of a term are looked at more closely where there are so many.
@@ -158,6 +165,11 @@ impl View {
                 let words = near_words(term, &word, changes);
                 if !words.is_empty() {
                     add_chunks(share, terms.record, &words, &mut found).ok_or(MALFORMED)?;
+                }
+            }
+            for (term, record) in share.segment.foreign_terms().ok_or(MALFORMED)? {
+                if has_near_part(term, &word, changes) {
+                    add_chunks(share, record, &[term.to_owned()], &mut found).ok_or(MALFORMED)?;
                 }
             }
             let mut lost = false;

@@ -3,7 +3,7 @@
 //! Opening looks at the header and at sizes, so it costs the same for every size. Whatever the bytes are, reading them
 //! gives an error or less than was written, never a panic; [`Segment::verify`] finds every changed byte.
 
-use std::{path::Path, sync::OnceLock};
+use std::{ops::Range, path::Path, sync::OnceLock};
 
 use lore_store::{ChunkId, ChunkKey};
 
@@ -28,6 +28,15 @@ pub(crate) struct Segment {
     ranks: Vec<u32>,
     /// Codes of a segment that has none in its file, once they were wanted.
     made_codes: OnceLock<Vec<u8>>,
+    /// Terms that are not ASCII, once they were wanted.
+    foreign_terms: OnceLock<Option<Vec<ForeignTerm>>>,
+}
+
+/// A term that is not ASCII.
+pub(super) struct ForeignTerm {
+    pub(super) term: Box<str>,
+    /// Where its record lies.
+    record: Range<usize>,
 }
 
 impl Segment {
@@ -65,7 +74,7 @@ impl Segment {
         }
         let ranks = Vectors::ranks(layout.part(&bytes, Part::WithRow), layout.counts.chunks, layout.counts.rows)
             .ok_or(SegmentError::Damaged("its vectors belong to no chunks"))?;
-        Ok(Self { bytes, layout, ranks, made_codes: OnceLock::new() })
+        Ok(Self { bytes, layout, ranks, made_codes: OnceLock::new(), foreign_terms: OnceLock::new() })
     }
 
     /// Compares everything with the checksums.
@@ -143,6 +152,23 @@ impl Segment {
             postings: self.part(Part::Postings),
             count: self.layout.counts.terms,
         }
+    }
+
+    /// Terms that are not ASCII, with their records; `None` where the terms are damaged. They are looked up once.
+    pub(super) fn foreign_terms(&self) -> Option<impl Iterator<Item = (&str, &[u8])>> {
+        let all = self.foreign_terms.get_or_init(|| {
+            let (mut all, mut terms) = (Vec::new(), self.dictionary().cursor());
+            while terms.advance()? {
+                if !terms.term.is_ascii() {
+                    let term = std::str::from_utf8(&terms.term).ok()?.into();
+                    all.push(ForeignTerm { term, record: terms.record_place() });
+                }
+            }
+            Some(all)
+        });
+        let postings = self.dictionary().postings;
+        let with_record = move |known: &'_ ForeignTerm| postings.get(known.record.clone());
+        Some(all.as_ref()?.iter().filter_map(move |known| Some((&*known.term, with_record(known)?))))
     }
 
     pub(super) fn trigrams(&self) -> Trigrams<'_> {

@@ -19,12 +19,15 @@ use super::{
 /// A snapshot, ready to be searched by any number of threads. It does not change.
 pub(crate) struct View {
     pub(super) shares: Vec<Share>,
+    /// Segments of which nothing is in the view.
+    others: Vec<Arc<Segment>>,
     /// Slots are places in arrays over all shares: a share's base, and the ordinal.
     pub(super) slots: usize,
     pub(super) chunks: u32,
     /// How many tokens the chunks have, per field.
     pub(super) tokens: [u64; 3],
     pool: Mutex<Vec<Work>>,
+    /// The number of a segment, and a block of it.
     last_text: Mutex<Option<(usize, TextBlock)>>,
     /// In how many chunks tokens occur that were asked for.
     frequencies: Mutex<HashMap<Box<str>, u32>>,
@@ -71,6 +74,7 @@ impl View {
         assert!(members.is_sorted_by(|a, b| a < b), "members ascend");
         let mut view = Self {
             shares: Vec::new(),
+            others: Vec::new(),
             slots: 0,
             chunks: 0,
             tokens: [0; 3],
@@ -85,6 +89,7 @@ impl View {
                 Share { segment, members, base: view.slots, with_rows: OnceLock::new(), wordless: OnceLock::new() };
             let count = share.members.count();
             if count == 0 {
+                view.others.push(share.segment);
                 continue;
             }
             view.slots += (share.segment.len() as usize).next_multiple_of(64);
@@ -159,19 +164,20 @@ impl View {
         count
     }
 
-    /// The text of a chunk of the view. Neighbours are cheap: the last block is remembered.
+    /// The text of a chunk, be it in the view or not: what stands around it may have been left out. Neighbours are cheap: the
+    /// last block is remembered.
     pub(crate) fn text(&self, id: ChunkId) -> Result<Vec<u8>> {
-        let slot = self.slot(id).ok_or(SegmentError::Missing(id))?;
-        let (share, ordinal) = self.place(slot);
-        let key = self.shares[share].base;
+        let mut segments = self.shares.iter().map(|share| &share.segment).chain(&self.others).enumerate();
+        let found = segments.find_map(|(key, segment)| Some((key, segment, segment.ordinal(id)?)));
+        let (key, segment, ordinal) = found.ok_or(SegmentError::Missing(id))?;
         let mut last = self.last_text.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = last.as_ref().filter(|(base, _)| *base == key).and_then(|(_, block)| block.get(ordinal));
+        let known = last.as_ref().filter(|(known, _)| *known == key).and_then(|(_, block)| block.get(ordinal));
         if let Some(text) = known {
             return Ok(text.to_vec());
         }
         drop(last.take());
         drop(last);
-        let block = self.shares[share].segment.text_block(ordinal)?;
+        let block = segment.text_block(ordinal)?;
         let text = block.get(ordinal).ok_or(SegmentError::Damaged("a text is not where it should be"))?.to_vec();
         *self.last_text.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, block));
         Ok(text)
@@ -193,6 +199,13 @@ impl View {
             }
         }
         Ok(())
+    }
+
+    /// Whether exact search looks at a chunk of the view.
+    pub(crate) fn is_exact(&self, id: ChunkId) -> bool {
+        self.slot(id)
+            .map(|slot| self.place(slot))
+            .is_some_and(|(share, ordinal)| self.shares[share].segment.trigrams().has(ordinal as usize))
     }
 
     /// The slot of a chunk, where it is in the view.

@@ -268,6 +268,74 @@ fn hybrid_shows_the_lines_that_fit_best_and_says_that_there_are_more() {
     assert!(begun["results"]["total_results"].as_u64().is_some_and(|total| total >= 111), "{begun}");
 }
 
+/// Each result of a question: its path, and its line where it has one.
+#[track_caller]
+fn hybrid(server: &mut Server, text: &str, limit: usize) -> Vec<String> {
+    places(&ask(server, json!({"query_text": text, "search_mode": "hybrid", "limit": limit, "min_score": 0.0})))
+}
+
+#[test]
+fn hybrid_keeps_exact_lines_and_the_best_by_meaning() {
+    let place = Place::new();
+    let repo = place.repo("both");
+    // Outlines say `function` and `lines`, and are no lines of a file.
+    for number in 0..12 {
+        repo.write(
+            format!("src/part_{number}.rs"),
+            format!("pub fn part_{number}() {{}}\npub fn other_{number}() {{}}\n"),
+        );
+    }
+    repo.write("notes.txt", "what a function of lines is\n")
+        .write("src/provider.rs", "/// Gives json.\npub struct JsonProvider;\n\nimpl JsonProvider {\n    pub fn json(&self) {}\n    pub fn provider(&self) {}\n    pub fn json_provider(&self) {}\n}\n")
+        .commit("Begin");
+    place.add(repo.path(), &[]);
+    let project = repo.path().to_str().expect("temporary paths are UTF-8");
+    let mut server = place.serve(&["--no-refresh", "--toolsets", "code", "--project", project]);
+    for limit in [1, 5, 10] {
+        assert_eq!(hybrid(&mut server, "function lines", limit)[0], "notes.txt:1");
+    }
+    // Whatever is not shown by a line is shown by meaning.
+    let best = ask(&mut server, json!({"query_text": "json provider", "limit": 1, "min_score": 0.0}));
+    let (path, line) = (&best[0]["file_path"], best[0]["line_number"].as_u64().expect("a line"));
+    for limit in 2..8 {
+        let both = ask(
+            &mut server,
+            json!({"query_text": "json provider", "search_mode": "hybrid", "limit": limit, "min_score": 0.0}),
+        );
+        let is_there = |one: &Value| {
+            one["file_path"] == *path && one["line_number"].as_u64().is_some_and(|at| at.abs_diff(line) < 8)
+        };
+        assert!(both.iter().any(is_there), "{limit}: {both:?}");
+    }
+}
+
+#[test]
+fn a_misspelt_word_is_found_beside_signs_and_other_scripts_and_within_longer_names() {
+    let shop = Shop::new();
+    let texts =
+        ["“configuration”", "→configuration", "word—configuration—x", "使用configuration登录", "größe_configuration"];
+    for (number, text) in texts.iter().enumerate() {
+        shop.repo.write(format!("texts/{number}.txt"), format!("{text}\n"));
+    }
+    shop.repo.write("texts/url.py", "test_url_for = fast_url_for_all\n").commit("Signs");
+    shop.place.sync();
+    let mut server = shop.serve();
+    let found = fts(&mut server, "configuraton", json!({"fuzzy": true, "edit_distance": 1}));
+    assert_eq!(found, ["texts/0.txt:1", "texts/1.txt:1", "texts/2.txt:1", "texts/3.txt:1", "texts/4.txt:1"]);
+    // What is right is found as without `fuzzy`.
+    assert_eq!(fts(&mut server, "url_for", json!({"fuzzy": true})), fts(&mut server, "url_for", json!({})));
+    assert_eq!(fts(&mut server, "url_for", json!({"fuzzy": true})), ["texts/url.py:1"]);
+}
+
+#[test]
+fn a_long_line_of_words_that_are_nearly_right_takes_no_time() {
+    let shop = Shop::new();
+    shop.repo.write("long.txt", "configuration_".repeat(60_000)).commit("A long line");
+    shop.place.sync();
+    let mut server = shop.serve();
+    assert_eq!(fts(&mut server, "configuraton", json!({"fuzzy": true, "edit_distance": 1})), ["long.txt:1"]);
+}
+
 #[test]
 fn a_long_word_that_is_misspelt_is_found_in_minified_files_too() {
     let shop = Shop::new();

@@ -226,6 +226,77 @@ fn what_commits_say_and_changed_can_be_searched() {
         json!({"query_text": "keep answers in memory", "chunk_type": "commit_diff", "time_range": "2024-01-09..2024-01-11", "limit": 1}),
     );
     assert_eq!(found["results"][0]["file_path"], "store.py", "{found}");
+    // Both ways: what says the words comes first.
+    let both =
+        json!({"query_text": "never right", "chunk_type": "commit_message", "search_mode": "hybrid", "min_score": 0.0});
+    let found = ask(&mut server, both);
+    assert_eq!(hash(&found, 0), shop.commits[3].as_str(), "{found}");
+    let hashes: std::collections::BTreeSet<String> = (0..4).map(|at| hash(&found, at).to_string()).collect();
+    assert_eq!((hashes.len(), found["total_results"].as_u64()), (4, Some(4)), "{found}");
+    let wrong = json!({"query_text": "zzz(", "regex": true, "chunk_type": "commit_message", "search_mode": "hybrid"});
+    assert!(refused(&mut server, wrong).contains("unclosed group"));
+    let idle = ask(
+        &mut server,
+        json!({"query_text": "retry", "chunk_type": "commit_message", "search_mode": "fts", "path_filter": "nowhere/*"}),
+    );
+    assert!(idle["warning"].as_str().is_some_and(|said| said.contains("a commit message has no path")), "{idle}");
+    // Somebody who commits meanwhile is told that this is not searched yet.
+    shop.repo.write("new.py", "x = 1\n");
+    commit(&shop.repo, 12, "ann", "Unheard of");
+    let stale =
+        ask(&mut server, json!({"query_text": "unheard", "chunk_type": "commit_message", "search_mode": "fts"}));
+    assert!(stale["warning"].as_str().is_some_and(|said| said.contains("moved since it was indexed")), "{stale}");
+}
+
+/// Of an author, only what they touched is an answer, and what stands around it is shown all the same.
+#[test]
+fn lines_of_an_author_are_shown_with_what_stands_around_them() {
+    let shop = Shop::new(true);
+    let part = |name: &str, number: usize| {
+        format!("def {name}_{number}():\n    \"\"\"Does {name}.\"\"\"\n    return {number}\n\n\n")
+    };
+    let whole = |changed: &str| {
+        (0..20).map(|number| part(if number == 10 { changed } else { "kept" }, number)).collect::<String>()
+    };
+    shop.repo.write("parts.py", whole("kept"));
+    commit(&shop.repo, 12, "ann", "Parts");
+    shop.repo.write("parts.py", whole("other"));
+    commit(&shop.repo, 14, "eve", "Another part");
+    shop.place.sync();
+    let mut server = shop.serve("code");
+    for mode in ["fts", "hybrid"] {
+        let asked = json!({"query_text": "other_10", "search_mode": mode, "author": "eve", "snippet_lines": 9});
+        let found = ask(&mut server, asked);
+        let snippet = found["results"][0]["code_snippet"].as_str().unwrap_or_default();
+        assert!(snippet.contains("def kept_9()") && snippet.contains("def kept_11()"), "{found}");
+    }
+}
+
+#[test]
+fn times_that_cannot_be_are_refused_in_every_mode() {
+    let shop = Shop::new(true);
+    let mut server = shop.serve("code");
+    for (range, said) in [
+        ("2024-12-31..2024-01-01", "ends before it begins"),
+        ("2024-01-05T12:00..2024-01-05T12:01", "is no time_range"),
+        ("2024-01-05", "is no time_range"),
+        ("..", "is no time_range"),
+    ] {
+        for mode in ["fts", "semantic", "hybrid"] {
+            for chunk_type in ["", "commit_message", "commit_diff"] {
+                let asked =
+                    json!({"query_text": "retry", "search_mode": mode, "chunk_type": chunk_type, "time_range": range});
+                let told = refused(&mut server, asked);
+                assert!(told.contains(said), "{range} {mode} {chunk_type}: {told}");
+            }
+        }
+    }
+    let whole = ask(
+        &mut server,
+        json!({"query_text": "retry_request", "search_mode": "fts", "time_range": "0001-01-01..9999-12-31"}),
+    );
+    assert_eq!(whole["total_results"], 1, "{whole}");
+    assert!(refused(&mut server, json!({"query_text": "retry", "at_commit": "HEAD^!"})).contains("no commit"));
 }
 
 #[test]

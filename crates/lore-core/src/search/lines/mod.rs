@@ -151,6 +151,7 @@ impl Search {
     }
 
     async fn lines(&self, request: &LinesRequest) -> Result<LinesAnswer, Failure> {
+        request.when.check()?;
         let (wanted, case_sensitive) = (request.wanted.clone(), request.case_sensitive);
         let terms = Arc::new(blocking(move || Terms::new(&wanted, case_sensitive)).await?);
         let files = Arc::new(Files::new(&request.files)?);

@@ -3,6 +3,8 @@
 //! Lines are matched as bytes, split at `\n`, with Unicode on. Time is linear in the text whatever the expression, and what
 //! an expression may take of memory is bounded.
 
+use std::{ops::Range, time::Instant};
+
 use lore_model::{Code, Failure, brief};
 use lore_store::TextPlan;
 use regex_automata::{Input, meta};
@@ -22,6 +24,9 @@ const MAX_PATTERN: usize = 8 << 10;
 /// How much memory an expression may take when it is compiled, and while it runs.
 const MAX_COMPILED: usize = 8 << 20;
 const MAX_CACHE: usize = 4 << 20;
+
+/// So much text is looked at before time is.
+const AT_ONCE: usize = 64 << 10;
 
 /// What is looked for in lines.
 #[derive(Clone)]
@@ -69,29 +74,43 @@ impl Pattern {
     }
 
     /// Calls `hit` for the first match in each line that has one: the number of the line, from 0, where it begins and ends,
-    /// and the place of the match, all in `text`. Stops when `hit` returns false.
-    pub(super) fn for_each_line(&self, text: &[u8], hit: &mut dyn FnMut(Line) -> bool) {
+    /// and the place of the match, all in `text`. `None` where time was up before the end.
+    pub(super) fn for_each_line(&self, text: &[u8], end: Instant, hit: &mut dyn FnMut(Line)) -> Option<()> {
         let (mut at, mut number, mut counted) = (0, 0, 0);
         while at < text.len() {
-            let Some(found) = self.regex.find(Input::new(text).range(at..)) else { return };
-            // What follows the last line end is no line.
-            if found.start() == text.len() && text.ends_with(b"\n") {
-                return;
+            // No match goes on in the next line, so time can be looked at between lines.
+            let part = text.get(at + AT_ONCE..).and_then(|rest| Some(at + AT_ONCE + memchr::memchr(b'\n', rest)? + 1));
+            let until = part.unwrap_or(text.len());
+            let Some(found) = self.find_within(text, at..until) else {
+                if until < text.len() && Instant::now() >= end {
+                    return None;
+                }
+                at = until;
+                continue;
+            };
+            // What follows a line end is no line, or the next one.
+            if found.start == until && text[..until].ends_with(b"\n") {
+                at = until;
+                continue;
             }
-            number += memchr::memchr_iter(b'\n', &text[counted..found.start()]).count();
-            counted = found.start();
-            let begin = memchr::memrchr(b'\n', &text[..found.start()]).map_or(0, |before| before + 1);
-            let end = memchr::memchr(b'\n', &text[found.start()..]).map_or(text.len(), |end| found.start() + end);
-            if !hit(Line { number, begin, end, found: found.range() }) {
-                return;
-            }
+            number += memchr::memchr_iter(b'\n', &text[counted..found.start]).count();
+            counted = found.start;
+            let begin = memchr::memrchr(b'\n', &text[..found.start]).map_or(0, |before| before + 1);
+            let end = memchr::memchr(b'\n', &text[found.start..]).map_or(text.len(), |end| found.start + end);
+            hit(Line { number, begin, end, found });
             at = end + 1;
         }
+        Some(())
     }
 
     /// The first match from this place on.
-    pub(super) fn find_from(&self, text: &[u8], from: usize) -> Option<std::ops::Range<usize>> {
-        self.regex.find(Input::new(text).range(from..)).map(|found| found.range())
+    pub(super) fn find_from(&self, text: &[u8], from: usize) -> Option<Range<usize>> {
+        self.find_within(text, from..text.len())
+    }
+
+    /// The first match in a part of a text.
+    pub(super) fn find_within(&self, text: &[u8], part: Range<usize>) -> Option<Range<usize>> {
+        self.regex.find(Input::new(text).range(part)).map(|found| found.range())
     }
 }
 
@@ -104,7 +123,7 @@ pub(in crate::search) struct Line {
     pub(super) begin: usize,
     pub(super) end: usize,
     /// The match.
-    pub(super) found: std::ops::Range<usize>,
+    pub(super) found: Range<usize>,
 }
 
 /// Refuses what is too long to be compiled.
@@ -127,7 +146,7 @@ fn not_understood(text: &str, error: &regex_syntax::Error) -> Failure {
             ast::ErrorKind::UnsupportedLookAround => {
                 "lookaround ((?=…), (?!…), (?<=…), (?<!…)) is not supported".to_owned()
             }
-            ast::ErrorKind::UnsupportedBackreference => "backreferences (\\1) are not supported".to_owned(),
+            ast::ErrorKind::UnsupportedBackreference => "backreferences (\\1) and \\0 are not supported".to_owned(),
             kind => format!("{kind}, at character {}", error.span().start.column),
         },
         regex_syntax::Error::Translate(error) => error.kind().to_string(),
@@ -194,10 +213,8 @@ mod tests {
 
     fn lines(pattern: &Pattern, text: &str) -> Vec<usize> {
         let mut found = Vec::new();
-        pattern.for_each_line(text.as_bytes(), &mut |line| {
-            found.push(line.number + 1);
-            true
-        });
+        let end = Instant::now() + std::time::Duration::from_mins(1);
+        pattern.for_each_line(text.as_bytes(), end, &mut |line| found.push(line.number + 1)).expect("there is time");
         found
     }
 

@@ -3,7 +3,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, HashMap},
     ops::Range,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
@@ -94,9 +94,26 @@ impl Scan<'_> {
         let allowed: Option<Vec<bool>> = (!self.files.is_any())
             .then(|| view.files().iter().map(|file| self.files.admits(&file.path, &file.language)).collect());
         let is_allowed = |file: &u32| allowed.as_ref().is_none_or(|allowed| allowed[*file as usize]);
-        let best = if self.best { self.look_at_best(limit, &is_allowed)? } else { None };
-        let is_enough = best.is_some();
-        let (found, unfinished) = if let Some(found) = best { (found, None) } else { self.look_at_all(&is_allowed)? };
+        if self.best {
+            let found = self.look_at_best(limit, &is_allowed)?;
+            let answer = self.answer(&found, limit, context, &is_allowed)?;
+            if answer.lines >= limit {
+                return Ok(LinesAnswer { more: true, ..answer });
+            }
+        }
+        let (found, unfinished) = self.look_at_all(&is_allowed)?;
+        Ok(LinesAnswer { unfinished, ..self.answer(&found, limit, context, &is_allowed)? })
+    }
+
+    /// What was found, in its order.
+    fn answer(
+        &self,
+        found: &Texts,
+        limit: usize,
+        context: usize,
+        is_allowed: &(dyn Fn(&u32) -> bool + Sync),
+    ) -> StoreResult<LinesAnswer> {
+        let view = &*self.loaded.view;
         let mut files: Vec<u32> =
             found.keys().flat_map(|chunk| view.files_with(*chunk)).copied().filter(is_allowed).collect();
         files.sort_unstable();
@@ -105,7 +122,7 @@ impl Scan<'_> {
         for some in files.chunks(1024) {
             view.prefetch(some)?;
             for &file in some {
-                self.place(file as usize, &found, &mut of_file)?;
+                self.place(file as usize, found, &mut of_file)?;
                 if self.once {
                     of_file.sort_unstable_by_key(Placed::order);
                     of_file.truncate(1);
@@ -125,9 +142,9 @@ impl Scan<'_> {
         Ok(LinesAnswer {
             hits,
             lines,
-            more: is_enough,
+            more: false,
             files: files.len(),
-            unfinished,
+            unfinished: None,
             freshness: Vec::new(),
             gaps: PastGaps::default(),
         })
@@ -144,31 +161,25 @@ impl Scan<'_> {
         let with_it: Vec<ChunkId> = found.keys().copied().collect();
         let is_found = |chunk: ChunkId| with_it.binary_search(&chunk).is_ok();
         if with_it.len() > 1 {
-            for (chunk, score) in self.terms.scores(view, FIELDS, true, &is_found, with_it.len())? {
+            for (chunk, score) in self.terms.scores(view, FIELDS, false, &is_found, with_it.len())? {
                 found.entry(chunk).and_modify(|found| found.score = score);
             }
         }
         Ok((found, (looked < chunks.len()).then_some((looked, chunks.len()))))
     }
 
-    /// Looks at the chunks that fit best; `None` where these have too few lines.
-    fn look_at_best(&self, limit: usize, is_allowed: &(dyn Fn(&u32) -> bool + Sync)) -> StoreResult<Option<Texts>> {
+    /// Looks at the chunks that fit best.
+    fn look_at_best(&self, limit: usize, is_allowed: &(dyn Fn(&u32) -> bool + Sync)) -> StoreResult<Texts> {
         let view = &*self.loaded.view;
         let is_any = self.files.is_any();
-        let counts = |chunk: ChunkId| is_any || view.files_with(chunk).iter().any(is_allowed);
-        let scores = self.terms.scores(view, DEFINING, false, &counts, limit.saturating_mul(LOOKED_AT))?;
+        let counts = |chunk: ChunkId| view.is_exact(chunk) && (is_any || view.files_with(chunk).iter().any(is_allowed));
+        let scores = self.terms.scores(view, DEFINING, true, &counts, limit.saturating_mul(LOOKED_AT))?;
         let chosen: Vec<ChunkId> = scores.iter().map(|(chunk, _)| *chunk).collect();
         let (mut found, _) = self.look(&chosen)?;
         for (chunk, score) in scores {
             found.entry(chunk).and_modify(|found| found.score = score);
         }
-        let lines = if self.once {
-            let files = found.keys().flat_map(|chunk| view.files_with(*chunk)).filter(|file| is_allowed(file));
-            files.collect::<HashSet<_>>().len()
-        } else {
-            found.values().map(|found| found.lines.len()).sum()
-        };
-        Ok((lines >= limit).then_some(found))
+        Ok(found)
     }
 
     /// Looks at the texts of chunks until time is up; gives what was found, and how many were looked at.
@@ -181,8 +192,12 @@ impl Scan<'_> {
                     is_over.store(true, Ordering::Relaxed);
                     return false;
                 }
+                let Some(lines) = self.terms.lines(text, self.end) else {
+                    is_over.store(true, Ordering::Relaxed);
+                    return false;
+                };
                 looked.fetch_add(1, Ordering::Relaxed);
-                let lines: Vec<InChunk> = self.terms.lines(text).into_iter().map(InChunk::from).collect();
+                let lines: Vec<InChunk> = lines.into_iter().map(InChunk::from).collect();
                 if let Some(one) = lines.first() {
                     let first = text[one.found.start as usize..one.found.end as usize].to_vec();
                     found.push((chunk, Found { first, lines, score: 0.0 }));

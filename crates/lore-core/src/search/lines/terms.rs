@@ -1,6 +1,6 @@
 //! What a line must have: one literal or expression, or words that are all to be found near each other.
 
-use std::ops::Range;
+use std::{ops::Range, time::Instant};
 
 use lore_model::{Code, Failure, brief};
 use lore_store::{
@@ -41,6 +41,8 @@ pub(super) struct NearWord {
     letters: u64,
     /// Of a word in so many pieces, one more than there are changes, one piece at least is left as it is.
     pieces: Option<Pattern>,
+    /// A word of several parts as it is: it may be some of the parts of a longer one.
+    exact: Option<Pattern>,
 }
 
 /// What stands where in a text.
@@ -86,12 +88,12 @@ impl Terms {
     }
 
     /// How well the chunks that count fit, by BM25, the best of them: ascending by chunk; none where each is
-    /// as good as the others. Those that have `some` of the words, or only those that have all.
+    /// as good as the others. Only those that have all words, or those that have some.
     pub(super) fn scores(
         &self,
         view: &dyn CodeView,
         fields: [FieldWeight; 3],
-        some: bool,
+        all_words: bool,
         counts: &(dyn Fn(ChunkId) -> bool + Sync),
         most: usize,
     ) -> StoreResult<Vec<(ChunkId, f32)>> {
@@ -100,7 +102,7 @@ impl Terms {
         }
         let found = view.search(&Ask {
             words: &self.words,
-            all_words: !some,
+            all_words,
             fields,
             vector: None,
             boosts: &[],
@@ -116,40 +118,36 @@ impl Terms {
 
     /// The chunks that may have all of it, ascending.
     pub(super) fn candidates(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
-        let plan = self.all.iter().fold(TextPlan::Anything, |plan, term| match term {
-            Term::Pattern(pattern) | Term::Word { pattern, .. } => plan.and(pattern.plan.clone()),
-            Term::Near(_) => plan,
-        });
-        let mut found: Option<Vec<ChunkId>> = None;
+        let (mut plan, mut with_near) = (TextPlan::Anything, None::<Vec<ChunkId>>);
         for term in &self.all {
-            let Term::Near(near) = term else { continue };
-            let chunks = near.candidates(view)?;
-            found = Some(match found {
-                Some(mut before) => {
-                    before.retain(|chunk| chunks.binary_search(chunk).is_ok());
-                    before
+            match term {
+                Term::Pattern(pattern) | Term::Word { pattern, .. } => plan = plan.and(pattern.plan.clone()),
+                Term::Near(near) => {
+                    let mut chunks = near.candidates(view)?;
+                    if let Some(before) = with_near {
+                        chunks.retain(|chunk| before.binary_search(chunk).is_ok());
+                    }
+                    with_near = Some(chunks);
                 }
-                None => chunks,
-            });
+            }
         }
-        match found {
-            Some(found) => Ok(found),
-            None => view.chunks_with(&plan),
-        }
+        // Either all words may be misspelt, or none.
+        with_near.map_or_else(|| view.chunks_with(&plan), Ok)
     }
 
-    /// The lines of a text that are to be shown; nothing where the text has not all that is looked for.
+    /// The lines of a text that are to be shown; nothing where the text has not all that is looked for, `None` where time was
+    /// up before that was known.
     ///
     /// Where no line has all of it, the first of those that have most.
-    pub(in crate::search) fn lines(&self, text: &[u8]) -> Vec<Match> {
+    pub(in crate::search) fn lines(&self, text: &[u8], end: Instant) -> Option<Vec<Match>> {
         let mut all: Vec<(usize, Match)> = Vec::new();
         for term in &self.all {
-            let found = term.matches(text);
+            let found = term.matches(text, end)?;
             if found.is_empty() {
-                return Vec::new();
+                return Some(Vec::new());
             }
             if let [_] = self.all.as_slice() {
-                return found;
+                return Some(found);
             }
             for one in found {
                 match all.binary_search_by_key(&one.line.number, |(_, known)| known.line.number) {
@@ -164,24 +162,30 @@ impl Terms {
         let most = all.iter().map(|(count, _)| *count).max().unwrap_or(0);
         let is_whole = most == self.all.len();
         let best = all.into_iter().filter(|(count, _)| *count == most).map(|(_, found)| found);
-        best.take(if is_whole { usize::MAX } else { 1 }).collect()
+        Some(best.take(if is_whole { usize::MAX } else { 1 }).collect())
     }
 }
 
+/// Time is looked at after so many words.
+const WORDS_AT_ONCE: usize = 1024;
+
 impl Term {
-    /// The lines that have it, with the first place in each.
-    fn matches(&self, text: &[u8]) -> Vec<Match> {
+    /// The lines that have it, with the first place in each; `None` where time was up.
+    fn matches(&self, text: &[u8], end: Instant) -> Option<Vec<Match>> {
         let mut found = Vec::new();
         match self {
-            Self::Pattern(pattern) => pattern.for_each_line(text, &mut |line| {
-                found.push(Match { line, changes: 0 });
-                true
-            }),
+            Self::Pattern(pattern) => {
+                pattern.for_each_line(text, end, &mut |line| found.push(Match { line, changes: 0 }))?;
+            }
             Self::Word { pattern, is_prefix } => {
                 let mut lines = Lines::new(text);
-                let mut at = 0;
+                let (mut at, mut looked) = (0, 0_usize);
                 while let Some(place) = pattern.find_from(text, at).filter(|place| !place.is_empty()) {
                     at = place.start + 1;
+                    looked += 1;
+                    if looked.is_multiple_of(WORDS_AT_ONCE) && Instant::now() >= end {
+                        return None;
+                    }
                     if is_word_border(text, place.start) && (*is_prefix || is_word_border(text, place.end)) {
                         let line = lines.at(place);
                         at = line.end + 1;
@@ -194,9 +198,13 @@ impl Term {
             }
             Self::Near(near) => {
                 let mut lines = Lines::new(text);
-                let mut at = 0;
-                while let Some((place, changes)) = near.find_from(text, at) {
-                    at = place.end;
+                let (mut at, mut looked) = (0, 0_usize);
+                while let Some((place, changes, next)) = near.find_from(text, at) {
+                    at = next;
+                    looked += 1;
+                    if looked.is_multiple_of(WORDS_AT_ONCE) && Instant::now() >= end {
+                        return None;
+                    }
                     let line = lines.at(place);
                     match found.last_mut() {
                         // Of one line, what is nearest.
@@ -210,7 +218,7 @@ impl Term {
                 }
             }
         }
-        found
+        Some(found)
     }
 }
 
@@ -254,7 +262,8 @@ impl NearWord {
         };
         let pieces = pieces.map(pattern).transpose()?;
         let distance = WordDistance::new(word, case_sensitive);
-        Ok(Self { word: word.to_owned(), distance, changes, letters: letters(word.as_bytes()), pieces })
+        let exact = is_compound(word).then(|| Pattern::literal(word, case_sensitive)).transpose()?;
+        Ok(Self { word: word.to_owned(), distance, changes, letters: letters(word.as_bytes()), pieces, exact })
     }
 
     fn candidates(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
@@ -267,13 +276,18 @@ impl NearWord {
         let mut chunks = view.chunks_with_word_near(self.word.trim_matches('_'), changes)?;
         if let Some(plan) = plan {
             chunks.extend(view.wordless_chunks_with(plan)?);
-            chunks.sort_unstable();
         }
+        // The dictionary has compound words whole and in single parts, nothing between.
+        if let Some(exact) = self.exact.as_ref().filter(|exact| exact.plan != TextPlan::Anything) {
+            chunks.extend(view.chunks_with(&exact.plan)?);
+        }
+        chunks.sort_unstable();
+        chunks.dedup();
         Ok(chunks)
     }
 
-    /// The first word, or part of a compound word, that is near enough, and how near.
-    fn find_from(&self, text: &[u8], from: usize) -> Option<(Range<usize>, usize)> {
+    /// The first word that is near enough or has such a part: what is near, how near, and where the word ends.
+    fn find_from(&self, text: &[u8], from: usize) -> Option<(Range<usize>, usize, usize)> {
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 128;
         let mut at = from;
         loop {
@@ -313,11 +327,28 @@ impl NearWord {
                 }
                 start = border;
             }
-            if best.is_some() {
-                return best;
+            if best.as_ref().is_none_or(|(_, changes)| *changes > 0)
+                && let Some(place) = self.find_exact(text, begin..end)
+            {
+                best = Some((place, 0));
+            }
+            if let Some((place, changes)) = best {
+                return Some((place, changes, end));
             }
             at = end;
         }
+    }
+
+    /// The word as it is, in parts of a longer one.
+    fn find_exact(&self, text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
+        let (exact, mut at) = (self.exact.as_ref()?, word.start);
+        while let Some(place) = exact.find_within(text, at..word.end) {
+            if is_word_border(text, place.start) && is_word_border(text, place.end) {
+                return Some(place);
+            }
+            at = place.start + 1;
+        }
+        None
     }
 
     /// How many changes make one of the other, where they are few enough.
@@ -349,6 +380,11 @@ fn outer_underscores(word: &str, changes: usize) -> usize {
         }
     }
     count
+}
+
+/// Whether a word has parts.
+fn is_compound(word: &str) -> bool {
+    (1..word.len()).any(|at| is_word_border(word.as_bytes(), at))
 }
 
 /// Which letters there are, whatever their case; some share a bit.

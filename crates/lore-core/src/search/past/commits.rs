@@ -11,11 +11,11 @@ use lore_git::unquote_path;
 use lore_model::{Failure, Repo, RepoPath};
 use lore_store::{CommitMessage, PatchText};
 
-use super::Period;
+use super::{Period, When};
 use crate::{
     blocking,
     search::{
-        FileFilter, LinesWanted, Search,
+        CodeFreshness, FileFilter, LinesWanted, Search,
         filter::Files,
         index::embed_failure,
         lines::{Match, Terms},
@@ -95,6 +95,8 @@ pub struct CommitsAnswer {
     pub unfinished: Option<(usize, usize)>,
     /// How many commits have no diff that could be looked at.
     pub without_diff: usize,
+    /// How fresh the answer is.
+    pub freshness: Vec<CodeFreshness>,
 }
 
 impl Search {
@@ -105,11 +107,15 @@ impl Search {
     }
 
     async fn commits(&self, request: &CommitsRequest) -> Result<CommitsAnswer, Failure> {
+        When::During(request.period.clone()).check()?;
         let files = Files::new(&request.files)?;
         let end = Instant::now() + request.time;
         let mut answer = CommitsAnswer::default();
         let (mut looked, mut all) = (0, 0);
-        for (repo, _) in &request.repos {
+        for (repo, place) in &request.repos {
+            let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
+            let part = self.part(repo, &state, place.as_deref(), false).await?;
+            answer.freshness.push(self.freshness(repo, &state, part.as_ref()).await);
             let Period { from, to, author, .. } = &request.period;
             let messages = self.store.list_messages(repo.id, *from, *to, author.as_deref()).await;
             let messages = messages.map_err(store_failure)?;
@@ -127,9 +133,10 @@ impl Search {
                         if Instant::now() >= end {
                             break;
                         }
-                        looked += 1;
                         let text = whole(&commit);
-                        let Some(first) = terms.lines(text.as_bytes()).into_iter().next() else { continue };
+                        let Some(lines) = terms.lines(text.as_bytes(), end) else { break };
+                        looked += 1;
+                        let Some(first) = lines.into_iter().next() else { continue };
                         answer.total += 1;
                         let line = u32::try_from(first.line.number + 1).unwrap_or(u32::MAX);
                         let repo = repo.name().to_owned();
@@ -143,13 +150,15 @@ impl Search {
                         if Instant::now() >= end {
                             break;
                         }
-                        looked += 1;
                         let patch = self.store.find_patch(repo.id, commit.commit).await.map_err(store_failure)?;
                         let Some(PatchText::Bytes(patch)) = patch else {
                             answer.without_diff += 1;
+                            looked += 1;
                             continue;
                         };
-                        for hit in in_patch(&patch, &terms, &files, request.context) {
+                        let Some(hits) = in_patch(&patch, &terms, &files, request.context, end) else { break };
+                        looked += 1;
+                        for hit in hits {
                             answer.total += 1;
                             of_repo += 1;
                             if of_repo <= request.limit {
@@ -253,8 +262,8 @@ struct DiffLine<'a> {
     number: u32,
 }
 
-/// The added and removed lines of a patch that have what is looked for.
-fn in_patch(patch: &[u8], terms: &Terms, files: &Files, context: usize) -> Vec<Hit> {
+/// The added and removed lines of a patch that have what is looked for; `None` where time was up.
+fn in_patch(patch: &[u8], terms: &Terms, files: &Files, context: usize, end: Instant) -> Option<Vec<Hit>> {
     let (mut hits, mut path): (Vec<Hit>, Option<RepoPath>) = (Vec::new(), None);
     let mut lines = patch.split(|byte| *byte == b'\n').peekable();
     let mut old_path = None;
@@ -288,14 +297,22 @@ fn in_patch(patch: &[u8], terms: &Terms, files: &Files, context: usize) -> Vec<H
             let Some(path) = &path else { continue };
             let language = lore_chunk::Language::of(&path.to_text(), b"").name();
             if files.is_any() || files.admits(path, language) {
-                in_hunk(&hunk, path, terms, context, &mut hits);
+                in_hunk(&hunk, path, terms, context, end, &mut hits)?;
             }
         }
     }
-    hits
+    Some(hits)
 }
 
-fn in_hunk(hunk: &[DiffLine<'_>], path: &RepoPath, terms: &Terms, context: usize, hits: &mut Vec<Hit>) {
+/// `None` where time was up.
+fn in_hunk(
+    hunk: &[DiffLine<'_>],
+    path: &RepoPath,
+    terms: &Terms,
+    context: usize,
+    end: Instant,
+    hits: &mut Vec<Hit>,
+) -> Option<()> {
     // What was added and what was removed are two texts: words that must stand together stand in one of them.
     for sign in [b'+', b'-'] {
         let of_sign: Vec<usize> = (0..hunk.len()).filter(|at| hunk[*at].sign == sign).collect();
@@ -303,7 +320,7 @@ fn in_hunk(hunk: &[DiffLine<'_>], path: &RepoPath, terms: &Terms, context: usize
             continue;
         }
         let text: Vec<u8> = of_sign.iter().flat_map(|at| hunk[*at].text.iter().copied().chain([b'\n'])).collect();
-        for Match { line, .. } in terms.lines(&text) {
+        for Match { line, .. } in terms.lines(&text, end)? {
             let Some(&at) = of_sign.get(line.number) else { continue };
             let shown = &hunk[at.saturating_sub(context)..(at + context + 1).min(hunk.len())];
             let text = shown.iter().fold(String::new(), |mut text, line| {
@@ -315,6 +332,7 @@ fn in_hunk(hunk: &[DiffLine<'_>], path: &RepoPath, terms: &Terms, context: usize
             hits.push(Hit { path: path.clone(), line: hunk[at].number, text });
         }
     }
+    Some(())
 }
 
 /// A name of a patch; none for `/dev/null`.

@@ -11,8 +11,8 @@ use std::{
 };
 
 use lore_core::search::{
-    Accuracy, CodeFreshness, CodeHit, CodeRequest, CodeState, FileFilter, LineHit, LinesRequest, LinesWanted, PastGaps,
-    When,
+    Accuracy, CodeFreshness, CodeHit, CodeRequest, CodeState, CommitFound, FileFilter, LineHit, LinesRequest,
+    LinesWanted, PastGaps, Standing, When,
 };
 use lore_model::{ChunkKind, Code, Failure, Repo, brief};
 use schemars::JsonSchema;
@@ -186,7 +186,6 @@ impl Asked {
         let (mut when, evolution) = past::when(&past)?;
         let at_commit = past.at_commit.as_deref().is_some_and(|commit| !commit.trim().is_empty());
         let chunk_type = past::chunk_type(input.chunk_type.as_deref(), at_commit, &mut when)?;
-        notes.extend(past::idle(&past, chunk_type));
         let one = |text: Option<String>| text.into_iter().filter(|text| !text.trim().is_empty()).collect();
         let files = FileFilter {
             languages: one(input.language),
@@ -196,6 +195,7 @@ impl Asked {
             not_globs: one(input.exclude_path),
             extensions: input.file_extensions,
         };
+        notes.extend(past::idle(&past, chunk_type, mode, &files));
         let mut meaning = CodeRequest::new(text, Vec::new());
         meaning.limit = limit;
         meaning.accuracy = accuracy;
@@ -239,12 +239,23 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     asked.lines.repos = repos;
     if let Some(chunk_type) = asked.chunk_type {
         let commits = past::Commits { chunk_type, mode: asked.mode, meaning: &asked.meaning, lines: &asked.lines };
-        if let Some(request) = commits.request() {
-            let found = context.lore.search.find_commits(&request).await?;
-            asked.notes.extend(past::commit_notes(&found, chunk_type));
-            let results: Vec<Value> = found.found.iter().map(past::commit_json).collect();
-            let (total, timeout, notes) = (found.total, found.unfinished.is_some(), asked.notes);
-            let outcome = Outcome { searched, results, total, timeout, notes, ..Outcome::default() };
+        let requests = commits.requests();
+        if !requests.is_empty() {
+            let mut outcome = Outcome { searched, ..Outcome::default() };
+            let mut all: [Vec<CommitFound>; 2] = Default::default();
+            for (request, all) in requests.iter().zip(&mut all) {
+                let found = context.lore.search.find_commits(request).await?;
+                asked.notes.extend(past::commit_notes(&found, chunk_type));
+                outcome.timeout |= found.unfinished.is_some();
+                outcome.total += found.total;
+                outcome.freshness = found.freshness;
+                *all = found.found;
+            }
+            let [exact, near] = &all;
+            let is_same = |a: &CommitFound, b: &CommitFound| a.repo == b.repo && a.commit.commit == b.commit.commit;
+            outcome.total -= near.iter().filter(|near| exact.iter().any(|exact| is_same(exact, near))).count();
+            outcome.results = in_turn(exact, near, asked.limit, is_same, past::commit_json, past::commit_json);
+            outcome.notes = warning(&outcome.freshness).into_iter().chain(asked.notes).collect();
             return Ok(outcome.answer(&query, started));
         }
         // By meaning, the changed code itself is what was changed.
@@ -268,7 +279,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         Mode::Hybrid => tokio::join!(lore_core::beside(find_lines), find_meaning),
     };
     let mut outcome = Outcome { searched, ..Outcome::default() };
-    let mut gaps = PastGaps::default();
+    let (mut gaps, mut by_line, mut by_meaning) = (PastGaps::default(), Vec::new(), Vec::new());
     if let Some(mut found) = lines? {
         search.tell_past(&asked.lines.repos, &mut found.hits, asked.evolution).await?;
         gaps = found.gaps;
@@ -280,27 +291,26 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
                     .to_owned(),
             );
         }
-        outcome.results = found.hits.iter().map(|hit| line_json(hit, asked.files_only, &query)).collect();
         if let Some((looked, all)) = found.unfinished {
             outcome.timeout = true;
             asked.notes.push(format!("time was up after {looked} of {all} pieces of code that may have it: narrow it with path_filter or language"));
         }
         outcome.freshness = found.freshness;
+        by_line = found.hits;
     }
     if let Some(mut found) = meaning? {
         found.shorten();
         search.tell_past(&asked.meaning.repos, &mut found.hits, asked.evolution).await?;
         gaps = std::mem::take(&mut found.gaps);
-        let lines = std::mem::take(&mut outcome.results);
-        let is_new = |hit: &&CodeHit| !lines.iter().any(|line| is_in(line, hit));
-        let new: Vec<Value> = found.hits.iter().filter(is_new).map(hit_json).collect();
-        outcome.total += new.len();
-        outcome.results = if lines.is_empty() { new } else { interleaved(lines, new, asked.limit) };
+        outcome.total += found.hits.iter().filter(|hit| !by_line.iter().any(|line| is_in(line, hit))).count();
+        by_meaning = found.hits;
         if found.too_low > 0 {
             asked.notes.push(format!("{} by meaning have a score below min_score", found.too_low));
         }
         outcome.freshness = found.freshness;
     }
+    let shown = |line: &LineHit| line_json(line, asked.files_only, &query);
+    outcome.results = in_turn(&by_line, &by_meaning, asked.limit, is_in, shown, hit_json);
     let of_past = past::warning(&gaps, searched).into_iter();
     outcome.notes = of_past.chain(warning(&outcome.freshness)).chain(asked.notes).collect();
     Ok(outcome.answer(&query, started))
@@ -420,21 +430,33 @@ fn hit_json(hit: &CodeHit) -> Value {
     value
 }
 
-/// Whether a line that was found stands in a chunk.
-fn is_in(line: &Value, hit: &CodeHit) -> bool {
-    line["repository_alias"] == hit.repo.as_str()
-        && line["file_path"] == *hit.path.to_text()
-        && line["line_number"].as_u64().is_some_and(|line| (hit.lines.0.into()..=hit.lines.1.into()).contains(&line))
+/// Whether a result by meaning shows a line.
+fn is_in(line: &LineHit, hit: &CodeHit) -> bool {
+    let times = |standing: &Option<Standing>| standing.as_ref().map(|standing| (standing.first, standing.last));
+    line.repo == hit.repo
+        && line.path == hit.path
+        && (hit.lines.0..=hit.lines.1).contains(&line.line)
+        && times(&line.standing) == times(&hit.standing)
 }
 
-/// One of each in turn.
-fn interleaved(first: Vec<Value>, second: Vec<Value>, limit: usize) -> Vec<Value> {
-    let (mut first, mut second) = (first.into_iter(), second.into_iter());
-    let mut all = Vec::new();
+/// One of each in turn; of the second, not what is the same as one of the first that is there already.
+fn in_turn<A, B>(
+    first: &[A],
+    second: &[B],
+    limit: usize,
+    is_same: impl Fn(&A, &B) -> bool,
+    shown: impl Fn(&A) -> Value,
+    other: impl Fn(&B) -> Value,
+) -> Vec<Value> {
+    let (mut all, mut taken, mut rest) = (Vec::new(), 0, second.iter());
     while all.len() < limit {
         let before = all.len();
-        all.extend(first.next());
-        all.extend(second.next());
+        if let Some(one) = first.get(taken) {
+            all.push(shown(one));
+            taken += 1;
+        }
+        let is_new = |one: &&B| !first[..taken].iter().any(|known| is_same(known, one));
+        all.extend(rest.find(is_new).map(&other));
         if all.len() == before {
             break;
         }

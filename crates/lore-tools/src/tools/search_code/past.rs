@@ -2,8 +2,8 @@
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use lore_core::search::{
-    ChangeKind, CodeRequest, CommitFound, CommitText, CommitsAnswer, CommitsRequest, Happened, LinesRequest, PastGaps,
-    Period, StoryEntry, Told, When,
+    ChangeKind, CodeRequest, CommitFound, CommitText, CommitsAnswer, CommitsRequest, FileFilter, Happened,
+    LinesRequest, PastGaps, Period, StoryEntry, Told, When,
 };
 use lore_model::{Code, Failure, LineCommit, brief};
 use serde_json::{Value, json};
@@ -88,7 +88,13 @@ fn days(text: &str) -> Result<(Option<i64>, Option<i64>), Failure> {
     let (from, to) = text.split_once("..").ok_or_else(unfit)?;
     let day = |text: &str| -> Result<Option<Date>, Failure> {
         let text = text.trim();
-        if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(|_| unfit()) }
+        // A day may be read out of a whole time, but then the time would be dropped.
+        let is_day = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        match text {
+            "" => Ok(None),
+            _ if is_day => text.parse().map(Some).map_err(|_| unfit()),
+            _ => Err(unfit()),
+        }
     };
     let (from, to) = (day(from)?, day(to)?);
     if from.is_none() && to.is_none() {
@@ -97,8 +103,9 @@ fn days(text: &str) -> Result<(Option<i64>, Option<i64>), Failure> {
     let second = |date: Date, hour, minute, second| {
         date.at(hour, minute, second, 0).to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp().as_second())
     };
-    let from = from.map(|date| second(date, 0, 0, 0)).transpose().map_err(|_| unfit())?;
-    let to = to.map(|date| second(date, 23, 59, 59)).transpose().map_err(|_| unfit())?;
+    // The first and the last days that there are have no such second.
+    let from = from.map(|date| second(date, 0, 0, 0).unwrap_or(i64::MIN));
+    let to = to.map(|date| second(date, 23, 59, 59).unwrap_or(i64::MAX));
     Ok((from, to))
 }
 
@@ -223,7 +230,7 @@ pub(super) fn chunk_type(text: Option<&str>, at_commit: bool, when: &mut When) -
 }
 
 /// Parameters that have nothing to do with what is asked for.
-pub(super) fn idle(past: &Past, chunk_type: Option<ChunkType>) -> Vec<String> {
+pub(super) fn idle(past: &Past, chunk_type: Option<ChunkType>, mode: Mode, files: &FileFilter) -> Vec<String> {
     let mut notes = Vec::new();
     if past.diff_type.as_deref().is_some_and(|kinds| kinds.to_lowercase().contains("binary")) {
         notes.push("binary files have no text, so diff_type binary finds nothing".to_owned());
@@ -233,6 +240,17 @@ pub(super) fn idle(past: &Past, chunk_type: Option<ChunkType>) -> Vec<String> {
     }
     if chunk_type.is_some() && (past.show_evolution || past.diff_type.is_some() || past.include_removed) {
         notes.push("of these, chunk_type takes time_range and author; show_evolution, diff_type and include_removed count only for code".to_owned());
+    }
+    if chunk_type == Some(ChunkType::Message) && *files != FileFilter::default() {
+        notes.push(
+            "a commit message has no path: filters by path, language and extension count only for code and commit_diff"
+                .to_owned(),
+        );
+    }
+    if chunk_type == Some(ChunkType::Diff) && mode == Mode::Hybrid {
+        notes.push(
+            "hybrid looks for lines of diffs; changed code is found by meaning with search_mode semantic".to_owned(),
+        );
     }
     notes
 }
@@ -246,16 +264,23 @@ pub(super) struct Commits<'a> {
 }
 
 impl Commits<'_> {
-    /// `None` for changed code by meaning, which is asked for like other code.
-    pub(super) fn request(&self) -> Option<CommitsRequest> {
-        let text = match (self.chunk_type, self.mode) {
-            (ChunkType::Message, Mode::Fts) => CommitText::Messages(self.lines.wanted.clone()),
-            (ChunkType::Message, _) => CommitText::Meaning(self.meaning.query.clone()),
-            (ChunkType::Diff, Mode::Semantic) => return None,
-            (ChunkType::Diff, _) => CommitText::Diffs(self.lines.wanted.clone()),
+    /// What is asked, one after the other; nothing for changed code by meaning, which is asked for like other code.
+    pub(super) fn requests(&self) -> Vec<CommitsRequest> {
+        let exact = CommitText::Messages(self.lines.wanted.clone());
+        let meaning = CommitText::Meaning(self.meaning.query.clone());
+        let texts = match (self.chunk_type, self.mode) {
+            (ChunkType::Message, Mode::Fts) => vec![exact],
+            (ChunkType::Message, Mode::Semantic) => vec![meaning],
+            (ChunkType::Message, Mode::Hybrid) => vec![exact, meaning],
+            (ChunkType::Diff, Mode::Semantic) => Vec::new(),
+            (ChunkType::Diff, _) => vec![CommitText::Diffs(self.lines.wanted.clone())],
         };
+        texts.into_iter().map(|text| self.request(text)).collect()
+    }
+
+    fn request(&self, text: CommitText) -> CommitsRequest {
         let period = if let When::During(period) = &self.meaning.when { period.clone() } else { Period::default() };
-        Some(CommitsRequest {
+        CommitsRequest {
             text,
             case_sensitive: self.lines.case_sensitive,
             files: self.lines.files.clone(),
@@ -265,7 +290,7 @@ impl Commits<'_> {
             min_score: self.meaning.min_score,
             context: self.lines.context,
             time: self.lines.time,
-        })
+        }
     }
 }
 
