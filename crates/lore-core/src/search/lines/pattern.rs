@@ -3,11 +3,15 @@
 //! Lines are matched as bytes, split at `\n`, with Unicode on. Time is linear in the text whatever the expression, and what
 //! an expression may take of memory is bounded.
 
-use std::{ops::Range, time::Instant};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 
 use lore_model::{Code, Failure, brief};
 use lore_store::TextPlan;
-use regex_automata::{Input, meta};
+use regex_automata::{Input, hybrid::dfa::DFA, meta, nfa::thompson};
 use regex_syntax::{
     ast,
     hir::{
@@ -25,14 +29,18 @@ const MAX_PATTERN: usize = 8 << 10;
 const MAX_COMPILED: usize = 8 << 20;
 const MAX_CACHE: usize = 4 << 20;
 
-/// So much text is looked at before time is.
+/// So much text is looked at before time is, and so many bytes of a line that is longer.
 const AT_ONCE: usize = 64 << 10;
+const STEPS_AT_ONCE: usize = 1 << 10;
 
 /// What is looked for in lines.
 #[derive(Clone)]
 pub(in crate::search) struct Pattern {
     regex: meta::Regex,
     pub(in crate::search) plan: TextPlan,
+    hir: Hir,
+    /// Goes byte by byte, once that was wanted; none where there is no such automaton.
+    stepwise: Arc<OnceLock<Option<DFA>>>,
 }
 
 impl Pattern {
@@ -70,7 +78,7 @@ impl Pattern {
             )
             .hint("use smaller repetitions of classes: \\w{1,20} rather than \\w{1,100}")
         })?;
-        Ok(Self { plan: plan(&hir), regex })
+        Ok(Self { plan: plan(&hir), regex, hir, stepwise: Arc::default() })
     }
 
     /// Calls `hit` for the first match in each line that has one: the number of the line, from 0, where it begins and ends,
@@ -78,10 +86,13 @@ impl Pattern {
     pub(super) fn for_each_line(&self, text: &[u8], end: Instant, hit: &mut dyn FnMut(Line)) -> Option<()> {
         let (mut at, mut number, mut counted) = (0, 0, 0);
         while at < text.len() {
-            // No match goes on in the next line, so time can be looked at between lines.
-            let part = text.get(at + AT_ONCE..).and_then(|rest| Some(at + AT_ONCE + memchr::memchr(b'\n', rest)? + 1));
-            let until = part.unwrap_or(text.len());
-            let Some(found) = self.find_within(text, at..until) else {
+            let until = some_lines(text, at);
+            let found = if until - at > AT_ONCE {
+                self.find_in_long_line(text, at..until, end)?
+            } else {
+                self.find_within(text, at..until)
+            };
+            let Some(found) = found else {
                 if until < text.len() && Instant::now() >= end {
                     return None;
                 }
@@ -101,6 +112,43 @@ impl Pattern {
             at = end + 1;
         }
         Some(())
+    }
+
+    /// Where a match ends in a line that is too long to be looked at without looking at the time; `None` where time was up.
+    fn find_in_long_line(&self, text: &[u8], line: Range<usize>, end: Instant) -> Option<Option<Range<usize>>> {
+        let whole = || Some(self.find_within(text, line.clone()));
+        let Some(automaton) = self.stepwise.get_or_init(|| stepwise(&self.hir)) else { return whole() };
+        let mut cache = automaton.create_cache();
+        let Ok(mut state) = automaton.start_state_forward(&mut cache, &Input::new(text).range(line.clone())) else {
+            return whole();
+        };
+        let mut at = line.start;
+        for part in text[line.clone()].chunks(STEPS_AT_ONCE) {
+            if Instant::now() >= end {
+                return None;
+            }
+            for &byte in part {
+                match automaton.next_state(&mut cache, state, byte) {
+                    Ok(next) => state = next,
+                    Err(_) => return whole(),
+                }
+                // That something matches is known one byte later.
+                if state.is_match() {
+                    return Some(Some(at..at));
+                }
+                if state.is_quit() {
+                    return whole();
+                }
+                at += 1;
+            }
+        }
+        if text[..line.end].ends_with(b"\n") {
+            return Some(None);
+        }
+        match automaton.next_eoi_state(&mut cache, state) {
+            Ok(state) => Some(state.is_match().then_some(at..at)),
+            Err(_) => whole(),
+        }
     }
 
     /// The first match from this place on.
@@ -162,6 +210,24 @@ fn hir(text: &str, case_sensitive: bool) -> Result<Hir, regex_syntax::Error> {
     posix::write_out(&mut expression);
     let mut translator = TranslatorBuilder::new().utf8(false).case_insensitive(!case_sensitive).build();
     Ok(translator.translate(text, &expression)?)
+}
+
+/// Where some lines that begin here end: as many as are looked at at once, or one that is longer. No match goes on in the next
+/// line, so time can be looked at between lines.
+fn some_lines(text: &[u8], from: usize) -> usize {
+    let Some(some) = text.get(from..from + AT_ONCE) else { return text.len() };
+    match memchr::memrchr(b'\n', some) {
+        Some(last) => from + last + 1,
+        None => memchr::memchr(b'\n', &text[from + AT_ONCE..]).map_or(text.len(), |end| from + AT_ONCE + end + 1),
+    }
+}
+
+/// An automaton for one byte at a time. It gives up where word borders lie beside letters that are not ASCII.
+fn stepwise(hir: &Hir) -> Option<DFA> {
+    let config = thompson::Config::new().utf8(false).nfa_size_limit(Some(MAX_COMPILED));
+    let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir).ok()?;
+    let config = DFA::config().cache_capacity(MAX_CACHE).skip_cache_capacity_check(true).unicode_word_boundary(true);
+    DFA::builder().configure(config).build_from_nfa(nfa).ok()
 }
 
 /// Whether a part of the expression can match nothing but a line end.
@@ -236,6 +302,54 @@ mod tests {
         check(r"(?s)a.b", "a\nb\n", &[]);
         check(r"a\r$", "a\r\nb\n", &[1]);
         check("x", "", &[]);
+    }
+
+    /// Long lines are looked at in another way, and many lines in parts: what is found is the same.
+    #[test]
+    fn long_lines_and_long_texts_are_matched_like_short_ones() {
+        let filler = "x".repeat(AT_ONCE / 3);
+        let pieces = ["", "needle", " needle ", "é", "needle é", "needleé", "7", "\r"];
+        let mut text = String::new();
+        for (number, piece) in pieces.iter().cycle().take(60).enumerate() {
+            for _ in 0..number % 7 {
+                text.push_str(&filler);
+            }
+            text.push_str(piece);
+            text.push_str(if number % 3 == 0 { "\n\n" } else { "\n" });
+        }
+        for text in [text.as_str(), text.trim_end()] {
+            for pattern in [
+                "needle",
+                r"\bneedle\b",
+                "",
+                "^",
+                "$",
+                "^$",
+                "x$",
+                "^x",
+                r"é$",
+                r"[[:digit:]]$",
+                r"x\r$",
+                "e{2}.",
+                "nowhere",
+            ] {
+                let alone = Pattern::regex(pattern, true).unwrap();
+                let expected: Vec<usize> = (1..)
+                    .zip(text.strip_suffix('\n').unwrap_or(text).split('\n'))
+                    .filter(|(_, line)| alone.find_from(line.as_bytes(), 0).is_some())
+                    .map(|(number, _)| number)
+                    .collect();
+                assert_eq!(lines(&alone, text), expected, "{pattern}");
+            }
+        }
+    }
+
+    #[test]
+    fn time_is_looked_at_within_a_line() {
+        let text = "é".repeat(3 << 20);
+        let pattern = Pattern::regex(r"(\p{L}.{1,200}){3}\p{Nd}", true).unwrap();
+        let end = Instant::now() + std::time::Duration::from_millis(50);
+        assert_eq!(pattern.for_each_line(text.as_bytes(), end, &mut |_| panic!("nothing is there")), None);
     }
 
     #[test]
