@@ -417,7 +417,9 @@ fn compare(lore: &Lore, bare: &Path, dir: &Path, questions: &[Question]) -> Resu
     say(&format!("{count} questions, {lines} lines, {} differ; git gave up on {gave_up}", differences.len()));
     if !by_words.is_empty() {
         say(&format!("{} more are equal where \\w is spelt out as Unicode has it:", by_words.len()));
-        by_words.iter().for_each(|difference| say(&format!("  {difference}")));
+        for difference in &by_words {
+            say(&format!("  {difference}"));
+        }
     }
     Ok(differences)
 }

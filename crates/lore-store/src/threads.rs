@@ -50,6 +50,7 @@ pub async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
 /// Runs all the steps of a task on one thread that may be kept busy: going from thread to thread for each of them takes
 /// longer than a short step. When nobody waits for it any more, it ends after the step at hand.
 pub async fn together<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> T {
+    let task = Box::pin(task);
     if MAY_BE_BUSY.get() { task.await } else { beside(task).await }
 }
 

@@ -9,9 +9,12 @@ use std::{
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
+/// A schema, which many may hold.
+type Schema = Arc<Map<String, Value>>;
+
 /// The JSON schema of a tool's arguments. Every call needs it to be read, so each is made once.
-pub fn input<T: JsonSchema + 'static>() -> Arc<Map<String, Value>> {
-    static MADE: LazyLock<Mutex<HashMap<TypeId, Arc<Map<String, Value>>>>> = LazyLock::new(Mutex::default);
+pub fn input<T: JsonSchema + 'static>() -> Schema {
+    static MADE: LazyLock<Mutex<HashMap<TypeId, Schema>>> = LazyLock::new(Mutex::default);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     Arc::clone(made.entry(TypeId::of::<T>()).or_insert_with(|| Arc::new(made_for::<T>())))
 }

@@ -168,7 +168,7 @@ fn naive(pattern: &str, case_sensitive: bool, text: &[u8]) -> Vec<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_expression_finds_what_it_matches_or_is_explained(

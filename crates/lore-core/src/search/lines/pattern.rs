@@ -88,7 +88,7 @@ impl Pattern {
         while at < text.len() {
             let until = some_lines(text, at);
             let found = if until - at > AT_ONCE {
-                self.find_in_long_line(text, at..until, end)?
+                self.find_in_long_line(text, at..until, end).ok()?
             } else {
                 self.find_within(text, at..until)
             };
@@ -114,9 +114,14 @@ impl Pattern {
         Some(())
     }
 
-    /// Where a match ends in a line that is too long to be looked at without looking at the time; `None` where time was up.
-    fn find_in_long_line(&self, text: &[u8], line: Range<usize>, end: Instant) -> Option<Option<Range<usize>>> {
-        let whole = || Some(self.find_within(text, line.clone()));
+    /// Where a match ends in a line that is too long to be looked at without looking at the time.
+    fn find_in_long_line(
+        &self,
+        text: &[u8],
+        line: Range<usize>,
+        end: Instant,
+    ) -> Result<Option<Range<usize>>, TimeIsUp> {
+        let whole = || Ok(self.find_within(text, line.clone()));
         let Some(automaton) = self.stepwise.get_or_init(|| stepwise(&self.hir)) else { return whole() };
         let mut cache = automaton.create_cache();
         let Ok(mut state) = automaton.start_state_forward(&mut cache, &Input::new(text).range(line.clone())) else {
@@ -125,7 +130,7 @@ impl Pattern {
         let mut at = line.start;
         for part in text[line.clone()].chunks(STEPS_AT_ONCE) {
             if Instant::now() >= end {
-                return None;
+                return Err(TimeIsUp);
             }
             for &byte in part {
                 match automaton.next_state(&mut cache, state, byte) {
@@ -134,7 +139,7 @@ impl Pattern {
                 }
                 // That something matches is known one byte later.
                 if state.is_match() {
-                    return Some(Some(at..at));
+                    return Ok(Some(at..at));
                 }
                 if state.is_quit() {
                     return whole();
@@ -143,10 +148,10 @@ impl Pattern {
             }
         }
         if text[..line.end].ends_with(b"\n") {
-            return Some(None);
+            return Ok(None);
         }
         match automaton.next_eoi_state(&mut cache, state) {
-            Ok(state) => Some(state.is_match().then_some(at..at)),
+            Ok(state) => Ok(state.is_match().then_some(at..at)),
             Err(_) => whole(),
         }
     }
@@ -161,6 +166,8 @@ impl Pattern {
         self.regex.find(Input::new(text).range(part)).map(|found| found.range())
     }
 }
+
+struct TimeIsUp;
 
 /// A line that has a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,11 +212,11 @@ fn not_understood(text: &str, error: &regex_syntax::Error) -> Failure {
 }
 
 /// What the expression means.
-fn hir(text: &str, case_sensitive: bool) -> Result<Hir, regex_syntax::Error> {
-    let mut expression = ast::parse::Parser::new().parse(text)?;
+fn hir(text: &str, case_sensitive: bool) -> Result<Hir, Box<regex_syntax::Error>> {
+    let mut expression = ast::parse::Parser::new().parse(text).map_err(|error| Box::new(error.into()))?;
     posix::write_out(&mut expression);
     let mut translator = TranslatorBuilder::new().utf8(false).case_insensitive(!case_sensitive).build();
-    Ok(translator.translate(text, &expression)?)
+    translator.translate(text, &expression).map_err(|error| Box::new(error.into()))
 }
 
 /// Where some lines that begin here end: as many as are looked at at once, or one that is longer. No match goes on in the next

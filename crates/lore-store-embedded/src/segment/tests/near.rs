@@ -17,7 +17,7 @@ fn texts(seed: u64) -> Vec<Chunk> {
     let mut random = Random(seed);
     let mut chunks = corpus(seed, 600);
     for chunk in &mut chunks {
-        let words: Vec<String> = (0..1 + random.below(8)).map(|_| word(&mut random)).collect();
+        let words: Vec<String> = (0..=random.below(8)).map(|_| word(&mut random)).collect();
         chunk.text = words.join(" ").into_bytes();
         chunk.fields = [String::new(), words.join(" "), String::new()];
         chunk.exact = true;
@@ -64,8 +64,7 @@ fn where_all_words_must_be_there_the_others_are_left_out() {
     let mut random = Random(12);
     let mut kept = 0;
     for _ in 0..200 {
-        let words: Vec<String> =
-            (0..1 + random.below(3)).map(|_| tokens(&super::word(&mut random)).remove(0)).collect();
+        let words: Vec<String> = (0..=random.below(3)).map(|_| tokens(&super::word(&mut random)).remove(0)).collect();
         let words: Vec<(&str, f32)> = words.iter().map(|word| (word.as_str(), 1.0)).collect();
         let words = ask_words(&words);
         let view = View::new(segments.clone(), &members).unwrap();
