@@ -306,6 +306,12 @@ fn hybrid_keeps_exact_lines_and_the_best_by_meaning() {
             one["file_path"] == *path && one["line_number"].as_u64().is_some_and(|at| at.abs_diff(line) < 8)
         };
         assert!(both.iter().any(is_there), "{limit}: {both:?}");
+        let mut places = places(&both);
+        places.retain(|place| place.starts_with("src/provider.rs"));
+        places.sort();
+        let count = places.len();
+        places.dedup();
+        assert_eq!(places.len(), count, "each place is shown once: {both:?}");
     }
 }
 

@@ -439,7 +439,7 @@ fn is_in(line: &LineHit, hit: &CodeHit) -> bool {
         && times(&line.standing) == times(&hit.standing)
 }
 
-/// One of each in turn; of the second, not what is the same as one of the first that is there already.
+/// One of each in turn, but for what is the same as one of the others that is there already.
 fn in_turn<A, B>(
     first: &[A],
     second: &[B],
@@ -448,15 +448,18 @@ fn in_turn<A, B>(
     shown: impl Fn(&A) -> Value,
     other: impl Fn(&B) -> Value,
 ) -> Vec<Value> {
-    let (mut all, mut taken, mut rest) = (Vec::new(), 0, second.iter());
+    let (mut all, mut firsts, mut seconds) = (Vec::new(), Vec::<&A>::new(), Vec::<&B>::new());
+    let (mut first, mut second) = (first.iter(), second.iter());
     while all.len() < limit {
         let before = all.len();
-        if let Some(one) = first.get(taken) {
+        if let Some(one) = first.find(|one| !seconds.iter().any(|known| is_same(one, known))) {
+            firsts.push(one);
             all.push(shown(one));
-            taken += 1;
         }
-        let is_new = |one: &&B| !first[..taken].iter().any(|known| is_same(known, one));
-        all.extend(rest.find(is_new).map(&other));
+        if let Some(one) = second.find(|one| !firsts.iter().any(|known| is_same(known, one))) {
+            seconds.push(one);
+            all.push(other(one));
+        }
         if all.len() == before {
             break;
         }
