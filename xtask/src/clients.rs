@@ -1,4 +1,4 @@
-//! Installs the MCP clients of other people that the tests drive: the Python SDK, the TypeScript SDKs and the Inspector.
+//! Installs what of other people the tests drive: MCP's Python SDK, TypeScript SDKs, Inspector and conformance suite.
 //!
 //! Everything goes below the target directory and nothing else of the machine changes. What is installed is pinned in
 //! `crates/lore/tests/clients`; a stamp with the same pins means that there is nothing to do.
@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::program::{output, program, root, run, say};
 
-/// The Inspector needs this Node; everything else would do with less.
+/// The Inspector needs this Node; the conformance suite would do with an earlier 22, the rest with less.
 const NODE: (u32, u32) = (22, 19);
 /// The pinned packages around the Python SDK need this Python.
 const PYTHON: (u32, u32) = (3, 11);

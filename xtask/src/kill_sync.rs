@@ -66,7 +66,7 @@ fn seconds(time: Duration) -> String {
 }
 
 /// Kills the process and all that it has started; where the system does not tell which those are, the process alone.
-fn kill_tree(child: &mut Child) -> Result<()> {
+pub(crate) fn kill_tree(child: &mut Child) -> Result<()> {
     let started = descendants(child.id());
     child.kill()?;
     for id in started {

@@ -8,6 +8,8 @@ mod check_search;
 mod check_symbols;
 mod check_why;
 mod clients;
+mod conformance;
+mod kill_server;
 mod kill_sync;
 mod program;
 mod test;
@@ -37,6 +39,10 @@ enum Task {
     CheckSymbols(check_symbols::Args),
     /// Compares why lines are as they are, and what changes together, with git.
     CheckWhy(check_why::Args),
+    /// Runs the conformance suite of MCP.
+    Conformance(conformance::Args),
+    /// Kills a team server at random moments and compares what it keeps.
+    KillServer(kill_server::Args),
     /// Kills syncs at random moments and compares what they leave.
     KillSync(kill_sync::Args),
     /// Measures Lore.
@@ -58,6 +64,8 @@ fn main() -> anyhow::Result<()> {
         Task::CheckSearch(args) => check_search::run(args),
         Task::CheckSymbols(args) => check_symbols::run(&args),
         Task::CheckWhy(args) => check_why::run(args),
+        Task::Conformance(args) => conformance::run_asked(&clients::install(&program::target_dir()?)?, &args),
+        Task::KillServer(args) => kill_server::run(args),
         Task::KillSync(args) => kill_sync::run(args),
         Task::Bench(bench) => bench::run(bench),
         Task::Measured(args) => bench::run_measured(&args),

@@ -5,7 +5,7 @@ use std::{process::Command, time::Instant};
 use anyhow::{Context as _, Result};
 
 use crate::{
-    clients,
+    clients, conformance,
     program::{cargo, output, run, say, target_dir},
     tidy,
 };
@@ -29,10 +29,14 @@ pub(crate) fn run_tests(args: &Args) -> Result<()> {
         tests.args(["test", "--workspace", "--tests", "--no-fail-fast"]);
     }
     tests.env("LORE_SLOW_TESTS", "1").env_remove("LORE_TEST_CLIENTS");
-    if let Some(dir) = clients {
+    if let Some(dir) = &clients {
         tests.env("LORE_TEST_CLIENTS", dir);
     }
     step("tests", &mut tests)?;
+    if let Some(dir) = &clients {
+        say("── conformance");
+        conformance::run(dir)?;
+    }
     step("doc tests", cargo().args(["test", "--workspace", "--doc"]))?;
     step("documentation", cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     say("── tidy");

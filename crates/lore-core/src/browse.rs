@@ -231,7 +231,9 @@ impl Lore {
         let status = |branch: &Branch| {
             let commit = branch.tip.as_ref().map(|tip| tip.commit);
             let full = format!("refs/heads/{}", branch.name);
-            let is_followed = |name: &str| name == full || (branch.is_current && name == "HEAD");
+            // HEAD is another branch than the one that is asked about in its place.
+            let is_head = branch.is_current && repo.shown.is_none();
+            let is_followed = |name: &str| name == full || (is_head && name == "HEAD");
             if state.snapshots.iter().any(|snapshot| Some(snapshot.commit) == commit) {
                 return if state.complete { BranchIndex::Indexed } else { BranchIndex::Stale };
             }

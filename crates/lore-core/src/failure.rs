@@ -24,17 +24,36 @@ pub fn git_failure(error: GitError) -> Failure {
         GitError::NoProgram(_) => {
             Failure::new(Code::GitFailed, message).hint("install git 2.36 or later and make sure that it is in PATH")
         }
+        GitError::Refused { setting: "--allow-git", .. } => {
+            Failure::new(Code::PermissionDenied, message).hint("use an https or ssh URL")
+        }
+        GitError::Refused { setting, .. } => Failure::new(Code::PermissionDenied, message)
+            .hint(format!("whoever runs this server can allow it with `lore server {setting}`")),
+        GitError::TooOld { wanted, .. } => Failure::new(Code::GitFailed, message).hint(format!(
+            "install git {wanted} or later: an older one cannot be held to the address that was checked"
+        )),
+        GitError::TooLarge { .. } => {
+            Failure::new(Code::RemoteRefused, message).hint("the repository is larger than this server clones")
+        }
+        GitError::TooSlow { command, .. } if ["clone", "fetch", "ls-remote"].contains(&command.as_str()) => {
+            Failure::new(Code::RemoteRefused, message)
+                .hint("the repository is very large or the network very slow: try again later")
+        }
+        error if error.is_transient() => Failure::new(Code::RemoteUnreachable, message)
+            .hint("the network or the other server may be down: try again in a while"),
         GitError::CutOff { .. } => {
             Failure::new(Code::GitFailed, message).hint("run it again: what was read so far is kept")
         }
         GitError::TooSlow { .. } => Failure::new(Code::GitFailed, message)
             .hint("the file is large or has a very long history; ask about the commits of its path instead"),
         GitError::Failed { command, .. } if ["clone", "fetch", "ls-remote"].contains(&command.as_str()) => {
-            Failure::new(Code::GitFailed, message)
+            Failure::new(Code::RemoteRefused, message)
                 .hint("check the URL, the network and your credentials: `git ls-remote URL` must work without a prompt")
         }
-        GitError::Failed { .. } | GitError::Stream(_) => Failure::new(Code::GitFailed, message)
-            .hint("run `lore doctor`; if git itself works there, please report this"),
+        GitError::Failed { .. } | GitError::Unresolved { .. } | GitError::Stream(_) => {
+            Failure::new(Code::GitFailed, message)
+                .hint("run `lore doctor`; if git itself works there, please report this")
+        }
         GitError::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
             Failure::new(Code::DiskFull, message).hint("free some space and run it again: nothing is lost")
         }
@@ -53,6 +72,7 @@ pub fn store_failure(error: StoreError) -> Failure {
             "`lore sync --repo {name}` brings it up to date; to register it anew, run `lore remove {name}` first; another \
              repository needs another `--name`"
         )),
+        StoreError::Exists(_) | StoreError::Refused(_) => Failure::new(Code::Conflict, message),
         StoreError::Absent(_) => {
             Failure::new(Code::RepoNotFound, message).hint("run `lore repos` to see what is registered")
         }

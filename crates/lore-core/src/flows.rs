@@ -113,6 +113,15 @@ impl Lore {
         Ok(FlowReport { history, code, past, embedding: None })
     }
 
+    /// Whether a branch is indexed as it stands in the repository on disk: its files and its history, all of them.
+    ///
+    /// Nothing is fetched. A branch that is not there is not indexed.
+    pub async fn branch_indexed(&self, repo: &Repo, branch: &str) -> Result<bool, Failure> {
+        let repo = Repo { shown: Some(branch.to_owned()), ..repo.clone() };
+        let Some(tip) = self.search.indexed_tip(&repo).await? else { return Ok(false) };
+        Ok(!repo.sync.partial && repo.sync.tips.iter().any(|known| known.commit == tip))
+    }
+
     /// Brings what is kept of the past of one repository's code up to date.
     pub async fn sync_past(&self, repo: &Repo, task: &FlowTask<'_>) -> Result<Option<PastReport>, Failure> {
         let FlowTask { writer, options, cancel, progress } = *task;
@@ -136,7 +145,7 @@ impl Lore {
         anew: bool,
         cancel: &Cancel,
     ) -> Result<(), Failure> {
-        let repo = self.history.repo(repo.name()).await?;
+        let repo = self.history.get_repo(repo.id).await?;
         self.search.sync_evidence(&repo, writer, anew, cancel).await
     }
 
@@ -260,7 +269,7 @@ impl Lore {
         let writer = self.history.store().try_writer().await.map_err(store_failure)?;
         let repo = match known {
             // Another process may have synced it in the meantime.
-            Some(repo) => self.history.repo(repo.name()).await?,
+            Some(repo) => self.history.get_repo(repo.id).await?,
             None => match self.history.find_project(project.folder).await? {
                 Some(repo) => repo,
                 None => self.history.add(&*writer, AddRequest::new(Target::Folder(project.folder.to_owned()))).await?,

@@ -74,7 +74,7 @@ impl Lore {
     async fn sync_if_free(&self, repo: &Repo, options: &SyncOptions, cancel: &Cancel) -> Result<FlowReport, Failure> {
         let writer = self.history.store().try_writer().await.map_err(store_failure)?;
         // Another process may have synced it in the meantime.
-        let repo = self.history.repo(repo.name()).await?;
+        let repo = self.history.get_repo(repo.id).await?;
         let task = FlowTask { writer: &*writer, options, cancel, progress: &|_| {} };
         self.sync(&repo, &task).await
     }

@@ -21,7 +21,7 @@ const MAX_COMPARED: usize = 20_000;
 pub struct Branch {
     /// Its name without `refs/heads/`.
     pub name: String,
-    /// Whether it is checked out here.
+    /// Whether it is checked out here, or asked about in place of what is.
     pub is_current: bool,
     /// The commit that it stands at; none where that cannot be read.
     pub tip: Option<BranchTip>,
@@ -53,11 +53,15 @@ pub struct Upstream {
 }
 
 impl Repository {
-    /// The local branches by name, at most `max` of them, and how many there are.
-    pub fn local_branches(&self, max: usize) -> Result<(Vec<Branch>, usize)> {
+    /// The local branches by name, at most `max` of them, and how many there are. `current` is the branch that counts as
+    /// checked out where that is not what HEAD says.
+    pub fn local_branches(&self, max: usize, current: Option<&str>) -> Result<(Vec<Branch>, usize)> {
         let mut repo = self.local();
         repo.objects.ignore_replacements = true;
-        let current = self.head()?.branch;
+        let current = match current {
+            Some(branch) => Some(branch.to_owned()),
+            None => self.head()?.branch,
+        };
         let platform = repo.references().map_err(|error| self.unreadable("refs", &error))?;
         let mut names: Vec<FullName> = Vec::new();
         for reference in platform.prefixed("refs/heads/").map_err(|error| self.unreadable("refs", &error))? {

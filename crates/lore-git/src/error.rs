@@ -44,6 +44,40 @@ pub enum GitError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// The policy of this server does not let it be cloned.
+    #[error("`{url}` is not cloned by this server: {why}")]
+    Refused {
+        /// The URL.
+        url: String,
+        /// What is against it.
+        why: String,
+        /// The option of `lore server` that would allow it.
+        setting: &'static str,
+    },
+    /// The host of a URL could not be looked up.
+    #[error("the host {host} could not be looked up: {why}")]
+    Unresolved {
+        /// The host.
+        host: String,
+        /// What was said.
+        why: String,
+    },
+    /// The program cannot do what is needed.
+    #[error("{found} is too old: {wanted} or later is needed")]
+    TooOld {
+        /// What it calls itself.
+        found: String,
+        /// The first version that can.
+        wanted: &'static str,
+    },
+    /// The program was ended because it wrote too much.
+    #[error("`git {command}` was stopped: the mirror takes more than {limit} bytes")]
+    TooLarge {
+        /// The subcommand.
+        command: String,
+        /// How many bytes there may be.
+        limit: u64,
+    },
     /// The program could not be started.
     #[error("the `git` program could not be started: {0}")]
     NoProgram(#[source] io::Error),
@@ -87,9 +121,108 @@ pub enum GitError {
     Cancelled,
 }
 
+/// Subcommands that talk to other machines.
+const REMOTE: [&str; 3] = ["clone", "fetch", "ls-remote"];
+
+/// What git, curl and ssh say where the network or the other machine failed, in small letters; the next try may succeed.
+const TRANSIENT: [&str; 19] = [
+    "could not resolve host",
+    "temporary failure in name resolution",
+    "connection timed out",
+    "operation timed out",
+    "timed out",
+    "connection refused",
+    "connection reset",
+    "connection closed by",
+    "could not connect to server",
+    "couldn't connect to server",
+    "failed to connect",
+    "network is unreachable",
+    "no route to host",
+    "early eof",
+    "unexpected disconnect",
+    "the remote end hung up unexpectedly",
+    "empty reply from server",
+    "gnutls recv error",
+    "http/2 stream",
+];
+
+/// What they say where nothing will be other at the next try. It counts more: git adds that the remote end hung up.
+const FINAL: [&str; 12] = [
+    "authentication failed",
+    "permission denied",
+    "could not read username",
+    "could not read password",
+    "host key verification failed",
+    "repository not found",
+    "does not appear to be a git repository",
+    "not found",
+    "certificate",
+    "transport '",
+    "too many authentication failures",
+    "unable to update url base from redirection",
+];
+
 impl GitError {
+    /// Whether the network or the other machine failed in a way that may be over soon.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Unresolved { .. } => true,
+            Self::Failed { command, stderr } if REMOTE.contains(&command.as_str()) => {
+                let said = stderr.to_ascii_lowercase();
+                let says = |texts: &[&str]| texts.iter().any(|text| said.contains(text));
+                let status = said.split_once("returned error: ").map(|(_, status)| status.starts_with(['5']));
+                status.unwrap_or_else(|| !says(&FINAL) && says(&TRANSIENT))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether git failed in talking to another machine.
+    pub fn is_remote(&self) -> bool {
+        matches!(self, Self::Unresolved { .. })
+            || matches!(self, Self::Failed { command, .. } if REMOTE.contains(&command.as_str()))
+    }
+
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_over_soon_is_told_from_what_will_not_be() {
+        let said = |command: &str, stderr: &str| GitError::Failed { command: command.into(), stderr: stderr.into() };
+        for transient in [
+            "fatal: unable to access 'https://x/': Could not resolve host: x",
+            "fatal: unable to access 'https://x/': Failed to connect to x port 443 after 1 ms: Couldn't connect to server",
+            "fatal: unable to access 'https://x/': The requested URL returned error: 503",
+            "ssh: connect to host x port 22: Connection refused\nfatal: Could not read from remote repository.",
+            "error: RPC failed; curl 56 GnuTLS recv error (-9)\nfatal: early EOF\nfatal: index-pack failed",
+            "fatal: the remote end hung up unexpectedly",
+        ] {
+            assert!(said("fetch", transient).is_transient(), "{transient}");
+            assert!(!said("log", transient).is_transient(), "{transient}");
+        }
+        for lasting in [
+            "fatal: Authentication failed for 'https://x/'",
+            "fatal: could not read Username for 'https://x': terminal prompts disabled",
+            "fatal: unable to access 'https://x/': The requested URL returned error: 403",
+            "fatal: unable to access 'https://x/': The requested URL returned error: 429",
+            "fatal: repository 'https://x/' not found",
+            "git@x: Permission denied (publickey).\nfatal: Could not read from remote repository.\nthe remote end hung up unexpectedly",
+            "Host key verification failed.\nfatal: the remote end hung up unexpectedly",
+            "fatal: unable to access 'https://x/': SSL certificate problem: self-signed certificate",
+            "fatal: transport 'file' not allowed",
+            "fatal: bad object",
+        ] {
+            assert!(!said("clone", lasting).is_transient(), "{lasting}");
+        }
+        assert!(GitError::Unresolved { host: "x".into(), why: "no".into() }.is_transient());
+        assert!(!GitError::Cancelled.is_transient());
     }
 }

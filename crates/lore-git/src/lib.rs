@@ -5,6 +5,7 @@
 //! This crate stores nothing and knows nothing of what is indexed already.
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod beneath;
 mod blame;
 mod blobs;
@@ -21,6 +22,7 @@ mod mirror;
 mod missing;
 mod own_dir;
 mod own_folders;
+mod policy;
 mod probe;
 mod program;
 mod quoted;
@@ -44,12 +46,13 @@ pub use head::{Head, read_beneath};
 pub use ignores::{Ignores, user_excludes};
 pub use inside::{BadPath, path_inside};
 pub use mailmap::Mailmap;
-pub use mirror::{CloneUrl, Mirror};
+pub use mirror::{CloneUrl, Fetching, Mirror};
+pub use policy::{HostRule, RemotePolicy, Resolve, SystemResolver};
 pub use probe::RefProbe;
 pub use program::{Cancel, Git};
 pub use quoted::unquote_path;
 pub use reader::{Diff, ReadCommit, Reader, Scope};
-pub use repository::{Refs, Repository};
+pub use repository::{Refs, Repository, is_branch_name, is_ref_of};
 pub use stat_cache::StatCache;
 pub use tree::{FileKind, SkippedEntry, Tree, TreeFile, TreeLimits};
 pub use watch::{Event, WatchOptions, Watcher, Watching};

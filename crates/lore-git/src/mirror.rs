@@ -1,11 +1,24 @@
 //! Bare mirrors of repositories elsewhere: cloned once, fetched at every sync, nothing checked out.
 
 use std::{
-    fmt, fs,
+    fmt,
+    fs::{self, File, OpenOptions, TryLockError},
+    io,
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
-use crate::{Cancel, Git, GitError, Result};
+use crate::{
+    Cancel, Git, GitError, RemotePolicy, Repository, Result,
+    policy::Route,
+    program::{Call, Watch},
+};
+
+/// How often it is looked at whether another process is done with a mirror.
+const LOCK_EVERY: Duration = Duration::from_millis(100);
+
+/// How long a lock of git's is left to whoever may hold it: gits of Lore hold one for moments.
+const LOCK_STALE: Duration = Duration::from_secs(3);
 
 /// Old public histories contain these faults; everything else that fsck finds is refused.
 const TOLERATED: [&str; 5] = ["badTimezone", "zeroPaddedFilemode", "missingSpaceBeforeDate", "missingEmail", "badDate"];
@@ -89,6 +102,19 @@ fn redact(text: &str) -> String {
     }
 }
 
+/// What a clone or fetch is bound by.
+#[derive(Debug, Clone, Default)]
+pub struct Fetching {
+    /// What may be reached; everything that [`CloneUrl`] takes where nothing is said.
+    pub policy: Option<RemotePolicy>,
+    /// The branch that HEAD names, in place of the one that the remote's HEAD does.
+    pub main_branch: Option<String>,
+    /// How long it may take in all.
+    pub time: Option<Duration>,
+    /// How many bytes the mirror may take on disk.
+    pub bytes: Option<u64>,
+}
+
 /// A bare mirror on disk.
 #[derive(Debug)]
 pub struct Mirror<'a> {
@@ -96,22 +122,121 @@ pub struct Mirror<'a> {
     path: PathBuf,
     url: &'a CloneUrl,
     cancel: &'a Cancel,
+    fetching: Fetching,
 }
 
 impl<'a> Mirror<'a> {
     /// The mirror of a URL at this place, which need not exist yet.
     pub fn new(git: &'a Git, path: PathBuf, url: &'a CloneUrl, cancel: &'a Cancel) -> Self {
-        Self { git, path, url, cancel }
+        Self { git, path, url, cancel, fetching: Fetching::default() }
+    }
+
+    /// The same, bound by these limits.
+    #[must_use]
+    pub fn fetching(mut self, fetching: &Fetching) -> Self {
+        self.fetching = fetching.clone();
+        self
+    }
+
+    /// Removes the mirror at a place, if there is one.
+    pub fn remove(path: &Path) -> Result<()> {
+        let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        match fs::remove_dir_all(path) {
+            Err(error) if !gone(&error) => return Err(GitError::Io { path: path.to_owned(), source: error }),
+            _ => {}
+        }
+        let lock = lock_file(path);
+        match fs::remove_file(&lock) {
+            Err(error) if !gone(&error) => Err(GitError::Io { path: lock, source: error }),
+            _ => Ok(()),
+        }
     }
 
     /// Clones where nothing is there yet, fetches otherwise; then HEAD names the remote's main branch.
+    ///
+    /// What the policy says is asked each time: a name may lead elsewhere than it did.
     pub fn update(&self) -> Result<()> {
-        if self.path.join("HEAD").exists() { self.fetch() } else { self.clone_whole() }?;
-        self.follow_head()
+        let until = self.fetching.time.map(|time| Instant::now() + time);
+        let route = match &self.fetching.policy {
+            Some(policy) => policy.route(self.git, self.url)?,
+            None => Route::any(self.url),
+        };
+        let _turn = self.take_turn(until)?;
+        self.free_locks()?;
+        let remote = Remote { route: &route, until };
+        if self.path.join("HEAD").exists() { self.fetch(&remote) } else { self.clone_whole(&remote) }?;
+        match &self.fetching.main_branch {
+            Some(branch) => self.point_head(branch),
+            None => self.follow_head(&remote),
+        }
+    }
+
+    /// Waits until nobody else updates the mirror, in whichever process. A crash cannot leave the lock behind.
+    fn take_turn(&self, until: Option<Instant>) -> Result<File> {
+        let path = lock_file(&self.path);
+        let parent = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(parent).map_err(GitError::io(parent))?;
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let file = file.map_err(GitError::io(&path))?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(source)) => return Err(GitError::Io { path, source }),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            self.cancel.check()?;
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Err(self.too_slow("fetch"));
+            }
+            std::thread::park_timeout(LOCK_EVERY);
+        }
+    }
+
+    /// Takes away the locks of a git that was killed: no other git could ever write here again.
+    ///
+    /// Nobody but Lore writes into a mirror, and it is this one's turn. Only a git that outlived its Lore may still be at work,
+    /// so each lock gets the time to go by itself.
+    fn free_locks(&self) -> Result<()> {
+        let found = Instant::now();
+        loop {
+            let mut locks = Vec::new();
+            locks_in(&self.path, false, &mut locks);
+            locks_in(&self.path.join("refs"), true, &mut locks);
+            if locks.is_empty() {
+                return Ok(());
+            }
+            if found.elapsed() >= LOCK_STALE {
+                for lock in locks {
+                    match fs::remove_file(&lock) {
+                        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                            return Err(GitError::io(&lock)(error));
+                        }
+                        _ => {}
+                    }
+                }
+                return Ok(());
+            }
+            self.cancel.check()?;
+            std::thread::park_timeout(LOCK_EVERY);
+        }
+    }
+
+    fn too_slow(&self, command: &str) -> GitError {
+        GitError::TooSlow { command: command.to_owned(), limit: self.fetching.time.unwrap_or_default() }
+    }
+
+    /// Points HEAD to a branch that must be there.
+    fn point_head(&self, branch: &str) -> Result<()> {
+        let tip = Repository::open(&self.path)?.get_branch(branch)?;
+        self.set_head(&tip.name)
+    }
+
+    fn set_head(&self, full: &str) -> Result<()> {
+        self.git.inside(&self.path).subcommand("symbolic-ref").arg("HEAD").arg(full).run().map(|_| ())
     }
 
     /// Clones beside the final place and moves it there whole, so that a half clone is never taken for a mirror.
-    fn clone_whole(&self) -> Result<()> {
+    fn clone_whole(&self, remote: &Remote<'_>) -> Result<()> {
         let parent = self.path.parent().unwrap_or(Path::new("."));
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         fs::create_dir_all(parent).map_err(GitError::io(parent))?;
@@ -123,79 +248,138 @@ impl<'a> Mirror<'a> {
             }
         }
         let unfinished = parent.join(format!("{prefix}{}", std::process::id()));
-        let call = self.checked().subcommand("clone").args([
+        let call = self.checked(remote).subcommand("clone").args([
             "--quiet",
             "--bare",
             "--template=",
-            "--no-tags",
             "--no-local",
             "--no-hardlinks",
+            "--no-recurse-submodules",
         ]);
-        self.wait(call.arg("--").arg(self.url.as_str()).arg(&unfinished))?;
+        self.wait(call.arg("--").arg(&remote.route.url).arg(&unfinished), &unfinished, remote)?;
         fs::rename(&unfinished, &self.path).map_err(GitError::io(&self.path))
     }
 
-    fn fetch(&self) -> Result<()> {
-        let call = self.inside().subcommand("fetch").args([
+    fn fetch(&self, remote: &Remote<'_>) -> Result<()> {
+        let call = self.inside(remote).subcommand("fetch").args([
             "--quiet",
             "--prune",
+            // Of their own accord tags only come with what is fetched anyway; all are named below.
             "--no-tags",
             "--no-recurse-submodules",
             "--no-write-fetch-head",
             "--no-auto-maintenance",
             "--force",
         ]);
-        self.wait(call.arg("--").arg(self.url.as_str()).arg("+refs/heads/*:refs/heads/*"))
+        let call = call.arg("--").arg(&remote.route.url);
+        self.wait(call.args(["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]), &self.path, remote)
     }
 
     /// Points the mirror's HEAD to where the remote's HEAD points.
-    fn follow_head(&self) -> Result<()> {
-        let printed = self
-            .inside()
+    fn follow_head(&self, remote: &Remote<'_>) -> Result<()> {
+        let call = self
+            .inside(remote)
             .subcommand("ls-remote")
             .args(["--quiet", "--symref", "--"])
-            .arg(self.url.as_str())
-            .arg("HEAD")
-            .run_until(self.cancel)?;
+            .arg(&remote.route.url)
+            .arg("HEAD");
+        let printed = self.run(call, &self.path, remote)?;
         let printed = String::from_utf8_lossy(&printed);
         let branch = printed.lines().find_map(|line| line.strip_prefix("ref: ")?.split('\t').next());
         if let Some(branch) = branch.filter(|branch| branch.starts_with("refs/heads/")) {
-            self.git.inside(&self.path).subcommand("symbolic-ref").arg("HEAD").arg(branch).run()?;
+            self.set_head(branch)?;
         }
         Ok(())
     }
 
-    fn inside(&self) -> crate::program::Call {
-        self.checked().arg("--git-dir").arg(&self.path)
+    fn inside(&self, remote: &Remote<'_>) -> Call {
+        self.checked(remote).arg("--git-dir").arg(&self.path)
     }
 
-    /// A call that checks what it receives.
-    fn checked(&self) -> crate::program::Call {
+    /// A call that checks what it receives, and goes where the policy lets it.
+    fn checked(&self, remote: &Remote<'_>) -> Call {
         let tolerated = TOLERATED.iter().flat_map(|id| ["-c".to_owned(), format!("fetch.fsck.{id}=warn")]);
-        self.git
-            .network()
-            .args([
-                "-c",
-                "fetch.fsckObjects=true",
-                "-c",
-                "core.hooksPath=/dev/null",
-                "-c",
-                "gc.auto=0",
-                "-c",
-                "init.defaultRefFormat=files",
-            ])
-            .args(tolerated)
+        let call = match &self.fetching.policy {
+            Some(policy) => self.git.pinned(policy, remote.route),
+            None => self.git.network(),
+        };
+        call.args([
+            "-c",
+            "fetch.fsckObjects=true",
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "gc.auto=0",
+            "-c",
+            "init.defaultRefFormat=files",
+        ])
+        .args(tolerated)
     }
 
-    fn wait(&self, call: crate::program::Call) -> Result<()> {
-        self.cancel.check()?;
-        call.run_until(self.cancel).map(|_| ())
+    fn wait(&self, call: Call, growing: &Path, remote: &Remote<'_>) -> Result<()> {
+        self.run(call, growing, remote).map(|_| ())
     }
+
+    /// Runs a call as long as there is time and room. What stops it leaves nothing: git takes away what it has begun.
+    fn run(&self, call: Call, growing: &Path, remote: &Remote<'_>) -> Result<Vec<u8>> {
+        self.cancel.check()?;
+        let limit = match remote.until {
+            Some(until) => until.saturating_duration_since(Instant::now()),
+            None => Duration::MAX,
+        };
+        let command = call.name().to_owned();
+        let watch = Watch { limit, growing: self.fetching.bytes.map(|most| (growing, most)) };
+        match call.run_watched(&watch, self.cancel) {
+            Err(GitError::TooSlow { .. }) => Err(self.too_slow(&command)),
+            other => other,
+        }
+    }
+}
+
+/// Where a mirror comes from, this time.
+struct Remote<'a> {
+    route: &'a Route,
+    until: Option<Instant>,
+}
+
+/// Files of git's that keep others from writing. No ref ends like them.
+fn locks_in(folder: &Path, below: bool, found: &mut Vec<PathBuf>) {
+    // What cannot be listed is not there, or git will say so.
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && below => locks_in(&entry.path(), true, found),
+            Ok(kind) if kind.is_file() && entry.path().extension().is_some_and(|end| end == "lock") => {
+                found.push(entry.path());
+            }
+            _ => {}
+        }
+    }
+}
+
+fn lock_file(mirror: &Path) -> PathBuf {
+    let mut name = mirror.as_os_str().to_owned();
+    name.push(".lock");
+    PathBuf::from(name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn locks_of_git_are_found_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let refs = dir.path().join("refs/heads/topic");
+        fs::create_dir_all(&refs).unwrap();
+        fs::create_dir_all(dir.path().join("objects")).unwrap();
+        for name in ["HEAD", "HEAD.lock", "refs/heads/main", "refs/heads/topic/a.lock", "objects/kept.lock"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        let mut found = Vec::new();
+        locks_in(dir.path(), false, &mut found);
+        locks_in(&dir.path().join("refs"), true, &mut found);
+        assert_eq!(found, [dir.path().join("HEAD.lock"), refs.join("a.lock")]);
+    }
 
     #[test]
     fn urls_that_could_run_or_steer_something_are_refused() {

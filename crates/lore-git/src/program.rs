@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{GitError, Result};
+use crate::{GitError, RemotePolicy, Result, policy::Route};
 
 /// Variables that decide how a user reaches their own servers; kept for clone and fetch only.
 const TRANSPORT_VARIABLES: [&str; 7] = [
@@ -29,6 +29,13 @@ const TRANSPORT_VARIABLES: [&str; 7] = [
 
 /// How often work that waits for another machine looks whether it is to stop.
 const CANCEL_EVERY: Duration = Duration::from_millis(100);
+
+/// How often it is looked at how much git has written.
+const MEASURE_EVERY: Duration = Duration::from_secs(1);
+
+/// Variables that would send a connection elsewhere than where it is meant to go.
+const PROXY_VARIABLES: [&str; 8] =
+    ["http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 
 /// How much of what git says about an error is kept.
 const STDERR_KEPT: usize = 4096;
@@ -109,6 +116,41 @@ impl Git {
         call
     }
 
+    /// A call that reaches the one place that a policy has found to be right, and nothing else.
+    ///
+    /// It sees no configuration but the operator's for this purpose, asks nobody, follows no redirect, and uses no proxy of
+    /// the environment.
+    pub(crate) fn pinned(&self, policy: &RemotePolicy, route: &Route) -> Call {
+        let mut call = self.call(&[]);
+        let config = policy.git_config.as_deref().unwrap_or(Path::new("/dev/null"));
+        call.command.env("GIT_CONFIG_GLOBAL", config).env("GIT_CONFIG_NOSYSTEM", "1");
+        call.command.env("GIT_ALLOW_PROTOCOL", route.scheme).env("GIT_ASKPASS", "").env_remove("SSH_ASKPASS");
+        for name in PROXY_VARIABLES {
+            call.command.env_remove(name);
+        }
+        if let Some(host) = &route.virtual_host {
+            call.command.env("GIT_OVERRIDE_VIRTUAL_HOST", host);
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::process::CommandExt::process_group(&mut call.command, 0);
+            call.in_group = true;
+        }
+        call.args([
+            "-c",
+            "http.followRedirects=false",
+            "-c",
+            "transfer.bundleURI=false",
+            "-c",
+            "fetch.uriProtocols=",
+            "-c",
+            "submodule.recurse=false",
+            "-c",
+        ])
+        .arg(format!("http.proxy={}", policy.proxy.as_deref().unwrap_or_default()))
+        .args(route.settings.iter().flat_map(|setting| ["-c", setting]))
+    }
+
     #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
     fn call(&self, keep: &[&str]) -> Call {
         let mut command = Command::new(&self.executable);
@@ -131,7 +173,7 @@ impl Git {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        Call { command, name: String::new() }
+        Call { command, name: String::new(), in_group: false }
     }
 }
 
@@ -139,6 +181,8 @@ impl Git {
 pub(crate) struct Call {
     command: Command,
     name: String,
+    /// Whether what it starts is ended with it.
+    in_group: bool,
 }
 
 impl Call {
@@ -165,24 +209,36 @@ impl Call {
         Ok(printed)
     }
 
-    /// Runs it to its end, or ends it when the caller asks to stop.
-    pub(crate) fn run_until(self, cancel: &Cancel) -> Result<Vec<u8>> {
-        self.run_within(Duration::MAX, cancel)
+    /// Runs it to its end, or ends it when the caller asks to stop or it takes longer than this.
+    pub(crate) fn run_within(self, limit: Duration, cancel: &Cancel) -> Result<Vec<u8>> {
+        self.run_watched(&Watch { limit, growing: None }, cancel)
     }
 
-    /// The same, and ends it when it takes longer than this.
-    pub(crate) fn run_within(mut self, limit: Duration, cancel: &Cancel) -> Result<Vec<u8>> {
-        let started = Instant::now();
+    /// The name of the subcommand.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same, and ends it when what it writes grows too large.
+    pub(crate) fn run_watched(mut self, watch: &Watch<'_>, cancel: &Cancel) -> Result<Vec<u8>> {
+        let (started, limit) = (Instant::now(), watch.limit);
         let is_late = move || started.elapsed() >= limit;
+        let is_large = AtomicBool::new(false);
+        let (large, in_group) = (&is_large, self.in_group);
         let mut child = self.command.spawn().map_err(GitError::NoProgram)?;
         let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
         let (ended, watched) = mpsc::channel::<()>();
         let pid = child.id();
         let (printed, said) = thread::scope(|scope| {
             scope.spawn(move || {
+                let mut measured = Instant::now();
                 while watched.recv_timeout(CANCEL_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
-                    if cancel.is_cancelled() || is_late() {
-                        return terminate(pid);
+                    if let Some((path, most)) = watch.growing.filter(|_| measured.elapsed() >= MEASURE_EVERY) {
+                        measured = Instant::now();
+                        large.store(bytes_below(path) > most, Ordering::Relaxed);
+                    }
+                    if cancel.is_cancelled() || is_late() || large.load(Ordering::Relaxed) {
+                        return terminate(pid, in_group);
                     }
                 }
             });
@@ -195,6 +251,12 @@ impl Call {
         });
         let status = child.wait().map_err(GitError::NoProgram)?;
         cancel.check()?;
+        // What is written after the last look counts too.
+        let too_large =
+            watch.growing.filter(|(path, most)| is_large.load(Ordering::Relaxed) || bytes_below(path) > *most);
+        if let Some((_, limit)) = too_large {
+            return Err(GitError::TooLarge { command: self.name.clone(), limit });
+        }
         // What has ended well was in time, however closely.
         if !status.success() {
             let late = GitError::TooSlow { command: self.name.clone(), limit };
@@ -245,17 +307,43 @@ impl Call {
     }
 }
 
-/// Asks a program to end; git then takes away what it has begun.
+/// What a call is watched for while it runs.
+pub(crate) struct Watch<'a> {
+    /// How long it may take.
+    pub(crate) limit: Duration,
+    /// The folder that it writes, and how many bytes there may be in it.
+    pub(crate) growing: Option<(&'a Path, u64)>,
+}
+
+/// How many bytes the files below a folder have. No link is followed.
+fn bytes_below(folder: &Path) -> u64 {
+    let (mut folders, mut bytes) = (vec![folder.to_owned()], 0);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(meta) if meta.is_dir() => folders.push(entry.path()),
+                Ok(meta) => bytes += meta.len(),
+                // It went away meanwhile.
+                Err(_) => {}
+            }
+        }
+    }
+    bytes
+}
+
+/// Asks a program to end, and what it started where that is a group of its own; git then takes away what it has begun.
 #[cfg(unix)]
-fn terminate(pid: u32) {
+fn terminate(pid: u32, in_group: bool) {
+    use rustix::process::{Signal, kill_process, kill_process_group};
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    if let Some(Err(error)) = pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM)) {
+    let end = if in_group { kill_process_group } else { kill_process };
+    if let Some(Err(error)) = pid.map(|pid| end(pid, Signal::TERM)) {
         tracing::debug!(%error, "git had ended already");
     }
 }
 
 #[cfg(not(unix))]
-fn terminate(_: u32) {}
+fn terminate(_: u32, _: bool) {}
 
 /// Lets git write ahead: with the usual 64 KiB the two programs wake each other for every piece.
 #[cfg(target_os = "linux")]

@@ -126,21 +126,14 @@ impl Repository {
         let default_branch = default_branch(&repo, known_default, head_branch.as_deref()).map_err(unreadable)?;
         let mut refs = Refs { head: head_id, default_branch, tips: Vec::new(), missing: Vec::new() };
         match choice {
-            BranchChoice::Default => {
+            BranchChoice::Default | BranchChoice::DefaultAnd(_) => {
                 if let Some(name) = &refs.default_branch {
                     refs.tips.extend(branch(&repo, name).map_err(unreadable)?);
                 }
                 refs.tips.extend(head_id.map(|commit| Tip { name: "HEAD".to_owned(), commit }));
                 refs.tips.extend(linked_heads(&repo).map_err(unreadable)?);
             }
-            BranchChoice::Named(names) => {
-                for name in names {
-                    match branch(&repo, name).map_err(unreadable)? {
-                        Some(tip) => refs.tips.push(tip),
-                        None => refs.missing.push(name.clone()),
-                    }
-                }
-            }
+            BranchChoice::Named(_) => {}
             BranchChoice::All => {
                 refs.tips = self.branches(&repo)?;
                 if !bare {
@@ -149,9 +142,31 @@ impl Repository {
                 refs.tips.extend(linked_heads(&repo).map_err(unreadable)?);
             }
         }
+        if let BranchChoice::Named(names) | BranchChoice::DefaultAnd(names) = choice {
+            for name in names {
+                match branch(&repo, name).map_err(unreadable)? {
+                    Some(tip) => refs.tips.push(tip),
+                    None => refs.missing.push(name.clone()),
+                }
+            }
+        }
         refs.tips.sort_unstable();
         refs.tips.dedup();
         Ok(refs)
+    }
+
+    /// Where a branch stands, be it a local one or one that was fetched from `origin`; none where there is no such branch.
+    pub fn find_branch(&self, name: &str) -> Result<Option<Tip>> {
+        branch(&self.local(), name).map_err(|error| self.unreadable("a branch", &error))
+    }
+
+    /// The same, and an error that names the branches that there are.
+    pub fn get_branch(&self, name: &str) -> Result<Tip> {
+        self.find_branch(name)?.ok_or_else(|| GitError::NoSuchBranch {
+            path: self.path.clone(),
+            branch: name.to_owned(),
+            known: self.branch_names().unwrap_or_default(),
+        })
     }
 
     /// When a commit was made, by its committer's clock (seconds since 1970).
@@ -211,6 +226,17 @@ pub(crate) fn commit_id(id: gix::ObjectId) -> CommitId {
 
 pub(crate) fn object_id(id: CommitId) -> gix::ObjectId {
     gix::ObjectId::from_bytes_or_panic(id.as_bytes())
+}
+
+/// Whether git would let a branch have this name, so that it can neither be an option nor stand for something else.
+pub fn is_branch_name(name: &str) -> bool {
+    let full = format!("refs/heads/{name}");
+    name != "HEAD" && !name.starts_with('-') && gix::refs::FullName::try_from(full.as_str()).is_ok()
+}
+
+/// Whether the full name of a ref is that of this branch, be it a local one or one that was fetched from `origin`.
+pub fn is_ref_of(full: &str, branch: &str) -> bool {
+    full.strip_prefix("refs/heads/").or_else(|| full.strip_prefix("refs/remotes/origin/")) == Some(branch)
 }
 
 /// The branch that counts as the main line: what `origin` calls its HEAD (a mirror's own HEAD is just that), what was said

@@ -6,6 +6,7 @@ use std::io;
 
 use futures::FutureExt as _;
 use lore_mcp::{BoundTool, Server, ServerText, serve_stdio};
+use lore_model::Permission;
 use lore_tools::{Answer, Errors};
 use serde_json::{Value, json};
 
@@ -15,12 +16,13 @@ async fn main() -> io::Result<()> {
         name: "echo".to_owned(),
         title: "Echo".to_owned(),
         about: "Gives its arguments back.".to_owned(),
+        permission: Permission::QueryRepos,
         read_only: true,
         errors: Errors::Result,
         about_project: false,
         toolset: None,
         input: json!({ "type": "object", "properties": {} }).as_object().cloned().unwrap_or_default().into(),
-        call: Box::new(|arguments| {
+        call: Box::new(|arguments, _| {
             let value = Value::Object(arguments.clone());
             async move { Ok(Answer::json(value, arguments)) }.boxed()
         }),

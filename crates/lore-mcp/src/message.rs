@@ -16,6 +16,9 @@ use crate::{
 /// Where a request of the stateless era names its protocol version.
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
+/// Methods that only the handshake era has.
+const REMOVED: [&str; 5] = ["initialize", "ping", "resources/subscribe", "resources/unsubscribe", "logging/setLevel"];
+
 /// What a line turned out to be.
 #[derive(Debug)]
 pub(crate) enum Incoming {
@@ -109,24 +112,27 @@ fn read_request(method: &str, id: RequestId, mut object: Map<String, Value>) -> 
     if method == "initialize" && era == Era::Handshake {
         complete_initialize(&mut object);
     }
+    if era == Era::Stateless && REMOVED.contains(&method) {
+        return unknown_method(&id, method);
+    }
     if let Err(why) = check(method, &mut object) {
         return unfit(&id, why);
     }
     let request = Value::Object(object);
     // Every method that Lore serves, and in which era. What a later toolset brings is added here.
     let request = match (method, era) {
-        ("initialize", Era::Handshake) => typed(request, ClientRequest::InitializeRequest),
-        ("ping", Era::Handshake) => typed(request, ClientRequest::PingRequest),
+        ("initialize", _) => typed(request, ClientRequest::InitializeRequest),
+        ("ping", _) => typed(request, ClientRequest::PingRequest),
         ("server/discover", _) => typed(request, ClientRequest::DiscoverRequest),
         ("tools/list", _) => typed(request, ClientRequest::ListToolsRequest),
         ("tools/call", _) => typed(request, ClientRequest::CallToolRequest),
         ("resources/list", _) => typed(request, ClientRequest::ListResourcesRequest),
         ("resources/templates/list", _) => typed(request, ClientRequest::ListResourceTemplatesRequest),
         ("resources/read", _) => typed(request, ClientRequest::ReadResourceRequest),
-        ("resources/subscribe", Era::Handshake) => typed(request, ClientRequest::SubscribeRequest),
-        ("resources/unsubscribe", Era::Handshake) => typed(request, ClientRequest::UnsubscribeRequest),
+        ("resources/subscribe", _) => typed(request, ClientRequest::SubscribeRequest),
+        ("resources/unsubscribe", _) => typed(request, ClientRequest::UnsubscribeRequest),
         ("subscriptions/listen", Era::Stateless) => typed(request, ClientRequest::SubscriptionsListenRequest),
-        ("logging/setLevel", Era::Handshake) => typed(request, ClientRequest::SetLevelRequest),
+        ("logging/setLevel", _) => typed(request, ClientRequest::SetLevelRequest),
         ("prompts/list", _) => typed(request, ClientRequest::ListPromptsRequest),
         ("prompts/get", _) => typed(request, ClientRequest::GetPromptRequest),
         ("completion/complete", _) => typed(request, ClientRequest::CompleteRequest),

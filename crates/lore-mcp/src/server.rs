@@ -6,12 +6,13 @@
     reason = "clients of the handshake era subscribe and ask for log messages in ways that later ones do not"
 )]
 
-use std::{error::Error as _, fmt, panic::AssertUnwindSafe, sync::Arc, time::Instant};
+use std::{error::Error as _, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
 use futures::{FutureExt as _, future::BoxFuture};
+use http::request::Parts;
 use lore_model::{Code, Failure, closest};
 use lore_tools::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Asked, Context, Errors, Tool, Toolset,
     messages::{self, Follower},
     prompts,
 };
@@ -19,11 +20,11 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         self, ArgumentInfo, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CompletionInfo, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
-        InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, PaginatedRequestParams, PromptsCapability, ReadResourceRequestParams, ReadResourceResponse,
-        Reference, Resource, ResourcesCapability, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-        SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+        CompletionInfo, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
+        Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, PromptsCapability,
+        ReadResourceRequestParams, ReadResourceResponse, Reference, Resource, ResourcesCapability, ServerCapabilities,
+        ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -31,8 +32,11 @@ use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
 use crate::{
+    access::{Access, Who},
     answer,
+    called::Ended,
     notices::{Notices, On},
+    progress,
     receipts::Receipts,
     roots::{Roots, RootsListener},
     shown::shown,
@@ -52,6 +56,8 @@ pub struct ServerText {
 #[derive(Clone)]
 pub struct Server {
     inner: Arc<Inner>,
+    connection: Arc<Connection>,
+    who: Who,
     roots: Option<Arc<Roots>>,
     listing: Option<Arc<Listing>>,
 }
@@ -74,6 +80,11 @@ struct Inner {
     /// What resources and prompts are about, where there are any.
     context: Option<Context>,
     on: On,
+}
+
+/// What belongs to one client. Two clients never share it: one would hear what the other subscribed to.
+#[derive(Default)]
+struct Connection {
     notices: Arc<Notices>,
     receipts: Receipts,
 }
@@ -120,22 +131,34 @@ impl Server {
         let mut config = ServerConfig::new(capabilities).with_server_info(Implementation::new("lore", text.version));
         config.instructions = Some(text.instructions).filter(|instructions| !instructions.is_empty());
         let listed = tools.iter().map(BoundTool::listed).collect();
-        let (notices, receipts) = (Arc::default(), Receipts::default());
         Self {
-            inner: Arc::new(Inner { tools, listed, config, context, on, notices, receipts }),
+            inner: Arc::new(Inner { tools, listed, config, context, on }),
+            connection: Arc::default(),
+            who: Who::Anybody,
             roots: None,
             listing: None,
         }
     }
 
+    /// The same server for one more client. Where clients are elsewhere, nobody asks for their folders.
+    pub(crate) fn for_client(&self, who: Who) -> Self {
+        Self {
+            inner: Arc::clone(&self.inner),
+            connection: Arc::default(),
+            who,
+            roots: None,
+            listing: self.listing.clone(),
+        }
+    }
+
     /// Whom to tell that answers are out, and whom that there will be no more requests.
     pub(crate) fn heeded(&self) -> (Receipts, Arc<Notices>) {
-        (self.inner.receipts.clone(), Arc::clone(&self.inner.notices))
+        (self.connection.receipts.clone(), Arc::clone(&self.connection.notices))
     }
 
     /// Tells the client what it did not ask for at that moment, from now on; never ready.
     pub(crate) async fn notices(&self) -> impl Future<Output = ()> + use<> {
-        let inner = Arc::clone(&self.inner);
+        let (inner, notices) = (Arc::clone(&self.inner), Arc::clone(&self.connection.notices));
         let news = match inner.context.as_ref().filter(|_| inner.on.messages) {
             Some(context) => Some(Follower::new(context.clone()).await),
             None => None,
@@ -146,7 +169,7 @@ impl Server {
         };
         async move {
             if let Some(context) = &inner.context {
-                inner.notices.run(context, news, known).await;
+                notices.run(context, news, known).await;
             }
             std::future::pending::<()>().await;
         }
@@ -204,8 +227,13 @@ impl Server {
 }
 
 /// Runs a call to its end, unless it is cancelled; a panic ends the call and nothing else.
-async fn run(tool: &BoundTool, arguments: Map<String, Value>, cancelled: impl Future<Output = ()>) -> Outcome {
-    let call = AssertUnwindSafe(async { (tool.call)(arguments).await }).catch_unwind();
+async fn run(
+    tool: &BoundTool,
+    arguments: Map<String, Value>,
+    asked: Asked,
+    cancelled: impl Future<Output = ()>,
+) -> Outcome {
+    let call = AssertUnwindSafe(async { (tool.call)(arguments, asked).await }).catch_unwind();
     tokio::select! {
         // First: what is cancelled before it began never begins.
         biased;
@@ -240,7 +268,7 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.inner.notices.shook_hands(context.peer.clone());
+        self.connection.notices.shook_hands(context.peer.clone());
         if let Some(roots) = &self.roots {
             roots.ask(&context.peer).await;
         }
@@ -265,9 +293,12 @@ impl ServerHandler for Server {
             }
             None => None,
         };
+        let access = Access::of(&asked.extensions, self.who);
         let tools = self.inner.tools.iter().zip(&self.inner.listed);
-        let shown =
-            tools.filter(|(tool, _)| hidden.is_none() || tool.toolset != hidden).map(|(_, listed)| listed.clone());
+        let shown = tools
+            .filter(|(tool, _)| hidden.is_none() || tool.toolset != hidden)
+            .filter(|(tool, _)| access.may(tool.permission))
+            .map(|(_, listed)| listed.clone());
         Ok(ListToolsResult::with_all_items(shown.collect()))
     }
 
@@ -350,7 +381,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.resource("resources/subscribe", &request.uri)?;
-        self.inner.notices.subscribe(context.peer);
+        self.connection.notices.subscribe(context.peer);
         Ok(())
     }
 
@@ -360,7 +391,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.resource("resources/unsubscribe", &request.uri)?;
-        self.inner.notices.unsubscribe();
+        self.connection.notices.unsubscribe();
         Ok(())
     }
 
@@ -370,7 +401,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.messages("logging/setLevel")?;
-        self.inner.notices.set_level(request.level, context.peer);
+        self.connection.notices.set_level(request.level, context.peer);
         Ok(())
     }
 
@@ -383,8 +414,16 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.inner.notices.listen(&context).await;
+        self.connection.notices.listen(&context).await;
         Ok(())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(off(&shown(&request.method)))
     }
 
     async fn call_tool(
@@ -392,19 +431,32 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = self.find_tool(&request.name)?;
+        let tool = self.find_tool(&request.name).inspect_err(|_| Ended::tell(&context.extensions, "unknown_tool"))?;
+        let access = Access::of(&context.extensions, self.who);
+        access.check(tool).inspect_err(|_| Ended::tell(&context.extensions, "denied"))?;
         if let Some(roots) = self.roots.as_ref().filter(|_| tool.about_project)
             && let Some(question) = roots.of_call(&request, &context)
         {
             return Ok(question.into());
         }
         let started = Instant::now();
-        let outcome = run(tool, request.arguments.unwrap_or_default(), context.ct.cancelled()).await;
-        tracing::info!(tool = tool.name, took_ms = started.elapsed().as_millis(), %outcome, "call");
+        let (progress, reports) = progress::of(&context).unzip();
+        let asked = Asked { caller: access.caller().cloned(), address: access.address(), progress };
+        let call = run(tool, request.arguments.unwrap_or_default(), asked, context.ct.cancelled());
+        let outcome = match reports {
+            Some(reports) => reports.during(call).await,
+            None => call.await,
+        };
+        tracing::info!(tool = tool.name, took_ms = started.elapsed().as_millis(), outcome = outcome.name(), "call");
+        Ended::tell(&context.extensions, outcome.name());
         let result = match outcome {
             Outcome::Answered(mut answer) => {
                 if let Some(receipt) = answer.receipt.take() {
-                    self.inner.receipts.put(context.extensions.get(), receipt);
+                    match context.extensions.get::<Parts>() {
+                        // Over HTTP nobody tells when an answer has arrived: it counts as delivered when it is given.
+                        Some(_) => receipt.written().await,
+                        None => self.connection.receipts.put(context.extensions.get(), receipt),
+                    }
                 }
                 answer::answered(*answer)
             }
@@ -438,13 +490,14 @@ fn fault(tool: &str) -> Failure {
         .hint("other calls still work; the log of `lore serve` (stderr) says where it happened")
 }
 
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Answered(_) => "ok",
+impl Outcome {
+    /// The word that logs and metrics have for it.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Answered(answer) => answer.failure.as_ref().map_or("ok", |failure| failure.code.name()),
             Self::Failed(failure) => failure.code.name(),
             Self::Panicked => "panicked",
             Self::Cancelled => "cancelled",
-        })
+        }
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use lore_model::Failure;
-use lore_tools::{Answer, Context, Errors, Tool, Toolset};
+use lore_model::{Failure, Permission};
+use lore_tools::{Answer, Asked, Context, Errors, Tool, Toolset};
 use rmcp::model::{self, ToolAnnotations};
 use serde_json::{Map, Value};
 
 /// Runs a tool with the arguments of a call.
-pub type Call = Box<dyn Fn(Map<String, Value>) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync>;
+pub type Call = Box<dyn Fn(Map<String, Value>, Asked) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync>;
 
 /// A tool together with what it works on.
 pub struct BoundTool {
@@ -19,6 +19,8 @@ pub struct BoundTool {
     pub title: String,
     /// What it does and when to use it, for an agent.
     pub about: String,
+    /// What a user of a team server needs to call it.
+    pub permission: Permission,
     /// Whether it changes nothing.
     pub read_only: bool,
     /// How a failure is told.
@@ -41,12 +43,13 @@ impl BoundTool {
             name: tool.name.to_owned(),
             title: tool.title.to_owned(),
             about: tool.about.to_owned(),
+            permission: tool.permission,
             read_only: tool.read_only,
             errors: tool.errors,
             about_project: tool.toolset != Toolset::History,
             toolset: Some(tool.toolset),
             input: (tool.input)(),
-            call: Box::new(move |arguments| (tool.call)(context.clone(), arguments)),
+            call: Box::new(move |arguments, asked| (tool.call)(Context { asked, ..context.clone() }, arguments)),
         }
     }
 

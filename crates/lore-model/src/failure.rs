@@ -25,6 +25,28 @@ pub enum Code {
     CommandNotFound,
     /// A command of that name is there already.
     CommandExists,
+    /// Nobody was named, or it was not shown that they are who they say.
+    Unauthenticated,
+    /// The caller may not do this.
+    PermissionDenied,
+    /// There is no user of that name.
+    UserNotFound,
+    /// There is a user of that name already.
+    UserExists,
+    /// There is no such token.
+    TokenNotFound,
+    /// There is no such job.
+    JobNotFound,
+    /// It cannot be done as things stand.
+    Conflict,
+    /// Too much was asked for in too short a time.
+    TooManyRequests,
+    /// The server cannot be reached, or its answer cannot be understood.
+    ServerUnreachable,
+    /// The remote of a repository cannot be reached just now.
+    RemoteUnreachable,
+    /// The remote of a repository is not there, lets Lore not in, or gives more than is taken.
+    RemoteRefused,
     /// Another process is writing the index.
     Busy,
     /// The index was written by a newer Lore.
@@ -66,7 +88,7 @@ pub struct CodeRow {
 
 impl Code {
     /// Every code, with how each surface shows it.
-    pub const TABLE: [CodeRow; 20] = {
+    pub const TABLE: [CodeRow; 31] = {
         const fn row(
             code: Code,
             name: &'static str,
@@ -123,6 +145,52 @@ impl Code {
             ),
             row(Self::CommandExists, "command_exists", 4, 409, false, "A command of that name is there already."),
             row(Self::MessageNotFound, "message_not_found", 3, 404, false, "There is no comment of that number."),
+            row(
+                Self::Unauthenticated,
+                "unauthenticated",
+                9,
+                401,
+                false,
+                "Nobody was named, or it was not shown that they are who they say.",
+            ),
+            row(Self::PermissionDenied, "permission_denied", 9, 403, false, "The caller may not do this."),
+            row(Self::UserNotFound, "user_not_found", 3, 404, false, "There is no user of that name."),
+            row(Self::UserExists, "user_exists", 4, 409, false, "There is a user of that name already."),
+            row(Self::TokenNotFound, "token_not_found", 3, 404, false, "There is no such token."),
+            row(Self::JobNotFound, "job_not_found", 3, 404, false, "There is no such job."),
+            row(Self::Conflict, "conflict", 4, 409, false, "It cannot be done as things stand."),
+            row(
+                Self::TooManyRequests,
+                "too_many_requests",
+                5,
+                429,
+                true,
+                "Too much was asked for in too short a time.",
+            ),
+            row(
+                Self::ServerUnreachable,
+                "server_unreachable",
+                8,
+                502,
+                true,
+                "The server cannot be reached, or its answer cannot be understood.",
+            ),
+            row(
+                Self::RemoteUnreachable,
+                "remote_unreachable",
+                8,
+                502,
+                true,
+                "The remote of a repository cannot be reached just now.",
+            ),
+            row(
+                Self::RemoteRefused,
+                "remote_refused",
+                8,
+                502,
+                false,
+                "The remote of a repository is not there, lets Lore not in, or gives more than is taken.",
+            ),
             row(Self::Busy, "busy", 5, 503, true, "Another process is writing the index."),
             row(Self::IndexTooNew, "index_too_new", 6, 500, false, "The index was written by a newer Lore."),
             row(Self::IndexDamaged, "index_damaged", 6, 500, false, "The index is damaged."),
@@ -217,6 +285,17 @@ mod tests {
             | Code::CommandNotFound
             | Code::CommandExists
             | Code::MessageNotFound
+            | Code::Unauthenticated
+            | Code::PermissionDenied
+            | Code::UserNotFound
+            | Code::UserExists
+            | Code::TokenNotFound
+            | Code::JobNotFound
+            | Code::Conflict
+            | Code::TooManyRequests
+            | Code::ServerUnreachable
+            | Code::RemoteUnreachable
+            | Code::RemoteRefused
             | Code::Busy
             | Code::IndexTooNew
             | Code::IndexDamaged
@@ -226,7 +305,7 @@ mod tests {
             | Code::EmbeddingFailed
             | Code::InvalidConfig
             | Code::Interrupted
-            | Code::Internal => 20,
+            | Code::Internal => 31,
         };
         assert_eq!(Code::TABLE.len(), all(Code::Internal));
         for (index, row) in Code::TABLE.iter().enumerate() {

@@ -10,6 +10,7 @@ mod id;
 mod message;
 mod path;
 mod repo;
+mod team;
 mod text;
 
 pub use chunk::{ChunkKind, SymbolKind};
@@ -19,4 +20,8 @@ pub use id::{BlobId, CommitId, CommitPrefix, InvalidCommitId, LineCommit, RepoId
 pub use message::{Anchor, Message, MessageId, MessageState, NewMessage};
 pub use path::RepoPath;
 pub use repo::{BranchChoice, DEFAULT_EXCLUDES, NewRepo, Problem, Repo, RepoName, Source, SyncState, Tip};
-pub use text::{brief, closest, escape_controls, is_invisible};
+pub use team::{
+    Activation, Actor, AuditEntry, Caller, CallerAddress, Golden, GoldenState, Job, JobId, JobLine, JobStatus, JobTask,
+    LoginId, Operation, Permission, Role, Token, TokenId, User, UserId, UserName,
+};
+pub use text::{brief, closest, escape_controls, is_invisible, without_user};

@@ -64,6 +64,8 @@ pub enum BranchChoice {
     /// The default branch, and HEAD of a local repository.
     #[default]
     Default,
+    /// The same (wherever the remote's HEAD points), and these branches.
+    DefaultAnd(Vec<String>),
     /// These branches.
     Named(Vec<String>),
     /// Every branch.
@@ -102,6 +104,11 @@ pub struct Repo {
     pub added_at: Option<i64>,
     /// How far its history has been read.
     pub sync: SyncState,
+    /// The branch that is asked about in place of HEAD; none for HEAD.
+    ///
+    /// Stores know of none: whoever asks sets it on its copy, as it may set a name of its own in [`NewRepo::name`]. Ids decide
+    /// which repository is meant, names only say what it is called in the answer.
+    pub shown: Option<String>,
 }
 
 impl Repo {

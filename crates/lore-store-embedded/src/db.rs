@@ -269,7 +269,7 @@ pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Se
 }
 
 /// Makes the folder where it is missing, closed to other users of the machine; one that exists is left as it is.
-pub(crate) fn make_home(home: &Path) -> std::io::Result<()> {
+pub fn make_home(home: &Path) -> std::io::Result<()> {
     let mut folder = fs::DirBuilder::new();
     folder.recursive(true);
     #[cfg(unix)]

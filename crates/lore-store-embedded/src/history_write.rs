@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
 use lore_model::{
-    CommitId, CommitRecord, NewRepo, Patch, PatchAbsence, Person, Repo, RepoId, RepoPath, Source, SyncState,
+    BranchChoice, CommitId, CommitRecord, NewRepo, Patch, PatchAbsence, Person, Repo, RepoId, RepoPath, Source,
+    SyncState,
 };
 use lore_store::{HistoryWriter, Result, StoreError, SyncEnd};
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -177,6 +178,16 @@ impl HistoryWriter for Writer {
         .await?;
         code::collect(&self.shared, code::Thoroughness::Everything).await?;
         self.checkpoint().await
+    }
+
+    async fn set_branches(&self, repo: RepoId, branches: &BranchChoice) -> Result<()> {
+        let value = rows::branches_value(branches);
+        let changed = self
+            .write(move |transaction, _| {
+                transaction.execute("UPDATE repos SET branches = ?2 WHERE repo_id = ?1", params![repo.0, value])
+            })
+            .await?;
+        if changed == 0 { Err(StoreError::Absent(format!("repository {repo}"))) } else { Ok(()) }
     }
 
     async fn note_current(&self, repo: RepoId, at: i64) -> Result<()> {

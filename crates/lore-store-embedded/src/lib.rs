@@ -16,9 +16,12 @@ mod migrate;
 mod rows;
 #[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the store of code that uses it follows"))]
 mod segment;
+mod team;
+mod truth;
 mod vectors;
 mod writer;
 
 pub use commitmux::{CommitmuxRepo, read_commitmux};
-pub use db::EmbeddedStore;
+pub use db::{EmbeddedStore, make_home};
 pub use messages::EmbeddedMessages;
+pub use team::EmbeddedTeam;

@@ -14,7 +14,7 @@ pub(crate) struct Schema {
 }
 
 /// The index, which can always be made anew.
-pub(crate) const INDEX: Schema = Schema {
+pub(crate) static INDEX: Schema = Schema {
     migrations: &[
         (1, include_str!("../migrations/0001_history.sql")),
         (2, include_str!("../migrations/0002_code.sql")),
@@ -27,8 +27,11 @@ pub(crate) const INDEX: Schema = Schema {
 };
 
 /// Messages, which exist nowhere else.
-pub(crate) const MESSAGES: Schema =
+pub(crate) static MESSAGES: Schema =
     Schema { migrations: &[(1, include_str!("../migrations/messages/0001_messages.sql"))] };
+
+/// What a team has, which exists nowhere else.
+pub(crate) static TEAM: Schema = Schema { migrations: &[(1, include_str!("../migrations/team/0001_team.sql"))] };
 
 impl Schema {
     /// The newest version that this program knows.
@@ -78,9 +81,11 @@ mod tests {
             let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
             format!("{version:04} {:016x}", sql.bytes().fold(0xcbf2_9ce4_8422_2325, step))
         };
-        for (schema, lock) in
-            [(INDEX, include_str!("../migrations/LOCK")), (MESSAGES, include_str!("../migrations/messages/LOCK"))]
-        {
+        for (schema, lock) in [
+            (&INDEX, include_str!("../migrations/LOCK")),
+            (&MESSAGES, include_str!("../migrations/messages/LOCK")),
+            (&TEAM, include_str!("../migrations/team/LOCK")),
+        ] {
             let lines = schema.migrations.iter().map(line).collect::<Vec<_>>().join("\n") + "\n";
             assert_eq!(lines, lock, "add a new migration instead of editing one");
         }

@@ -106,11 +106,28 @@ pub(crate) fn list_json(items: &[String]) -> String {
     serde_json::to_string(items).expect("texts are JSON")
 }
 
+/// Stands for the default branch where it heads a list of branches: git lets no branch have this name, and a Lore that
+/// does not know of this takes it for a branch that is not there.
+const DEFAULT: &str = "HEAD";
+
+/// The choice that a list of names stands for.
+fn branches(names: Vec<String>) -> BranchChoice {
+    match names.split_first() {
+        Some((first, rest)) if first == DEFAULT => BranchChoice::DefaultAnd(rest.to_vec()),
+        _ => BranchChoice::Named(names),
+    }
+}
+
 pub(crate) fn branches_value(choice: &BranchChoice) -> Option<String> {
     match choice {
         BranchChoice::Default => None,
         BranchChoice::All => Some("*".to_owned()),
         BranchChoice::Named(names) => Some(list_json(names)),
+        BranchChoice::DefaultAnd(names) => {
+            let names: Vec<String> =
+                std::iter::once(DEFAULT).chain(names.iter().map(String::as_str)).map(str::to_owned).collect();
+            Some(list_json(&names))
+        }
     }
 }
 
@@ -155,7 +172,7 @@ fn repo(row: &Row<'_>) -> Result<Repo> {
         branches: match row.get_ref(8)? {
             ValueRef::Null => BranchChoice::Default,
             ValueRef::Text(b"*") => BranchChoice::All,
-            _ => BranchChoice::Named(json(8)?),
+            _ => branches(json(8)?),
         },
     };
     let sync = SyncState {
@@ -169,5 +186,5 @@ fn repo(row: &Row<'_>) -> Result<Repo> {
         problems: problems.into_iter().map(|(reason, count)| Problem { reason, count }).collect(),
         ..SyncState::default()
     };
-    Ok(Repo { id: RepoId(row.get(0)?), info, added_at: row.get(16)?, sync })
+    Ok(Repo { id: RepoId(row.get(0)?), info, added_at: row.get(16)?, sync, shown: None })
 }

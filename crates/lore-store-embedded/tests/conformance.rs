@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use lore_model::NewMessage;
 use lore_store::{Added, MessageStore as _};
-use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
+use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_embedded_store_conforms() {
@@ -32,6 +32,18 @@ async fn embedded_messages_conform() {
     };
     let again = |store: &EmbeddedMessages| Arc::new(EmbeddedMessages::new(store.home()));
     lore_store::conformance::check_messages(make, again).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_embedded_team_conforms() {
+    let folders = Mutex::new(Vec::new());
+    let make = || {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = EmbeddedTeam::new(folder.path());
+        folders.lock().expect("no check panicked").push(folder);
+        Arc::new(store)
+    };
+    lore_store::conformance::check_team(make).await;
 }
 
 /// An inbox that cannot be removed gives the same message twice a second, and whoever is woken by it looks again.

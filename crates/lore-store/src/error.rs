@@ -16,6 +16,12 @@ pub enum StoreError {
         /// Where it is.
         place: String,
     },
+    /// Something else has that name already.
+    #[error("{0}")]
+    Exists(String),
+    /// It cannot be done as things stand.
+    #[error("{0}")]
+    Refused(String),
     /// There is no such row.
     #[error("{0} is not in the index")]
     Absent(String),

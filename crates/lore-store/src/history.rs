@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use lore_model::{
-    CommitId, CommitPrefix, CommitRecord, FileChange, FileStatus, NewRepo, PatchAbsence, Person, Problem, Repo, RepoId,
-    RepoPath, SyncState, Tip,
+    BranchChoice, CommitId, CommitPrefix, CommitRecord, FileChange, FileStatus, NewRepo, PatchAbsence, Person, Problem,
+    Repo, RepoId, RepoPath, SyncState, Tip,
 };
 
 use crate::{IndexWriter, Result};
@@ -86,6 +86,9 @@ pub trait HistoryWriter: Send + Sync {
 
     /// Forgets a repository and all that was read from it, at once and whole.
     async fn remove_repo(&self, repo: RepoId) -> Result<()>;
+
+    /// Chooses other branches. What is stored stays as it is until the next sync.
+    async fn set_branches(&self, repo: RepoId, branches: &BranchChoice) -> Result<()>;
 
     /// Notes that everything was already there at this moment.
     async fn note_current(&self, repo: RepoId, at: i64) -> Result<()>;

@@ -10,6 +10,7 @@ mod history;
 mod messages;
 mod past;
 mod patch;
+mod team;
 mod text_plan;
 mod threads;
 mod tokens;
@@ -32,6 +33,9 @@ pub use history::{
 pub use messages::{Added, Claimed, MessageQuery, MessageStore, Others, Withdrawal};
 pub use past::{NewPast, NewVersion, PastInfo, PastPart, PastSlice, PathVersion, Touch, TouchFilter};
 pub use patch::{PatchPacker, unpack_patch};
+pub use team::{
+    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, Requeue, Rotation, SecretHash, TeamChange, TeamStore,
+};
 pub use text_plan::{TextPlan, Trigram};
 pub use threads::{apart, beside, blocking, together};
 pub use tokens::{ENDS, LONGEST_TOKEN, for_each_token, is_word_border, spellings, tokens};

@@ -15,6 +15,9 @@ mod process;
 mod random;
 mod repo;
 mod session;
+mod stand_in;
+pub mod team;
+mod team_server;
 
 pub use climpt::DOCUMENT;
 pub use driver::{Lore, Output};
@@ -22,3 +25,5 @@ pub use process::Git;
 pub use random::Random;
 pub use repo::Repo;
 pub use session::{Ended, Session, ToolAnswer};
+pub use stand_in::{Asked, Gate, Reply, StandIn, Step};
+pub use team_server::{HttpAnswer, PASSWORD, TeamServer};

@@ -9,12 +9,20 @@ pub mod prompts;
 mod registry;
 mod repositories;
 pub mod schema;
+mod scope;
 mod tools;
 mod why;
 
-pub use registry::{Answer, Body, Calling, Context, Errors, Project, Receipt, Source, Tool, Toolset, Upkeep};
+pub use registry::{
+    Answer, Asked, Body, Calling, Context, Errors, Offered, Progress, Project, Receipt, Source, Tool, Toolset, Upkeep,
+};
 
-/// The tools of these toolsets, in the order in which they are listed.
+/// The tools of these toolsets that are there on every machine, in the order in which they are listed.
 pub fn tools(toolsets: &[Toolset]) -> Vec<&'static Tool> {
+    server_tools(toolsets).into_iter().filter(|tool| tool.offered == Offered::Everywhere).collect()
+}
+
+/// The tools of these toolsets that a team server has, in the order in which they are listed.
+pub fn server_tools(toolsets: &[Toolset]) -> Vec<&'static Tool> {
     tools::ALL.iter().copied().filter(|tool| toolsets.contains(&tool.toolset)).collect()
 }

@@ -3,8 +3,8 @@
 use std::{path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
-use lore_core::{Lore, search::ChunkFiles};
-use lore_model::Failure;
+use lore_core::{Lore, search::ChunkFiles, team::Team};
+use lore_model::{Caller, Failure, Permission};
 use serde_json::{Map, Value};
 
 /// A group of tools that is switched on and off together.
@@ -24,13 +24,15 @@ pub enum Toolset {
     Code,
     /// Which repositories there are.
     Repos,
+    /// Keeping a team server: its repositories and its users.
+    Admin,
     /// How repositories fare.
     Insight,
 }
 
 impl Toolset {
     /// Every toolset, in the order in which they are listed.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::History,
         Self::Context,
         Self::Why,
@@ -38,6 +40,7 @@ impl Toolset {
         Self::Commands,
         Self::Code,
         Self::Repos,
+        Self::Admin,
         Self::Insight,
     ];
 
@@ -54,6 +57,7 @@ impl Toolset {
             Self::Why => "why",
             Self::Code => "code",
             Self::Repos => "repos",
+            Self::Admin => "admin",
             Self::Insight => "insight",
         }
     }
@@ -76,6 +80,15 @@ pub enum Errors {
     Protocol,
 }
 
+/// Where a tool is there to be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offered {
+    /// On every machine.
+    Everywhere,
+    /// On a team server alone: it is about users, jobs, or what users have activated.
+    OnServer,
+}
+
 /// One tool that an agent can call.
 pub struct Tool {
     /// Its name: `[a-z0-9_]`.
@@ -86,6 +99,10 @@ pub struct Tool {
     pub toolset: Toolset,
     /// What it does and when to use it, for an agent.
     pub about: &'static str,
+    /// What a user of a team server needs to call it.
+    pub permission: Permission,
+    /// Where it is there to be called.
+    pub offered: Offered,
     /// Whether it changes nothing.
     pub read_only: bool,
     /// How a failure is told.
@@ -103,6 +120,39 @@ pub struct Context {
     pub lore: Arc<Lore>,
     /// What the calls are about.
     pub project: Arc<dyn Project>,
+    /// Who makes this call.
+    pub asked: Asked,
+    /// The team, on a team server.
+    pub team: Option<Arc<Team>>,
+}
+
+/// Who makes a call, and how they hear how it goes on.
+#[derive(Clone, Default)]
+pub struct Asked {
+    /// The user, on a team server.
+    pub caller: Option<Caller>,
+    /// Where the request came from, for the audit log.
+    pub address: Option<String>,
+    /// Tells the client how a long call goes on, where it wants to hear.
+    pub progress: Option<Progress>,
+}
+
+/// Tells a client how a call goes on.
+#[derive(Clone)]
+pub struct Progress(Arc<Tell>);
+
+type Tell = dyn Fn(f64, Option<f64>, &str) + Send + Sync;
+
+impl Progress {
+    /// Tells with this function: how far it is, of how much, and what is being done.
+    pub fn new(tell: impl Fn(f64, Option<f64>, &str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    /// Tells how far it is, of how much, and what is being done.
+    pub fn tell(&self, done: f64, of: Option<f64>, what: &str) {
+        (self.0)(done, of, what);
+    }
 }
 
 /// The project that calls are about, which the client may say late or change.
@@ -157,7 +207,14 @@ pub enum Source {
 impl Context {
     /// Questions about code are about the repository that this folder is in.
     pub fn new(lore: Arc<Lore>, folder: PathBuf) -> Self {
-        Self { lore, project: Arc::new(Fixed(folder)) }
+        Self { lore, project: Arc::new(Fixed(folder)), asked: Asked::default(), team: None }
+    }
+
+    /// Questions are those of users of a team server, who have no folder on it: every repository is named.
+    pub fn for_team(team: Arc<Team>) -> Self {
+        let lore = Arc::clone(team.lore());
+        let nowhere = lore.home().unwrap_or_default();
+        Self { lore, project: Arc::new(Fixed(nowhere)), asked: Asked::default(), team: Some(team) }
     }
 
     /// The folder that the call is about.

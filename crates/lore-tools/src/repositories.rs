@@ -1,17 +1,12 @@
 //! What the tools about repositories and their files have in common: whom a call is about, and how success and failure
 //! are told.
 
-use std::path::PathBuf;
-
 use lore_core::{browse::Standing, files::Depth};
-use lore_model::{Code, Failure, Repo, RepoPath, Source, brief, closest};
+use lore_model::{Code, Failure, Job, Repo, RepoName, RepoPath, Source, brief, without_user};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::{Answer, Calling, Context, Tool, answer::AnswerBuilder, arguments};
-
-/// Names of repositories that are told where one is not known.
-const NAMES_MAX: usize = 20;
+use crate::{Answer, Calling, Context, Tool, answer::AnswerBuilder, arguments, scope::find};
 
 /// So many repositories are told of at once.
 pub(crate) const REPOS_MAX: usize = 1000;
@@ -60,54 +55,6 @@ pub(crate) fn failed(failure: Failure, more: Map<String, Value>) -> Answer {
     AnswerBuilder::failed(object, failure).done()
 }
 
-/// The repository of that name, or the project's where none is named, and the work tree to see it from.
-pub(crate) async fn find(context: &Context, alias: Option<&str>) -> Result<(Repo, PathBuf), Failure> {
-    let alias = alias.map(str::trim).filter(|alias| !alias.is_empty());
-    let project = context.lore.find_project(&context.folder().await).await;
-    let repos = context.lore.history.repos().await?;
-    let Some(alias) = alias else {
-        return match project {
-            Ok(project) => match project.repo {
-                Some(repo) => Ok((repo, project.place)),
-                None => Err(unnamed(format!("the project at {} is not registered", project.place.display()), &repos)),
-            },
-            Err(failure) if failure.code == Code::NotARepository => Err(unnamed(failure.message, &repos)),
-            Err(failure) => Err(failure),
-        };
-    };
-    let repo = repos.iter().find(|repo| repo.name() == alias).ok_or_else(|| unknown(alias, &repos))?.clone();
-    // The project may be another work tree of the repository than the registered one.
-    let of_project = project.ok().filter(|found| found.repo.as_ref().is_some_and(|known| known.id == repo.id));
-    let place = of_project.map_or_else(|| repo.info.local_path.clone(), |project| project.place);
-    Ok((repo, place))
-}
-
-fn names(repos: &[Repo]) -> String {
-    let mut names: Vec<String> = repos.iter().take(NAMES_MAX).map(|repo| repo.name().to_owned()).collect();
-    if repos.len() > NAMES_MAX {
-        names.push(format!("and {} more, which `list_repositories` lists", repos.len() - NAMES_MAX));
-    }
-    names.join(", ")
-}
-
-fn unnamed(message: String, repos: &[Repo]) -> Failure {
-    let failure = Failure::new(Code::RepoNotFound, message);
-    if repos.is_empty() {
-        return failure.hint("no repository is registered: run `lore add PATH`");
-    }
-    failure.hint(format!("name one of the registered repositories ({}), or run `lore add PATH`", names(repos)))
-}
-
-fn unknown(alias: &str, repos: &[Repo]) -> Failure {
-    let failure = Failure::new(Code::RepoNotFound, format!("no repository is called `{}`", brief(alias)));
-    if repos.is_empty() {
-        return failure.hint("no repository is registered: run `lore add PATH`");
-    }
-    let near = closest(alias, repos.iter().map(Repo::name)).map(|near| format!("did you mean `{near}`? "));
-    let near = near.unwrap_or_default();
-    failure.hint(format!("{near}Registered are: {}; `lore add PATH` registers another", names(repos)))
-}
-
 /// A list of repositories, of which there are so many.
 pub(crate) fn repositories(rows: Vec<Value>, total: usize) -> Answer {
     let shown = rows.len();
@@ -117,6 +64,43 @@ pub(crate) fn repositories(rows: Vec<Value>, total: usize) -> Answer {
         fields["note"] = format!("this is not all: the first {shown} of {total} repositories are listed").into();
     }
     succeeded(fields)
+}
+
+/// Where a repository lies, as far as that is somebody's business: on a server only within its own folder.
+pub(crate) fn place(context: &Context, repo: &Repo) -> String {
+    let path = &repo.info.local_path;
+    let home = context.team.as_ref().and_then(|_| context.lore.home());
+    let within = home.as_deref().and_then(|home| path.strip_prefix(home).ok());
+    match within {
+        Some(within) => within.to_string_lossy().into_owned(),
+        None if context.team.is_some() => String::new(),
+        None => path.to_string_lossy().into_owned(),
+    }
+}
+
+/// What is told of a job that was asked for.
+pub(crate) fn job(job: &Job, message: &str) -> Answer {
+    succeeded(json!({"job_id": job.id.as_str(), "message": message, "status": job.status.as_str()}))
+}
+
+/// A job as the contract has it.
+pub(crate) fn job_json(job: &Job) -> Value {
+    json!({
+        "job_id": job.id.as_str(),
+        "operation_type": job.task.operation.as_str(),
+        "status": job.status.as_str(),
+        "created_at": time(Some(job.created_at)),
+        "started_at": time(job.started_at),
+        "completed_at": time(job.completed_at),
+        "progress": job.progress,
+        "result": job.result,
+        "error": job.error,
+        "username": job.username,
+        "repositories": job.task.golden.iter().map(RepoName::as_str).collect::<Vec<_>>(),
+        "user_alias": job.task.alias.as_ref().map(RepoName::as_str),
+        "branch": job.task.branch,
+        "attempts": job.attempts,
+    })
 }
 
 /// The path that an argument names.
@@ -150,16 +134,6 @@ pub(crate) fn url(repo: &Repo) -> String {
     }
 }
 
-/// An address without who asks: that may be a secret.
-fn without_user(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| scheme.starts_with("http")) else {
-        return url.to_owned();
-    };
-    let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let host = rest[..host_end].rfind('@').map_or(0, |at| at + 1);
-    format!("{scheme}://{}", &rest[host..])
-}
-
 /// What was read: a commit, or the working tree over it.
 pub(crate) fn source(at: &Standing) -> Value {
     json!({
@@ -177,8 +151,9 @@ pub(crate) async fn list(
     depth: Depth,
 ) -> Result<FileList, Failure> {
     let folder = path("path", folder)?;
-    let (repo, place) = find(context, alias).await?;
-    let listed = context.lore.list_files(&repo, &place, folder, depth).await?;
+    let found = find(context, alias).await?;
+    let (repo, place) = (&found.repo, found.place());
+    let listed = context.lore.list_files(repo, &place, folder, depth).await?;
     let listing = &listed.listing;
     let files = listing.files.iter().zip(&listed.modified).map(|(file, modified)| {
         let indexed = listed.indexed.language(&file.path);
@@ -203,7 +178,7 @@ pub(crate) async fn list(
     let directories =
         listing.folders.iter().map(|(path, files)| json!({"path": path.to_text(), "files": files})).collect();
     let mut about = Map::new();
-    about.insert("repository_alias".to_owned(), repo.name().into());
+    about.insert("repository_alias".to_owned(), found.alias.as_str().into());
     about.insert("source".to_owned(), source(&listed.at));
     if listing.total > listing.files.len() || listing.folders_total > listing.folders.len() {
         let note = format!(

@@ -6,14 +6,19 @@ use lore_core::{search::estimate_tokens, why::FileRequest};
 use lore_model::{Code, Failure, escape_controls};
 use serde_json::{Map, Value};
 
-use crate::Context;
+use crate::{Context, scope::find};
 
 /// So many tokens an answer may have unless somebody says otherwise.
 pub(crate) const MAX_TOKENS: usize = 1500;
 
 /// The file that is meant: seen from the root of the repository.
-pub(crate) async fn file(context: &Context, repo: Option<String>, file: String) -> FileRequest {
-    FileRequest { folder: context.folder().await, repo, from: None, file: PathBuf::from(file) }
+pub(crate) async fn file(context: &Context, repo: Option<String>, file: String) -> Result<FileRequest, Failure> {
+    // On a team server there is no project, and a repository is asked about on the caller's branch.
+    let known = match context.team()? {
+        Some(_) => Some(find(context, repo.as_deref()).await?.repo),
+        None => None,
+    };
+    Ok(FileRequest { folder: context.folder().await, repo, known, from: None, file: PathBuf::from(file) })
 }
 
 /// How many tokens an answer may have.

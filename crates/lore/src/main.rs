@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let ui = ui::Ui::new(cli.json, cli.quiet, cli.color);
-    start_log(cli.verbose);
+    start_log(cli.verbosity());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let done = match runtime {
         Ok(runtime) => {

@@ -53,6 +53,33 @@ impl Steps {
     }
 }
 
+/// The progress of something that is told in percent: a bar on a terminal, nothing elsewhere.
+pub(crate) struct Percent(Option<ProgressBar>);
+
+impl Percent {
+    pub(crate) fn new(ui: &Ui, what: &str) -> Self {
+        let shown = std::io::stderr().is_terminal() && !ui.is_quiet();
+        Self(shown.then(|| {
+            let style = ProgressStyle::with_template("{prefix} {bar:30} {pos} %");
+            let bar = ProgressBar::with_draw_target(Some(100), ProgressDrawTarget::stderr());
+            bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())).with_prefix(ui::one_line(what))
+        }))
+    }
+
+    pub(crate) fn at(&self, percent: f64) {
+        if let Some(bar) = &self.0 {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it lies between 0 and 100")]
+            bar.set_position(percent.clamp(0.0, 100.0) as u64);
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// What is counted.
 fn things(event: &FlowEvent) -> &'static str {
     match event {

@@ -125,6 +125,12 @@ impl Ui {
         }
     }
 
+    /// Something that must be told, on standard error.
+    #[expect(clippy::unused_self, reason = "whoever prints does it through this")]
+    pub(crate) fn tell(&self, text: &str) {
+        eprintln!("{}", one_line(text));
+    }
+
     /// Something that needs attention.
     pub(crate) fn warn(&self, text: &str) {
         let (style, label, text) = (YELLOW.bold(), "warning:", one_line(text));

@@ -1,6 +1,10 @@
 //! Puts the parts together: the only place that picks a backend.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    path::Path,
+    sync::Arc,
+};
 
 use lore_core::{
     Lore, SystemClock,
@@ -8,10 +12,12 @@ use lore_core::{
     history::{History, Places},
     messages::Messages,
     search::{ProjectIgnore, Search, Second, Settings},
+    team::{Team, TeamSettings},
 };
 use lore_embed::StaticModel;
-use lore_git::Git;
-use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
+use lore_git::{Git, RemotePolicy};
+use lore_model::{Code, Failure};
+use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
 
 use crate::{config::Loaded, environment};
 
@@ -25,6 +31,7 @@ pub(crate) fn lore(loaded: &Loaded, second: Option<Second>) -> Arc<Lore> {
         user_excludes: environment::home()
             .map(|home| lore_git::user_excludes(&home, environment::folder("XDG_CONFIG_HOME").as_deref())),
         project_ignore: Some(ProjectIgnore::new(crate::cortex::FILE, crate::cortex::ignored)),
+        ..Settings::default()
     };
     let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), settings);
     let messages = Messages::new(
@@ -38,6 +45,55 @@ pub(crate) fn lore(loaded: &Loaded, second: Option<Second>) -> Arc<Lore> {
         messages: Arc::new(messages),
         commands: Arc::new(Commands::new(environment::home())),
     })
+}
+
+/// What is decided about a team where it is opened.
+#[derive(Default)]
+pub(crate) struct TeamOptions {
+    /// What may be cloned; anything where there is no policy.
+    pub(crate) policy: Option<RemotePolicy>,
+    /// How it is run.
+    pub(crate) settings: TeamSettings,
+    /// The model besides the built-in one.
+    pub(crate) second: Option<Second>,
+}
+
+/// Views that a server keeps at hand: those of the repositories and branches that its users ask about at a time. Each takes
+/// some bytes for each file and chunk that it shows.
+const SERVER_VIEWS: usize = 32;
+
+/// The team whose data is in this folder. Nothing of the machine's own user counts there.
+pub(crate) fn team(loaded: &Loaded, data: &Path, options: TeamOptions) -> Arc<Team> {
+    let store = Arc::new(EmbeddedStore::new(data));
+    let git = Git::new(&loaded.config.git);
+    let history = History::new(Arc::clone(&store) as _, git, places(data), Arc::new(SystemClock));
+    let settings = Settings { ignore: loaded.config.ignore.clone(), views: SERVER_VIEWS, ..Settings::default() };
+    let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), settings);
+    let messages = Messages::new(Arc::new(EmbeddedMessages::new(data)), Arc::new(SystemClock), None);
+    let lore = Lore {
+        history: Arc::new(history.with_policy(options.policy)),
+        search: Arc::new(search.with_second(options.second)),
+        messages: Arc::new(messages),
+        commands: Arc::new(Commands::new(None)),
+    };
+    let store = Arc::new(EmbeddedTeam::new(data));
+    Arc::new(Team::new(store, Arc::new(lore), Arc::new(SystemClock), options.settings))
+}
+
+/// Sees to it that no other program does the jobs in a server's folder, for as long as this is kept; none where one does.
+pub(crate) fn lock_data(data: &Path) -> Result<Option<File>, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(Code::NoAccess, format!("the server's folder {} cannot be used: {error}", data.display()))
+            .hint("choose another one with `--data DIR`")
+    };
+    lore_store_embedded::make_home(data).map_err(failed)?;
+    let path = data.join("server.lock");
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
 }
 
 fn places(home: &Path) -> Places {

@@ -9,6 +9,7 @@ mod measure;
 mod quality;
 mod search;
 mod semble;
+mod server;
 mod table;
 
 use anyhow::Result;
@@ -25,6 +26,8 @@ pub(crate) enum Bench {
     Index(index::Args),
     /// Finding lines, beside ripgrep.
     Search(search::Args),
+    /// A team server under load.
+    Server(server::Args),
     /// How well questions about code are answered.
     Quality(quality::Args),
 }
@@ -35,6 +38,7 @@ pub(crate) fn run(bench: Bench) -> Result<()> {
         Bench::History(args) => history::run(&args),
         Bench::Index(args) => index::run(&args),
         Bench::Search(args) => search::run(&args),
+        Bench::Server(args) => server::run(&args),
         Bench::Quality(args) => quality::run(&args),
     }
 }

@@ -48,7 +48,7 @@ const LAYERS: &[Row] = &[
     Row {
         name: "lore-server",
         may_use: &["lore-model", "lore-store", "lore-core", "lore-tools", "lore-mcp"],
-        tests_may_use: &["lore-git", "lore-store-embedded", "lore-testkit"],
+        tests_may_use: &["lore-git", "lore-embed", "lore-store-embedded", "lore-testkit"],
         reason: "it must not know which backend it runs on",
     },
     Row {
@@ -112,7 +112,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("rmcp", &["lore-mcp"]),
     ("axum", &["lore-server"]),
     ("reqwest", &["lore-remote", "lore-embed"]),
-    ("ureq", &["lore-embed"]),
+    ("ureq", &["lore-embed", "lore-remote"]),
     ("ndarray", &["lore-embed"]),
     ("clap", &["lore", "xtask"]),
     ("figment", &["lore"]),

@@ -159,8 +159,7 @@ impl Files {
     /// What is said of a file in a list; none where it went away meanwhile.
     fn listed(&self, file: &Surveyed, blobs: &mut Option<lore_git::BlobReader>) -> Result<Option<ListedFile>, Failure> {
         let Surveyed { path, committed, uncommitted } = file;
-        let place =
-            if self.has_work_tree { self.repository.work_place(path).map_err(git_failure)? } else { WorkPlace::Gone };
+        let place = self.work_place(path)?;
         let now = match (place, committed) {
             (WorkPlace::File { kind, size, modified }, _) => Now {
                 kind,
@@ -202,7 +201,7 @@ impl Files {
         let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
         let text = folder.to_text();
         let name = brief(&text);
-        if let Ok(WorkPlace::BehindLink(link)) = self.repository.work_place(folder) {
+        if let Ok(WorkPlace::BehindLink(link)) = self.work_place(folder) {
             return invalid(format!(
                 "`{name}` cannot be listed: `{link}` is a symbolic link, and links are not followed"
             ))

@@ -35,6 +35,8 @@ pub struct Place {
     pub branches: BranchChoice,
     /// The branch that counts as the main line, where known.
     pub default_branch: Option<String>,
+    /// The branch that is asked about in place of what is checked out.
+    pub shown: Option<String>,
     /// The user's own file of git ignore rules.
     pub user_excludes: Option<PathBuf>,
 }
@@ -43,7 +45,7 @@ impl Place {
     /// A repository, seen from one of its work trees.
     pub fn new(repo: &Repo, path: PathBuf, user_excludes: Option<PathBuf>) -> Self {
         let (branches, default_branch) = (repo.info.branches.clone(), repo.info.default_branch.clone());
-        Self { path, branches, default_branch, user_excludes }
+        Self { path, branches, default_branch, shown: repo.shown.clone(), user_excludes }
     }
 }
 
@@ -84,6 +86,8 @@ pub struct Files {
     pub commit: Option<CommitId>,
     /// The branch of that commit, where it is on one.
     pub branch: Option<String>,
+    /// Whether that branch is shown in place of what is checked out.
+    is_shown: bool,
     has_work_tree: bool,
     options: WorktreeOptions,
 }
@@ -103,16 +107,17 @@ impl Files {
     /// Opens the repository at this place.
     pub fn open(place: &Place) -> Result<Self, Failure> {
         let repository = Repository::open(&place.path).map_err(git_failure)?;
-        let has_work_tree = repository.work_tree().is_some();
+        // Of a branch that is shown in place of what is checked out, nothing lies on disk.
+        let has_work_tree = place.shown.is_none() && repository.work_tree().is_some();
         let head = repository.head().map_err(git_failure)?;
-        let (commit, branch) = if has_work_tree {
+        let (commit, branch) = if let Some(shown) = &place.shown {
+            (Some(repository.get_branch(shown).map_err(git_failure)?.commit), Some(shown.clone()))
+        } else if has_work_tree {
             (head.commit, head.branch)
         } else {
             let refs = repository.refs(&place.branches, place.default_branch.as_deref()).map_err(git_failure)?;
-            let is_main = |name: &str| {
-                let short = name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/remotes/origin/"));
-                short.is_some() && short == refs.default_branch.as_deref()
-            };
+            let main = refs.default_branch.as_deref();
+            let is_main = |name: &str| main.is_some_and(|main| lore_git::is_ref_of(name, main));
             let main = refs.tips.iter().find(|tip| is_main(&tip.name)).or_else(|| refs.tips.first());
             (main.map(|tip| tip.commit).or(refs.head), refs.default_branch.or(head.branch))
         };
@@ -121,7 +126,7 @@ impl Files {
             lore_ignores: false,
             ..WorktreeOptions::default()
         };
-        Ok(Self { repository, commit, branch, has_work_tree, options })
+        Ok(Self { repository, commit, branch, is_shown: place.shown.is_some(), has_work_tree, options })
     }
 
     /// Whether there are files on disk, and not only in git.
@@ -136,7 +141,16 @@ impl Files {
 
     /// The local branches, at most `max` of them, and how many there are.
     pub fn branches(&self, max: usize) -> Result<(Vec<Branch>, usize), Failure> {
-        self.repository.local_branches(max).map_err(git_failure)
+        let current = self.branch.as_deref().filter(|_| self.is_shown);
+        self.repository.local_branches(max, current).map_err(git_failure)
+    }
+
+    /// What lies on disk at a path; nothing where files are only in git.
+    fn work_place(&self, path: &RepoPath) -> Result<WorkPlace, Failure> {
+        if !self.has_work_tree {
+            return Ok(WorkPlace::Gone);
+        }
+        self.repository.work_place(path).map_err(git_failure)
     }
 
     /// Reads a file, or the lines of it that are asked for.
@@ -214,7 +228,7 @@ impl Files {
             (None, None) if committed.is_some() => false,
             (None, None) => return Ok(None),
         };
-        match self.repository.work_place(path).map_err(git_failure)? {
+        match self.work_place(path)? {
             WorkPlace::File { kind, size, modified } => Ok(Some(Now {
                 kind,
                 committed,
@@ -250,7 +264,7 @@ impl Files {
         let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
         let text = path.to_text();
         let name = brief(&text);
-        match self.repository.work_place(path) {
+        match self.work_place(path) {
             Ok(WorkPlace::BehindLink(link)) => {
                 return invalid(format!(
                     "`{name}` cannot be read: `{link}` is a symbolic link, and links are not followed"

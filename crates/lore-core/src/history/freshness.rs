@@ -2,8 +2,8 @@
 
 use std::{collections::HashMap, sync::PoisonError};
 
-use lore_git::{RefProbe, Repository};
-use lore_model::{CommitId, Repo, RepoId, Source, Tip};
+use lore_git::{RefProbe, Repository, is_ref_of};
+use lore_model::{BranchChoice, CommitId, Repo, RepoId, Source, Tip};
 
 use super::{History, sync::is_up_to_rules};
 use crate::blocking;
@@ -24,7 +24,7 @@ pub struct RepoFreshness {
     pub state: FreshState,
     /// When it was last known to be current.
     pub last_synced_at: Option<i64>,
-    /// HEAD as indexed.
+    /// HEAD as indexed, or the branch that is asked about in its place.
     pub head: Option<CommitId>,
 }
 
@@ -61,6 +61,8 @@ pub(super) type Probes = HashMap<RepoId, Seen>;
 
 #[derive(Clone)]
 pub(super) struct Seen {
+    /// What decided which tips were read.
+    branches: BranchChoice,
     probe: RefProbe,
     signature: Option<u64>,
     /// Tips and shallow boundary; `None` where the repository could not be read.
@@ -84,14 +86,13 @@ fn look(repos: &[Repo], mut before: Probes) -> (Vec<RepoFreshness>, Probes) {
     let mut seen = Probes::new();
     let fresh = repos.iter().map(|repo| {
         let now = observe(repo, before.remove(&repo.id));
-        let state = state(repo, now.as_ref().and_then(|now| now.refs.as_ref()));
+        let refs = now.as_ref().and_then(|now| now.refs.as_ref());
+        let (state, head) = match &repo.shown {
+            Some(branch) => state_of(repo, branch, refs),
+            None => (state(repo, refs), repo.sync.last_synced_sha),
+        };
         seen.extend(now.map(|now| (repo.id, now)));
-        RepoFreshness {
-            name: repo.name().to_owned(),
-            state,
-            last_synced_at: repo.sync.last_synced_at,
-            head: repo.sync.last_synced_sha,
-        }
+        RepoFreshness { name: repo.name().to_owned(), state, last_synced_at: repo.sync.last_synced_at, head }
     });
     (fresh.collect(), seen)
 }
@@ -114,11 +115,35 @@ fn state(repo: &Repo, refs: Option<&(Vec<Tip>, Vec<CommitId>)>) -> FreshState {
     }
 }
 
+/// The same for one branch, and where it stood when its history was read.
+fn state_of(repo: &Repo, branch: &str, refs: Option<&(Vec<Tip>, Vec<CommitId>)>) -> (FreshState, Option<CommitId>) {
+    let of = |tips: &[Tip]| tips.iter().find(|tip| is_ref_of(&tip.name, branch)).map(|tip| tip.commit);
+    let read = of(&repo.sync.tips);
+    let state = match (state(repo, refs), read) {
+        (state @ (FreshState::Missing | FreshState::NeverSynced | FreshState::Current), Some(_)) => state,
+        (FreshState::Missing, None) => FreshState::Missing,
+        // Nothing of it was read, whatever was read of the others.
+        (_, None) => FreshState::NeverSynced,
+        // Where the others stand says nothing of this one.
+        (FreshState::Stale, Some(_)) => match refs {
+            Some((tips, shallow))
+                if of(tips) == read && *shallow == repo.sync.shallow && is_up_to_rules(&repo.sync) =>
+            {
+                FreshState::Current
+            }
+            _ => FreshState::Stale,
+        },
+        (FreshState::Partial, Some(_)) => FreshState::Partial,
+    };
+    (state, read)
+}
+
 /// Reads the refs again only where the probe says that something moved.
 fn observe(repo: &Repo, before: Option<Seen>) -> Option<Seen> {
     if let Some(before) = before {
         let signature = before.probe.signature();
-        if signature.is_some() && signature == before.signature && before.refs.is_some() {
+        let is_same = signature.is_some() && signature == before.signature && before.branches == repo.info.branches;
+        if is_same && before.refs.is_some() {
             return Some(before);
         }
     }
@@ -128,5 +153,5 @@ fn observe(repo: &Repo, before: Option<Seen>) -> Option<Seen> {
     let signature = probe.signature();
     let refs = repository.refs(&repo.info.branches, repo.info.default_branch.as_deref()).ok();
     let refs = refs.map(|refs| (refs.tips, repository.shallow()));
-    Some(Seen { probe, signature, refs })
+    Some(Seen { branches: repo.info.branches.clone(), probe, signature, refs })
 }

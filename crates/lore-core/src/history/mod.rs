@@ -12,8 +12,8 @@ use std::{
 };
 
 pub use freshness::{FreshState, Freshness, RepoFreshness};
-use lore_git::Git;
-use lore_model::{Code, Failure, Repo, brief};
+use lore_git::{Git, RemotePolicy};
+use lore_model::{Code, Failure, Repo, RepoId, brief};
 use lore_store::{HistoryStore, IndexWriter, StoreError};
 pub use query::{
     CommitAnswer, Hit, LIMIT_MAX, MATCHED_PATHS_MAX, PatchAnswer, SearchAnswer, SearchRequest, TouchAnswer,
@@ -42,12 +42,29 @@ pub struct History {
     probes: Mutex<freshness::Probes>,
     roots: Arc<register::Roots>,
     blames: Mutex<blame::Blames>,
+    policy: Option<RemotePolicy>,
 }
 
 impl History {
     /// History kept in this store.
     pub fn new(store: Arc<dyn HistoryStore>, git: Git, places: Places, clock: Arc<dyn Clock>) -> Self {
-        Self { store, git, places, clock, probes: Mutex::default(), roots: Arc::default(), blames: Mutex::default() }
+        Self {
+            store,
+            git,
+            places,
+            clock,
+            probes: Mutex::default(),
+            roots: Arc::default(),
+            blames: Mutex::default(),
+            policy: None,
+        }
+    }
+
+    /// The same, which clones and fetches only what this policy lets it; without one, whatever a user names.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Option<RemotePolicy>) -> Self {
+        self.policy = policy;
+        self
     }
 
     /// The store beneath, for those who look after it.
@@ -78,6 +95,14 @@ impl History {
     /// The repository of that name.
     pub async fn repo(&self, name: &str) -> Result<Repo, Failure> {
         named(&self.repos().await?, name).cloned()
+    }
+
+    /// The repository of that id, as it is registered now.
+    pub async fn get_repo(&self, id: RepoId) -> Result<Repo, Failure> {
+        self.repos().await?.into_iter().find(|repo| repo.id == id).ok_or_else(|| {
+            Failure::new(Code::RepoNotFound, format!("repository {id} is not registered any more"))
+                .hint("run `lore repos` to see what is registered")
+        })
     }
 
     /// Becomes the one writer; calls `waiting` once where another process has to end first.

@@ -8,8 +8,8 @@ use std::{
     time::SystemTime,
 };
 
-use lore_git::{CloneUrl, GitError, Reader, Repository};
-use lore_model::{BranchChoice, Code, DEFAULT_EXCLUDES, Failure, NewRepo, Repo, RepoName, Source};
+use lore_git::{CloneUrl, GitError, Mirror, Reader, Repository, is_branch_name};
+use lore_model::{BranchChoice, Code, DEFAULT_EXCLUDES, Failure, NewRepo, Repo, RepoName, Source, brief};
 use lore_store::HistoryWriter;
 
 use super::History;
@@ -116,6 +116,33 @@ impl History {
         Ok(repo)
     }
 
+    /// Chooses other branches of a repository; the next sync reads those that are new and forgets those that are not chosen
+    /// any more. Returns it as it is registered now.
+    ///
+    /// That a branch is there is not asked: one that is not is reported by the sync, which goes on with the others.
+    pub async fn set_branches(
+        &self,
+        writer: &dyn HistoryWriter,
+        repo: &Repo,
+        branches: &BranchChoice,
+    ) -> Result<Repo, Failure> {
+        if let BranchChoice::Named(names) | BranchChoice::DefaultAnd(names) = branches {
+            names.iter().try_for_each(|name| check_branch(name))?;
+        }
+        writer.set_branches(repo.id, branches).await.map_err(store_failure)?;
+        self.get_repo(repo.id).await
+    }
+
+    /// Fails where nothing can or may be cloned from this URL. That the network is down is no reason: it may be up later.
+    pub async fn check_url(&self, url: &str) -> Result<(), Failure> {
+        let url = CloneUrl::parse(url).map_err(git_failure)?;
+        let Some(policy) = self.policy.clone() else { return Ok(()) };
+        match blocking(move || policy.check(&url)).await {
+            Err(error) if !error.is_transient() => Err(git_failure(error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Forgets a repository, what was read from it, and Lore's own mirror of it.
     pub async fn remove(&self, writer: &dyn HistoryWriter, repo: &Repo) -> Result<(), Failure> {
         writer.remove_repo(repo.id).await.map_err(store_failure)?;
@@ -125,8 +152,8 @@ impl History {
             Reader::remove(&root, &key)?;
             let mirror = &repo.info.local_path;
             // Only what lies in Lore's own folder is Lore's to delete.
-            if matches!(repo.info.source, Source::Url(_)) && mirror.starts_with(&clones) && mirror.exists() {
-                std::fs::remove_dir_all(mirror).map_err(|source| GitError::Io { path: mirror.clone(), source })?;
+            if matches!(repo.info.source, Source::Url(_)) && mirror.starts_with(&clones) {
+                Mirror::remove(mirror)?;
             }
             Ok(())
         });
@@ -217,6 +244,16 @@ impl Roots {
     fn stamp(folder: &Path) -> Option<SystemTime> {
         std::fs::metadata(folder.join(".git/config")).and_then(|config| config.modified()).ok()
     }
+}
+
+/// Refuses what can be the name of no branch.
+pub(super) fn check_branch(name: &str) -> Result<(), Failure> {
+    if is_branch_name(name) {
+        return Ok(());
+    }
+    let message = format!("`{}` cannot be the name of a branch", brief(name));
+    Err(Failure::new(Code::InvalidArgument, message)
+        .hint("name a branch as `git branch --list` does, for example main"))
 }
 
 /// The prefixes to leave out, each once.

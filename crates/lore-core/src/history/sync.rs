@@ -5,14 +5,17 @@ use std::{
     num::NonZero,
     ops::ControlFlow,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-use lore_git::{Cancel, CloneUrl, Diff, GitError, Mailmap, Mirror, ReadCommit, Reader, Refs, Repository, Scope};
+use lore_git::{
+    Cancel, CloneUrl, Diff, Fetching, GitError, Mailmap, Mirror, ReadCommit, Reader, Refs, Repository, Scope,
+};
 use lore_model::{Code, CommitId, CommitRecord, Failure, Patch, PatchAbsence, Problem, Repo, Source, SyncState, Tip};
 use lore_store::{AuthorAlias, HistoryWriter, PatchPacker, SyncEnd};
 use tokio::sync::mpsc;
 
-use super::History;
+use super::{History, register::check_branch};
 use crate::{blocking, git_failure, store_failure};
 
 /// Larger patches are not kept.
@@ -37,7 +40,7 @@ const TRANSACTION_COMMITS: usize = 4096;
 const TRANSACTION_BYTES: usize = 32 << 20;
 
 /// How a sync is done.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct SyncOptions {
     /// Runs of git side by side; `None` for one on each core.
     pub jobs: Option<NonZero<usize>>,
@@ -45,6 +48,28 @@ pub struct SyncOptions {
     pub retry_missing: bool,
     /// Whether the past of the code is kept from now on; `None` for as it was.
     pub past: Option<bool>,
+    /// Whether a sync clones or fetches what was registered by URL. Whoever has done so with [`History::fetch`] says no.
+    pub fetch: bool,
+    /// The branch that a mirror's HEAD names, in place of the one that the remote's HEAD does.
+    pub main_branch: Option<String>,
+    /// How long a clone or fetch may take; `None` for as long as it does.
+    pub fetch_time: Option<Duration>,
+    /// How many bytes a mirror may take on disk; `None` for any number.
+    pub fetch_bytes: Option<u64>,
+}
+
+impl Default for SyncOptions {
+    fn default() -> Self {
+        Self {
+            jobs: None,
+            retry_missing: false,
+            past: None,
+            fetch: true,
+            main_branch: None,
+            fetch_time: None,
+            fetch_bytes: None,
+        }
+    }
 }
 
 /// What a sync did.
@@ -60,6 +85,8 @@ pub struct SyncReport {
     pub total: u64,
     /// What is left out, and why.
     pub problems: Vec<Problem>,
+    /// Branches that were chosen and are not there: nothing of them is indexed any more.
+    pub missing: Vec<String>,
 }
 
 /// How a sync goes on.
@@ -121,8 +148,14 @@ impl History {
 
     async fn sync_inner(&self, repo: &Repo, task: &SyncTask<'_>) -> Result<SyncReport, Failure> {
         let SyncTask { writer, options, cancel, progress } = *task;
-        self.fetch(repo, cancel, progress).await?;
+        if options.fetch {
+            if let Source::Url(url) = &repo.info.source {
+                progress(SyncEvent::Fetching(url.clone()));
+            }
+            self.fetch(repo, options, cancel).await?;
+        }
         let seen = look(repo.clone()).await?;
+        let missing = missing(&seen.refs);
         let state = &repo.sync;
         let unchanged = !state.partial
             && state.fingerprint == seen.fingerprint
@@ -130,10 +163,13 @@ impl History {
             && state.shallow == seen.shallow
             // HEAD carries the mailmap, even where it is not indexed itself.
             && state.last_synced_sha == head(&seen.refs)
+            // What was chosen since and is not there has to be told.
+            && missing.iter().all(|problem| state.problems.contains(problem))
+            && state.problems.iter().filter(|problem| problem.reason.starts_with(NO_BRANCH)).count() == missing.len()
             && !options.retry_missing;
         if unchanged {
             writer.note_current(repo.id, self.clock.now()).await.map_err(store_failure)?;
-            return Ok(report(repo, 0, 0, state));
+            return Ok(report(repo, 0, 0, state, &seen.refs));
         }
         let before = writer.begin_sync(repo.id, &seen.fingerprint, &seen.shallow).await.map_err(store_failure)?;
         let (git, places, key) = (self.git.clone(), self.places.clone(), repo.id.to_string());
@@ -153,24 +189,29 @@ impl History {
             shallow: seen.shallow.clone(),
             remove: plan.remove,
             aliases: aliases(writer, repo, &seen.mailmap).await?,
-            problems: seen
-                .refs
-                .missing
-                .iter()
-                .map(|branch| Problem { reason: format!("branches that do not exist (`{branch}`)"), count: 1 })
-                .collect(),
+            problems: missing,
         };
         let state = writer.end_sync(repo.id, end).await.map_err(store_failure)?;
-        Ok(report(repo, added, removed, &state))
+        Ok(report(repo, added, removed, &state, &seen.refs))
     }
 
-    /// Clones or fetches a repository that was registered by URL.
-    async fn fetch(&self, repo: &Repo, cancel: &Cancel, progress: Progress<'_>) -> Result<(), Failure> {
+    /// Clones or fetches a repository that was registered by URL; nothing is done to another.
+    ///
+    /// No writer is needed, so that many can be fetched while one is indexed. Two fetches of one repository take turns.
+    pub async fn fetch(&self, repo: &Repo, options: &SyncOptions, cancel: &Cancel) -> Result<(), Failure> {
         let Source::Url(url) = &repo.info.source else { return Ok(()) };
         let url = CloneUrl::parse(url).map_err(git_failure)?;
-        progress(SyncEvent::Fetching(url.to_string()));
+        if let Some(branch) = &options.main_branch {
+            check_branch(branch)?;
+        }
         let (git, path, cancel) = (self.git.clone(), repo.info.local_path.clone(), cancel.clone());
-        blocking(move || Mirror::new(&git, path, &url, &cancel).update()).await.map_err(git_failure)
+        let fetching = Fetching {
+            policy: self.policy.clone(),
+            main_branch: options.main_branch.clone(),
+            time: options.fetch_time,
+            bytes: options.fetch_bytes,
+        };
+        blocking(move || Mirror::new(&git, path, &url, &cancel).fetching(&fetching).update()).await.map_err(git_failure)
     }
 
     /// Compares what the index holds with what the tips reach.
@@ -206,13 +247,22 @@ impl History {
     }
 }
 
-fn report(repo: &Repo, added: u64, removed: u64, state: &SyncState) -> SyncReport {
+/// How the reason begins why a branch is not indexed.
+const NO_BRANCH: &str = "branches that do not exist";
+
+/// Branches that were chosen and are not there, as what is left out.
+fn missing(refs: &Refs) -> Vec<Problem> {
+    refs.missing.iter().map(|branch| Problem { reason: format!("{NO_BRANCH} (`{branch}`)"), count: 1 }).collect()
+}
+
+fn report(repo: &Repo, added: u64, removed: u64, state: &SyncState, refs: &Refs) -> SyncReport {
     SyncReport {
         repo: repo.name().to_owned(),
         added,
         removed,
         total: state.commit_count,
         problems: state.problems.clone(),
+        missing: refs.missing.clone(),
     }
 }
 

@@ -336,6 +336,7 @@ impl Search {
 
     /// What there is of these repositories at this moment.
     pub(super) async fn see(&self, repos: &[(Repo, Option<PathBuf>)], when: &When) -> Result<Seen, Failure> {
+        one_branch_of_each(repos)?;
         let mut seen = Seen { parts: Vec::new(), freshness: Vec::new(), states: Vec::new(), gaps: PastGaps::default() };
         for (repo, place) in repos {
             let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
@@ -350,7 +351,11 @@ impl Search {
                         if past.line.is_none() {
                             seen.gaps.beside.push(name);
                         } else if is_behind {
-                            seen.gaps.behind.push(name);
+                            seen.gaps.behind.push(name.clone());
+                        }
+                        if let When::During(_) = when {
+                            let line = self.other_line(repo, kept.and_then(|kept| kept.tip)).await;
+                            seen.gaps.other_line.extend(line.map(|line| (repo.name().to_owned(), line)));
                         }
                         seen.gaps.lacking += past.lacking;
                         shown.past = Some(past);
@@ -449,6 +454,28 @@ pub(super) struct Seen {
     pub(super) states: Vec<lore_store::CodeState>,
     /// What of the past is not there.
     pub(super) gaps: PastGaps,
+}
+
+/// A view tells files apart by their repository, not by its branch: two of one would be mixed.
+fn one_branch_of_each(repos: &[(Repo, Option<PathBuf>)]) -> Result<(), Failure> {
+    let mut known: HashMap<RepoId, &Repo> = HashMap::new();
+    for (repo, _) in repos {
+        if let Some(other) = known.insert(repo.id, repo).filter(|other| other.shown != repo.shown) {
+            let branch = |repo: &Repo| repo.shown.clone().unwrap_or_else(|| "HEAD".to_owned());
+            return Err(Failure::new(
+                Code::InvalidArgument,
+                format!(
+                    "`{}` ({}) and `{}` ({}) are branches of one repository, and one question is about one of them",
+                    other.name(),
+                    branch(other),
+                    repo.name(),
+                    branch(repo),
+                ),
+            )
+            .hint("ask about each of them in a question of its own"));
+        }
+    }
+    Ok(())
 }
 
 /// The first of some notes, and how many more there are.

@@ -166,11 +166,24 @@ impl Search {
         Ok(self.holds(repo, &state).await)
     }
 
+    /// The commit that the branch which is asked about stands at, where all of it is indexed.
+    pub(crate) async fn indexed_tip(&self, repo: &Repo) -> Result<Option<CommitId>, Failure> {
+        let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
+        let tip = self.tips(repo, &repo.info.local_path).await.and_then(|tips| tips.shown);
+        Ok(if self.holds(repo, &state).await == Some(true) { tip } else { None })
+    }
+
     /// Whether this state holds what the repository's tips name; `None` where the repository cannot be read.
     pub(super) async fn holds(&self, repo: &Repo, state: &CodeState) -> Option<bool> {
         let tips = self.tips(repo, &repo.info.local_path).await?;
         let (scope, _) = self.scope(repo);
-        Some(is_current(state, &tips.tips, &scope, &rules(&*self.embedder)))
+        let rules = rules(&*self.embedder);
+        if repo.shown.is_some() {
+            // What becomes of other branches says nothing of this one.
+            let is_there = tips.shown.is_some_and(|tip| state.snapshots.iter().any(|known| known.commit == tip));
+            return Some(is_there && state.complete && state.rules == rules && state.scope == scope);
+        }
+        Some(is_current(state, &tips.indexed, &scope, &rules))
     }
 
     /// Everything but the tips that decides which files are taken, and the same as lines of an ignore file.

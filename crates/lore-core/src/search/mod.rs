@@ -78,14 +78,14 @@ const LOOK_PAUSE: Duration = Duration::from_secs(5);
 /// How long those wait for a model who use one only.
 const CHOSEN_WAIT: Duration = Duration::from_secs(30);
 
-/// Views that are kept: the project's, and those of a few others that were asked for.
-const MAX_VIEWS: usize = 4;
+/// Views that are kept unless somebody says otherwise: the project's, and those of a few others that were asked for.
+const VIEWS: usize = 4;
 
 /// How often a question is asked again when what it reads is replaced meanwhile.
 const TRIES: usize = 4;
 
 /// What a user may set.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// Files that are left out, as lines of an ignore file.
     pub ignore: Vec<String>,
@@ -93,6 +93,18 @@ pub struct Settings {
     pub user_excludes: Option<PathBuf>,
     /// Gives what a repository itself wants to be left out, as lines of an ignore file.
     pub project_ignore: Option<ProjectIgnore>,
+    /// So many views are kept open; at least one is.
+    ///
+    /// A view is a repository on a branch, or several together, as one question sees it. Opening one takes milliseconds to
+    /// some hundreds of them; an open one holds its files and chunk numbers in memory, some tens of megabytes for a large
+    /// repository (segments are mapped and shared). So: as many as are asked about in turn, not as many as there are.
+    pub views: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { ignore: Vec::new(), user_excludes: None, project_ignore: None, views: VIEWS }
+    }
 }
 
 impl Settings {
@@ -299,6 +311,10 @@ impl Search {
     ///
     /// From now on the caller says what changes, until [`Self::unwatch`].
     pub async fn touch(&self, repo: &Repo, place: &Path, paths: Option<Vec<RepoPath>>) -> Result<(), Failure> {
+        // On a branch that is shown in place of HEAD, nothing is uncommitted.
+        if repo.shown.is_some() {
+            return Ok(());
+        }
         let state = self.state(repo.id).await?;
         let tips = self.tips(repo, place).await;
         let Some(snapshot) = base(repo, tips.as_ref(), &state) else { return Ok(()) };
@@ -342,7 +358,8 @@ impl Search {
         .await
     }
 
-    /// The part of a view that shows a repository; `None` where nothing of it is indexed.
+    /// The part of a view that shows a repository; `None` where nothing of it is indexed, or not the branch that is asked
+    /// about. A branch that is not there any more is a failure: another one's code would be no answer.
     async fn part(
         &self,
         repo: &Repo,
@@ -352,8 +369,24 @@ impl Search {
     ) -> Result<Option<Part>, Failure> {
         let place = place.unwrap_or(&repo.info.local_path);
         let tips = self.tips(repo, place).await;
+        if let (Some(branch), Some(Tips { shown: None, .. })) = (&repo.shown, &tips) {
+            return Err(no_such_branch(repo, branch, state));
+        }
         let Some(snapshot) = base(repo, tips.as_ref(), state) else { return Ok(None) };
         let (repo, snapshot) = (repo.clone(), snapshot.clone());
+        if repo.shown.is_some() {
+            let (work, notes) = (None, Vec::new());
+            return Ok(Some(Part {
+                repo,
+                snapshot,
+                uncommitted: 0,
+                work,
+                version: 0,
+                work_error: None,
+                notes,
+                past: None,
+            }));
+        }
         // Mostly nothing is uncommitted, so what is committed can be opened meanwhile.
         let early = (searched_alone && !self.remembers(snapshot.id)).then(|| self.open_early(snapshot.id));
         let looked = self.look(&repo, place, snapshot.commit, Look::IfNeeded).await;
@@ -523,11 +556,11 @@ impl Search {
 
     /// Begins to open a snapshot without uncommitted work.
     fn open_early(&self, snapshot: SnapshotId) -> tokio::task::JoinHandle<()> {
-        let (store, views) = (Arc::clone(&self.store), Arc::clone(&self.views));
+        let (store, views, most) = (Arc::clone(&self.store), Arc::clone(&self.views), self.settings.views);
         tokio::spawn(async move {
             let part = ViewPart::snapshot(snapshot);
             if let Ok(loaded) = open(&*store, vec![part]).await {
-                remember(&views, vec![(snapshot, 0, None)], loaded);
+                remember(&views, most, vec![(snapshot, 0, None)], loaded);
             }
         })
     }
@@ -568,7 +601,7 @@ impl Search {
         })
         .await;
         let loaded = open(&*self.store, wanted).await?;
-        remember(&self.views, key, Arc::clone(&loaded));
+        remember(&self.views, self.settings.views, key, Arc::clone(&loaded));
         Ok(loaded)
     }
 }
@@ -609,14 +642,13 @@ async fn open(store: &dyn IndexStore, parts: Vec<ViewPart>) -> Result<Arc<Loaded
     Ok(blocking(move || Arc::new(Loaded::new(view))).await)
 }
 
-fn remember(views: &Views, key: ViewKey, loaded: Arc<Loaded>) {
+fn remember(views: &Views, most: usize, key: ViewKey, loaded: Arc<Loaded>) {
     let mut views = views.lock().unwrap_or_else(PoisonError::into_inner);
     // An older state of the same work tree is not asked for again.
     let snapshots = |key: &ViewKey| key.iter().map(|(id, _, past)| (*id, past.clone())).collect::<Vec<_>>();
     views.retain(|(known, _)| snapshots(known) != snapshots(&key));
-    if views.len() >= MAX_VIEWS {
-        views.remove(0);
-    }
+    let too_many = (views.len() + 1).saturating_sub(most.max(1));
+    views.drain(..too_many);
     views.push((key, loaded));
 }
 
@@ -630,20 +662,42 @@ enum Look {
 
 /// The snapshot that a work tree stands on: of its HEAD where that is indexed, else of what was its HEAD. Where neither is
 /// indexed, only some branches are: then of the default branch, or of the first of the others.
+///
+/// Where a branch is asked about, only that one: as it is now, or as it was when it was indexed.
 fn base<'a>(repo: &Repo, tips: Option<&Tips>, state: &'a lore_store::CodeState) -> Option<&'a SnapshotInfo> {
     let of = |commit: CommitId| state.snapshots.iter().find(|snapshot| snapshot.commit == commit);
+    if let Some(branch) = &repo.shown {
+        let was = || state.tips.iter().find(|tip| lore_git::is_ref_of(&tip.name, branch));
+        return tips.and_then(|tips| tips.shown).and_then(of).or_else(|| was().and_then(|tip| of(tip.commit)));
+    }
     let was = state.tips.iter().find(|tip| tip.name == "HEAD").map(|tip| tip.commit);
     let default = repo.info.default_branch.as_deref();
-    let is_default = |name: &str| {
-        let short = name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/remotes/origin/"));
-        short.is_some() && short == default
-    };
+    let is_default = |name: &str| default.is_some_and(|default| lore_git::is_ref_of(name, default));
     let named = || state.tips.iter().filter(|tip| is_default(&tip.name)).chain(&state.tips);
     tips.and_then(|tips| tips.head)
         .and_then(of)
         .or_else(|| was.and_then(of))
         .or_else(|| named().find_map(|tip| of(tip.commit)))
         .or_else(|| state.snapshots.first())
+}
+
+/// The branch that is asked about is not in the repository.
+fn no_such_branch(repo: &Repo, branch: &str, state: &lore_store::CodeState) -> Failure {
+    let mut known: Vec<&str> = state
+        .tips
+        .iter()
+        .filter_map(|tip| tip.name.strip_prefix("refs/heads/"))
+        .filter(|name| *name != branch)
+        .collect();
+    known.sort_unstable();
+    let failure = Failure::new(
+        Code::InvalidArgument,
+        format!("{} has no branch `{}`: it is gone, or never was there", repo.name(), lore_model::brief(branch)),
+    );
+    match known.as_slice() {
+        [] => failure.hint("choose another branch"),
+        known => failure.hint(format!("choose another branch; indexed are: {}", known.join(", "))),
+    }
 }
 
 #[cfg(test)]
@@ -749,6 +803,7 @@ mod tests {
             },
             added_at: None,
             sync: SyncState::default(),
+            shown: None,
         };
         let state = lore_store::CodeState {
             tips: vec![
@@ -764,5 +819,9 @@ mod tests {
         assert_eq!(answers(&repo), Some(SnapshotId(3)));
         repo.info.default_branch = None;
         assert_eq!(answers(&repo), Some(SnapshotId(2)), "the first that was named");
+        for (branch, expected) in [("old", Some(SnapshotId(1))), ("next", Some(SnapshotId(2))), ("other", None)] {
+            repo.shown = Some(branch.to_owned());
+            assert_eq!(answers(&repo), expected, "only the branch that is asked about: {branch}");
+        }
     }
 }

@@ -63,7 +63,7 @@ pub struct Explained {
     pub repo: String,
     /// The file.
     pub path: RepoPath,
-    /// The commit that is checked out.
+    /// The commit that is checked out, or that the branch is at that is asked about.
     pub head: Option<CommitId>,
     /// How the file on disk relates to it.
     pub disk: Disk,
@@ -125,8 +125,8 @@ impl Lore {
     /// Tells why lines are as they are.
     pub async fn explain_lines(&self, request: &ExplainRequest) -> Result<Explained, Failure> {
         let at = self.find_file(&request.at).await?;
-        let (place, path) = (at.place.clone(), at.path.clone());
-        let seen = blocking(move || look(&place, &path)).await?;
+        let (place, path, shown) = (at.place.clone(), at.path.clone(), at.repo.shown.clone());
+        let seen = blocking(move || look(&place, &path, shown.as_deref())).await?;
         let lines = asked(&at.path, seen.numbers.len(), request.lines)?;
         let numbered = || {
             let from = lines.map_or(1, |(first, _)| first);
@@ -153,8 +153,7 @@ impl Lore {
         if request.lines.is_some() {
             self.add_hunks(&at, &mut commits).await?;
         }
-        let repos = self.history.repos().await?;
-        let freshness = self.history.freshness(&repos, Some(&[at.repo.id])).await;
+        let freshness = self.history.freshness(std::slice::from_ref(&at.repo), None).await;
         Ok(Explained {
             repo: at.repo.name().to_owned(),
             path: at.path,
@@ -280,15 +279,19 @@ fn asked(path: &RepoPath, count: usize, lines: Option<(u32, u32)>) -> Result<Opt
     }
 }
 
-/// Reads the file on disk and in the commit, and finds the lines of one in the other.
-fn look(place: &Path, path: &RepoPath) -> Result<Seen, Failure> {
+/// Reads the file on disk and in the commit, and finds the lines of one in the other. Of a branch that is shown in place of
+/// what is checked out, nothing is on disk.
+fn look(place: &Path, path: &RepoPath, shown: Option<&str>) -> Result<Seen, Failure> {
     let repository = Repository::open(place).map_err(git_failure)?;
-    let head = repository.head().map_err(git_failure)?.commit;
+    let head = match shown {
+        Some(branch) => Some(repository.get_branch(branch).map_err(git_failure)?.commit),
+        None => repository.head().map_err(git_failure)?.commit,
+    };
     let committed = match head {
         Some(head) => repository.file_of(head, path, FILE_MAX).map_err(git_failure)?,
         None => None,
     };
-    let on_disk = match repository.work_tree() {
+    let on_disk = match repository.work_tree().filter(|_| shown.is_none()) {
         Some(root) => read_beneath(&root, path, FILE_MAX).map_err(|error| {
             Failure::new(Code::NoAccess, format!("{path} cannot be read: {error}")).hint("check its permissions")
         })?,

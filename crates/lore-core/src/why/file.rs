@@ -13,6 +13,9 @@ pub struct FileRequest {
     pub folder: PathBuf,
     /// Another registered repository than the project.
     pub repo: Option<String>,
+    /// The repository itself, where the caller has found it already, on the branch that it is asked about; then neither
+    /// project nor name counts.
+    pub known: Option<Repo>,
     /// What a relative path counts from; the repository's root where nothing is said.
     pub from: Option<PathBuf>,
     /// The file: relative, or absolute and in the repository.
@@ -63,7 +66,10 @@ impl Lore {
 
     /// Finds the file that is meant. That there is one is not said.
     pub async fn find_file(&self, request: &FileRequest) -> Result<FileAt, Failure> {
-        let (repo, place) = self.find_place(&request.folder, request.repo.as_deref()).await?;
+        let (repo, place) = match &request.known {
+            Some(repo) => (repo.clone(), repo.info.local_path.clone()),
+            None => self.find_place(&request.folder, request.repo.as_deref()).await?,
+        };
         let path = path_in(&place, request.from.as_deref(), &request.file)?;
         Ok(FileAt { repo, place, path })
     }

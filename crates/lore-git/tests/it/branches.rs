@@ -8,7 +8,7 @@ use lore_model::RepoPath;
 use crate::repo::Repo;
 
 fn listed(repo: &Repo) -> Vec<Branch> {
-    Repository::open(&repo.path).unwrap().local_branches(100).unwrap().0
+    Repository::open(&repo.path).unwrap().local_branches(100, None).unwrap().0
 }
 
 fn said(repo: &Repo, args: &[&str]) -> String {
@@ -40,7 +40,7 @@ fn branches_stand_where_git_says() {
         assert_eq!(told, format!("{} {} {} {}", tip.commit.to_hex(), tip.subject, tip.author, tip.time));
         assert_eq!(branch.upstream, None);
     }
-    let (cut, total) = Repository::open(&repo.path).unwrap().local_branches(1).unwrap();
+    let (cut, total) = Repository::open(&repo.path).unwrap().local_branches(1, None).unwrap();
     assert_eq!((cut.len(), total), (1, 2));
 }
 

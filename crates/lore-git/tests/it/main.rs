@@ -1,8 +1,9 @@
-//! Trees, work trees and watching, compared with what the real `git` says of the same repositories.
+//! Trees, work trees, watching and mirrors, compared with what the real `git` says of the same repositories.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up has failed")]
 
 mod branches;
+mod policy;
 mod repo;
 mod tree;
 mod watch;

@@ -9,7 +9,7 @@ use std::{
 
 use futures::{FutureExt as _, future::BoxFuture};
 use lore_mcp::{BoundTool, Server, ServerText, serve};
-use lore_model::{Code, Failure};
+use lore_model::{Code, Failure, Permission};
 use lore_tools::{Answer, Errors};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -132,12 +132,13 @@ fn tool(name: &str, about: &str, call: impl Fn(Arguments) -> Ended + Send + Sync
         name: name.into(),
         title: name.to_uppercase(),
         about: about.into(),
+        permission: Permission::QueryRepos,
         read_only: true,
         errors: Errors::Result,
         about_project: false,
         toolset: None,
         input: object(json!({ "type": "object", "properties": {} })).into(),
-        call: Box::new(call),
+        call: Box::new(move |arguments, _| call(arguments)),
     }
 }
 

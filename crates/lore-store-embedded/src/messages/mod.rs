@@ -1,6 +1,6 @@
 //! Messages in a SQLite file of their own: they are truth, and no long sync makes them wait.
 //!
-//! Every process opens the file for itself. A write is one short immediate transaction, on disk before it returns.
+//! The file is a [`TruthFile`].
 
 mod readers;
 mod rows;
@@ -10,25 +10,22 @@ mod watch;
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
 use lore_model::{Message, MessageId, MessageState, NewMessage, RepoPath};
-use lore_store::{Added, Claimed, MessageQuery, MessageStore, Others, Result, StoreError, Withdrawal};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use lore_store::{Added, Claimed, MessageQuery, MessageStore, Others, Result, Withdrawal};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use tokio::sync::watch as tokio_watch;
 
 use self::readers::Readers;
 use crate::{
-    db::{FileId, file_id, make_home, open_read_only, prepare, run},
-    error::{explain, explain_io},
+    db::{make_home, run},
+    error::explain_io,
     migrate::MESSAGES,
     rows::{count, path_value, repo_path},
+    truth::TruthFile,
 };
-
-/// How long a file that others are busy with is tried to be opened.
-const OPENING: Duration = Duration::from_secs(10);
 
 /// What is waiting for a project: its own messages, and those that are for everybody.
 const WAITING: &str = "state = 'waiting' AND (project = ?1 OR project IS NULL)";
@@ -40,9 +37,7 @@ pub struct EmbeddedMessages {
 }
 
 struct Inner {
-    home: PathBuf,
-    file: PathBuf,
-    open: Mutex<Option<(Option<FileId>, Connection)>>,
+    file: TruthFile,
     readers: Mutex<Readers>,
     watched: watch::Watched,
 }
@@ -51,15 +46,15 @@ impl EmbeddedMessages {
     /// The messages in this folder, which need not exist yet.
     pub fn new(home: impl Into<PathBuf>) -> Self {
         let home = home.into();
-        let file = home.join("messages.db");
         let readers = Mutex::new(Readers::new(home.join("readers")));
-        let inner = Inner { home, file, open: Mutex::default(), readers, watched: watch::Watched::default() };
+        let file = TruthFile::new(home, "messages.db", &MESSAGES);
+        let inner = Inner { file, readers, watched: watch::Watched::default() };
         Self { inner: Arc::new(inner) }
     }
 
     /// The folder.
     pub fn home(&self) -> &Path {
-        &self.inner.home
+        self.inner.file.home()
     }
 
     /// Runs `query` in a read transaction; where nothing was ever written, the answer is the default.
@@ -68,17 +63,7 @@ impl EmbeddedMessages {
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
         let inner = Arc::clone(&self.inner);
-        run(move || {
-            if file_id(&inner.file).is_none() {
-                return Ok(T::default());
-            }
-            match inner.connection() {
-                Err(StoreError::NoAccess { .. }) => Ok(inner.read_only(query)?.unwrap_or_default()),
-                Err(error) => Err(error),
-                Ok(()) => inner.with(|connection| query(&*connection.transaction()?)),
-            }
-        })
-        .await
+        run(move || inner.file.read(|connection| Ok(query(connection)?))).await
     }
 
     /// Runs `work` as one step that is on disk before this returns.
@@ -87,87 +72,11 @@ impl EmbeddedMessages {
         work: impl FnOnce(&Inner, &Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
         let inner = Arc::clone(&self.inner);
-        run(move || inner.write(|transaction| work(&inner, transaction))).await
+        run(move || inner.file.write(|transaction| Ok(work(&inner, transaction)?))).await
     }
 }
 
 impl Inner {
-    fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
-        self.with(|connection| {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let answer = work(&transaction)?;
-            transaction.commit()?;
-            Ok(answer)
-        })
-    }
-
-    /// Where nothing can be written, what is there can still be read.
-    fn read_only<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<Option<T>> {
-        let (mut connection, _) = open_read_only(&self.file)?;
-        if MESSAGES.version(&self.file, &connection)? != MESSAGES.newest() {
-            return Ok(None);
-        }
-        let answer = connection.transaction().and_then(|transaction| query(&transaction));
-        answer.map(Some).map_err(|error| explain(&self.file, error))
-    }
-
-    /// Sees to it that there is a connection.
-    fn connection(&self) -> Result<()> {
-        self.with(|_| Ok(()))
-    }
-
-    /// Runs `work` on the connection, opening it where needed.
-    fn with<T>(&self, work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>) -> Result<T> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        // The file may have been moved away, and another one made in its place.
-        let kept = open.take().filter(|(file, _)| file.is_some() && *file == file_id(&self.file));
-        let kept = match kept {
-            Some(kept) => kept,
-            None => (None, self.connect()?),
-        };
-        let (file, connection) = open.insert(kept);
-        *file = file_id(&self.file);
-        let answer = work(connection).map_err(|error| explain(&self.file, error));
-        if answer.is_err() {
-            // Whatever state it is in, the next call begins anew.
-            *open = None;
-        }
-        answer
-    }
-
-    fn connect(&self) -> Result<Connection> {
-        make_home(&self.home).map_err(|error| explain_io(&self.home, &error))?;
-        let deadline = Instant::now() + OPENING;
-        loop {
-            match self.try_connect() {
-                // Not every lock of a file that is just being made is waited for by SQLite itself.
-                Err(StoreError::Locked) if Instant::now() < deadline => {
-                    std::thread::park_timeout(Duration::from_millis(5));
-                }
-                other => return other,
-            }
-        }
-    }
-
-    fn try_connect(&self) -> Result<Connection> {
-        let open = || {
-            let connection = Connection::open(&self.file)?;
-            prepare(&connection)?;
-            Ok(connection)
-        };
-        let mut connection = open().map_err(|error| explain(&self.file, error))?;
-        // First of all: what a newer Lore has written is left alone.
-        MESSAGES.version(&self.file, &connection)?;
-        let configure = |connection: &Connection| {
-            connection.pragma_update(None, "journal_mode", "WAL")?;
-            connection.pragma_update(None, "synchronous", "FULL")?;
-            connection.pragma_update(None, "foreign_keys", true)
-        };
-        configure(&connection).map_err(|error| explain(&self.file, error))?;
-        MESSAGES.migrate(&self.file, &mut connection)?;
-        Ok(connection)
-    }
-
     /// Makes the claims of dead readers void.
     fn void_claims(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
         let readers: Vec<String> = transaction
@@ -194,16 +103,16 @@ impl MessageStore for EmbeddedMessages {
         let message = message.clone();
         let inner = Arc::clone(&self.inner);
         run(move || {
-            let added = inner.write(|transaction| {
+            let added = inner.file.write(|transaction| {
                 let known = "SELECT id FROM messages WHERE key = ?1 AND state <> 'withdrawn'";
                 match transaction.query_row(known, [message.key], |row| row.get(0)).optional()? {
                     Some(id) => Ok(Added::Known(MessageId(id))),
-                    None => rows::insert(transaction, &message, at).map(Added::New),
+                    None => Ok(rows::insert(transaction, &message, at).map(Added::New)?),
                 }
             })?;
             // What was known is no news: whoever finds the same message again and again must not wake everybody.
             if matches!(added, Added::New(_))
-                && let Err(error) = watch::ring(&inner.home)
+                && let Err(error) = watch::ring(inner.file.home())
             {
                 // Whoever watches looks by himself a little later.
                 tracing::debug!(%error, "nobody is told of a new message");
@@ -303,7 +212,7 @@ impl MessageStore for EmbeddedMessages {
     }
 
     async fn withdraw(&self, message: MessageId, at: i64) -> Result<Withdrawal> {
-        if file_id(&self.inner.file).is_none() {
+        if !self.inner.file.exists() {
             return Ok(Withdrawal::Absent);
         }
         self.write(move |inner, transaction| {
@@ -352,9 +261,10 @@ impl MessageStore for EmbeddedMessages {
         let inner = Arc::clone(&self.inner);
         let runtime = tokio::runtime::Handle::current();
         run(move || {
-            make_home(&inner.home).map_err(|error| explain_io(&inner.home, &error))?;
+            let home = inner.file.home();
+            make_home(home).map_err(|error| explain_io(home, &error))?;
             let _entered = runtime.enter();
-            Ok(inner.watched.start(&inner.home))
+            Ok(inner.watched.start(home))
         })
         .await
     }

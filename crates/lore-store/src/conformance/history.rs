@@ -18,6 +18,7 @@ pub async fn check_history(make: impl Fn() -> Arc<dyn HistoryStore>) {
     an_empty_store_answers_with_nothing(&*make()).await;
     one_writer_at_a_time(&*make()).await;
     repositories_are_kept_as_given(&*make()).await;
+    branches_can_be_chosen_later(&*make()).await;
     commits_come_back_as_they_were_put(&*make()).await;
     putting_twice_is_putting_once(&*make()).await;
     search_ranks_and_filters_before_the_limit(&*make()).await;
@@ -125,17 +126,40 @@ async fn repositories_are_kept_as_given(store: &dyn HistoryStore) {
         ..new_repo("b")
     };
     let all = NewRepo { branches: BranchChoice::All, excludes: Vec::new(), ..new_repo("c") };
-    for new in [&full, &new_repo("a"), &all] {
+    let more = NewRepo { branches: BranchChoice::DefaultAnd(vec!["x".to_owned()]), ..new_repo("d") };
+    for new in [&full, &new_repo("a"), &all, &more] {
         let added = writer.add_repo(new, 5).await.expect(OK);
         assert_eq!((&added.info, added.added_at, added.sync.sync_count), (new, Some(5), 0));
     }
     let listed: Vec<NewRepo> = store.list_repos().await.expect(OK).into_iter().map(|repo| repo.info).collect();
-    assert_eq!(listed, [new_repo("a"), full, all], "by name");
+    assert_eq!(listed, [new_repo("a"), full, all, more], "by name");
     let same_name = NewRepo { local_path: "/elsewhere".into(), ..new_repo("a") };
     let same_place = NewRepo { name: RepoName::parse("z").expect("a name"), ..new_repo("a") };
     for taken in [same_name, same_place] {
         assert!(matches!(writer.add_repo(&taken, 5).await, Err(StoreError::RepoExists { .. })), "{taken:?}");
     }
+}
+
+async fn branches_can_be_chosen_later(store: &dyn HistoryStore) {
+    let (writer, repo) = with_repo(store, "a", vec![commit(1, "One")]).await;
+    let other = writer.add_repo(&new_repo("b"), 5).await.expect(OK);
+    let of = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    for choice in [
+        BranchChoice::DefaultAnd(of(&["x", "release/1"])),
+        BranchChoice::Named(of(&["x"])),
+        BranchChoice::DefaultAnd(Vec::new()),
+        BranchChoice::All,
+        BranchChoice::Default,
+    ] {
+        writer.set_branches(repo.id, &choice).await.expect(OK);
+        let listed = store.list_repos().await.expect(OK);
+        let chosen: Vec<&BranchChoice> = listed.iter().map(|repo| &repo.info.branches).collect();
+        assert_eq!(chosen, [&choice, &BranchChoice::Default]);
+        assert!(listed.iter().all(|repo| repo.shown.is_none()), "whoever asks says what is shown");
+    }
+    assert_eq!(found(store, &query("One")).await, [1], "what is stored stays");
+    writer.remove_repo(other.id).await.expect(OK);
+    assert!(matches!(writer.set_branches(other.id, &BranchChoice::All).await, Err(StoreError::Absent(_))));
 }
 
 async fn commits_come_back_as_they_were_put(store: &dyn HistoryStore) {

@@ -1,13 +1,13 @@
 //! `browse_directory`: the files of a directory and of all below it.
 
 use lore_core::files::Depth;
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Context, Errors, Offered, Tool, Toolset,
     repositories::{list, run, succeeded},
     schema,
 };
@@ -17,6 +17,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Browse a directory",
     toolset: Toolset::Code,
     about: "Browse directory recursively: every file below it, at most 10,000, each as `list_files` shows it. Pass a path: a whole repository is long.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,

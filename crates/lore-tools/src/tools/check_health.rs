@@ -1,13 +1,13 @@
 //! `check_health`: how Lore itself fares.
 
 use lore_core::health::Probe;
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Context, Errors, Offered, Tool, Toolset,
     repositories::{run, succeeded, time},
     schema,
 };
@@ -17,6 +17,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Check Lore's health",
     toolset: Toolset::Code,
     about: "Check system health status: reads the database, the code index with its vectors and Lore's folder, and tells how long each took, with memory, processor and free disk space.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -27,6 +29,11 @@ pub(super) static TOOL: Tool = Tool {
 struct Input {}
 
 async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
+    // Only a team server has jobs.
+    let jobs = match context.team()? {
+        Some((team, _)) => team.active_jobs().await?,
+        None => 0,
+    };
     let health = context.lore.health().await;
     #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
     let gigabytes = health.free_bytes.map(|bytes| rounded(bytes as f64 / 1e9));
@@ -41,8 +48,7 @@ async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
         "system": {
             "memory_usage_percent": health.memory_percent.map(rounded),
             "cpu_usage_percent": health.cpu_percent.map(rounded),
-            // A server on this machine has no queue of jobs.
-            "active_jobs": 0,
+            "active_jobs": jobs,
             "disk_free_space_gb": gigabytes,
         },
     }})))

@@ -1,11 +1,11 @@
 //! `check_lazygit_messages`: what reviewers said, delivered once.
 
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::run;
-use crate::{Answer, Context, Errors, Receipt, Tool, Toolset, answer::AnswerBuilder, messages, schema};
+use crate::{Answer, Context, Errors, Offered, Receipt, Tool, Toolset, answer::AnswerBuilder, messages, schema};
 
 pub(super) static TOOL: Tool = Tool {
     name: "check_lazygit_messages",
@@ -13,6 +13,8 @@ pub(super) static TOOL: Tool = Tool {
     toolset: Toolset::Messages,
     about: "Check for new messages from lazygit",
     // Messages that were given are not given again.
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: false,
     errors: Errors::Result,
     input: schema::input::<Input>,

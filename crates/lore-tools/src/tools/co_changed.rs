@@ -3,17 +3,18 @@
 use std::path::PathBuf;
 
 use lore_core::why::{CoChangeAnswer, CoChangeRequest, CoChanged, MAX_FILES, OtherRepo};
-use lore_model::{Failure, RepoPath};
+use lore_model::{Failure, Permission, RepoPath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Context, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     repositories::line,
     schema,
+    scope::indexed_name_or_project,
     why::{Fields, day},
 };
 
@@ -24,6 +25,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Files that change together",
     toolset: Toolset::Why,
     about: "Files that the same commits changed: what else a change may need. Also other repositories' commits on the same issues.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -43,7 +46,7 @@ struct Input {
 async fn co_changed(context: Context, input: Input) -> Result<Answer, Failure> {
     let request = CoChangeRequest {
         folder: context.folder().await,
-        repo: input.repo,
+        repo: indexed_name_or_project(&context, input.repo).await?,
         from: None,
         files: input.files.into_iter().map(PathBuf::from).collect(),
         limit: input.limit.unwrap_or(LIMIT),

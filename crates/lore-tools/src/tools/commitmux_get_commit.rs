@@ -1,18 +1,20 @@
 //! `commitmux_get_commit`: one commit with its file list.
 
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Errors, Tool, Toolset, answer::AnswerBuilder, schema};
+use crate::{Answer, Context, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_name};
 
 pub(super) static TOOL: Tool = Tool {
     name: "commitmux_get_commit",
     title: "One commit",
     toolset: Toolset::History,
     about: "The full message and file list of one commit. Use it on a search or touches result before fetching its patch.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -28,7 +30,8 @@ struct Input {
 }
 
 async fn get_commit(context: Context, input: Input) -> Result<Answer, Failure> {
-    let found = context.lore.history.commit(&input.repo, &input.sha).await?;
+    let repo = indexed_name(&context, input.repo).await?;
+    let found = context.lore.history.commit(&repo, &input.sha).await?;
     let commit = &found.commit;
     let files = commit.files.iter().map(|file| {
         json!({

@@ -1,18 +1,20 @@
 //! `commitmux_get_patch`: the diff of one commit.
 
-use lore_model::{Code, Failure};
+use lore_model::{Code, Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::run;
-use crate::{Answer, Context, Errors, Tool, Toolset, answer::AnswerBuilder, schema};
+use crate::{Answer, Context, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_name};
 
 pub(super) static TOOL: Tool = Tool {
     name: "commitmux_get_patch",
     title: "Patch of a commit",
     toolset: Toolset::History,
     about: "The unified diff of one commit, as git prints it (renames and copies found; merges against the first parent). Can be long: use max_bytes to see its beginning only.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -34,7 +36,8 @@ async fn get_patch(context: Context, input: Input) -> Result<Answer, Failure> {
         Failure::new(Code::InvalidArgument, "`max_bytes` is negative")
             .hint("leave it out for the whole patch, or give the number of bytes to see")
     })?;
-    let found = context.lore.history.patch(&input.repo, &input.sha).await?;
+    let repo = indexed_name(&context, input.repo).await?;
+    let found = context.lore.history.patch(&repo, &input.sha).await?;
     let text = String::from_utf8_lossy(&found.bytes);
     let end = max.map_or(text.len(), |max| text.floor_char_boundary(max));
     let fields: [(&str, Value); 3] = [

@@ -1,13 +1,13 @@
 //! `commitmux_search`: commits by words.
 
 use lore_core::history::SearchRequest;
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Errors, Tool, Toolset, answer::AnswerBuilder, schema};
+use crate::{Answer, Context, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_names};
 
 /// How much of the diff an excerpt shows.
 const EXCERPT_CHARS: usize = 300;
@@ -19,6 +19,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Search commits",
     toolset: Toolset::History,
     about: "Full-text search over commit messages and the beginning of each diff, in all registered repositories. Use it first: was this done, tried or fixed before, and how?",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -46,7 +48,7 @@ struct Input {
 async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     let request = SearchRequest {
         query: input.query,
-        repos: input.repos,
+        repos: indexed_names(&context, input.repos).await?,
         paths: input.paths,
         since: input.since,
         limit: input.limit.unwrap_or(LIMIT),

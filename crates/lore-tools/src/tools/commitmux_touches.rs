@@ -1,13 +1,13 @@
 //! `commitmux_touches`: commits by path.
 
 use lore_core::history::TouchRequest;
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Errors, Tool, Toolset, answer::AnswerBuilder, schema};
+use crate::{Answer, Context, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_names};
 
 const LIMIT: i64 = 50;
 
@@ -16,6 +16,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Commits that touched a path",
     toolset: Toolset::History,
     about: "Commits that changed files whose path contains a text, newest first; one result for each file. Use it before changing an area: what happened there lately?",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -39,7 +41,7 @@ struct Input {
 async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
     let request = TouchRequest {
         path: input.path_glob,
-        repos: input.repos,
+        repos: indexed_names(&context, input.repos).await?,
         since: input.since,
         limit: input.limit.unwrap_or(LIMIT),
         ..TouchRequest::default()

@@ -9,13 +9,13 @@ use lore_core::{
         estimate_tokens,
     },
 };
-use lore_model::{ChunkKind, Code, Failure, Repo, brief, closest, escape_controls};
+use lore_model::{ChunkKind, Code, Failure, Permission, Repo, brief, closest, escape_controls};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::run;
-use crate::{Answer, Context, Errors, Source, Tool, Toolset, Upkeep, answer::AnswerBuilder, schema};
+use crate::{Answer, Context, Errors, Offered, Source, Tool, Toolset, Upkeep, answer::AnswerBuilder, schema};
 
 /// What is said of a question that is too long.
 const QUERY_CUT: &str = "the query is very long: only its first 64 words, of at most 8 KiB, were looked for";
@@ -25,6 +25,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Search code and documents",
     toolset: Toolset::Context,
     about: "Search for relevant context in the project codebase and documentation. Finds code by what it does or is called (a question, some words, an identifier, a path), uncommitted edits included, and returns functions, types and sections with their files and lines: the lines that say most, or all with `full`. Use it before grep and opening files.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Protocol,
     input: schema::input::<Input>,

@@ -1,13 +1,13 @@
 //! `describe`: what one command is for and what it takes.
 
 use lore_core::commands::{CommandName, DEFAULT_AGENT};
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Context, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     commands::{command_json, error_answer, note_origin},
     schema,
@@ -18,6 +18,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Describe a command",
     toolset: Toolset::Commands,
     about: "Tells what a team command takes: usage, editions, adaptations, whether it wants a file, a text or a destination, and its variables. Pass c1, c2 and c3 as `search` gave them.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,

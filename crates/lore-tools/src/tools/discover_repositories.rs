@@ -1,13 +1,14 @@
 //! `discover_repositories`: which repositories there are.
 
-use lore_model::{Code, Failure, Repo, brief};
+use lore_core::team::main_branch;
+use lore_model::{Code, Failure, Golden, Permission, Repo, brief, without_user};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
-    repositories::{REPOS_MAX, repositories, run, time, url},
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{REPOS_MAX, place, repositories, run, time, url},
     schema,
 };
 
@@ -16,6 +17,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Discover repositories",
     toolset: Toolset::Repos,
     about: "Discover available repositories from configured sources. Those registered on this machine are `local`; `golden` ones are those of a team server.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -30,20 +33,48 @@ struct Input {
 
 async fn discover(context: Context, input: Input) -> Result<Answer, Failure> {
     let wanted = input.source_type.as_deref().map(str::trim).filter(|source| !source.is_empty());
+    if let Some(wanted) = wanted.filter(|wanted| !["golden", "local"].contains(wanted)) {
+        let failure = Failure::new(Code::InvalidArgument, format!("`source_type` cannot be `{}`", brief(wanted)));
+        return Err(failure.hint("use `golden` or `local`, or leave it out for all"));
+    }
+    if let Some((team, _)) = context.team()? {
+        let golden = if wanted == Some("local") { Vec::new() } else { team.golden().await? };
+        let repos = context.lore.history.repos().await?;
+        let rows = golden.iter().take(REPOS_MAX).map(|golden| golden_row(&context, golden, &repos)).collect();
+        return Ok(repositories(rows, golden.len()));
+    }
     let repos = match wanted {
-        None | Some("local") => context.lore.history.repos().await?,
         // A server on this machine has none.
         Some("golden") => Vec::new(),
-        Some(other) => {
-            let failure = Failure::new(Code::InvalidArgument, format!("`source_type` cannot be `{}`", brief(other)));
-            return Err(failure.hint("use `golden` or `local`, or leave it out for all"));
-        }
+        _ => context.lore.history.repos().await?,
     };
     let mut rows = Vec::new();
     for repo in repos.iter().take(REPOS_MAX) {
         rows.push(row(repo, context.lore.search.state(repo.id).await?.past.is_some()));
     }
     Ok(repositories(rows, repos.len()))
+}
+
+/// A golden repository as the contract has it.
+fn golden_row(context: &Context, golden: &Golden, repos: &[Repo]) -> Value {
+    let caller = context.asked.caller.as_ref();
+    // It may name hosts and accounts.
+    let manages = caller.is_some_and(|caller| caller.role.may(Permission::ManageGoldenRepos));
+    let repo = repos.iter().find(|repo| repo.name() == golden.alias.as_str());
+    json!({
+        "alias": golden.alias.as_str(),
+        "repo_url": without_user(&golden.url),
+        "default_branch": main_branch(golden, repos),
+        "clone_path": repo.map(|repo| place(context, repo)),
+        "created_at": time(Some(golden.created_at)),
+        "enable_temporal": golden.temporal,
+        "temporal_options": null,
+        "source_type": "golden",
+        "state": golden.state.as_str(),
+        "refresh_every": golden.refresh_every,
+        "last_refreshed_at": time(golden.refreshed_at),
+        "last_error": golden.last_error.as_ref().filter(|_| manages),
+    })
 }
 
 fn row(repo: &Repo, temporal: bool) -> Value {

@@ -1,14 +1,14 @@
 //! `execute`: the instructions of a command. It renders a text and runs nothing.
 
 use lore_core::commands::{CommandName, DEFAULT_AGENT};
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Context, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     commands::{error_answer, note_origin, read_options, rendered_json},
     schema,
@@ -19,6 +19,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Get a command's instructions",
     toolset: Toolset::Commands,
     about: "Gives the instructions of a team command as text, with your values put in; it runs nothing itself. Call `describe` first to see the options. Follow the text if it serves what the user asked for.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,

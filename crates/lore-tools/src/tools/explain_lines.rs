@@ -4,14 +4,14 @@ use lore_core::{
     messages::Placed,
     why::{Disk, ExplainRequest, Explained, Hunk, Shaped, parse_lines, shown},
 };
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Context, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     repositories::line,
     schema,
@@ -23,6 +23,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Why these lines are as they are",
     toolset: Toolset::Why,
     about: "The commits that shaped lines, newest first, with their hunks and what reviewers said there; through renames, moves and copies.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -45,7 +47,7 @@ async fn explain(context: Context, input: Input) -> Result<Answer, Failure> {
     let lines = input.lines.as_deref().map(str::trim).filter(|lines| !lines.is_empty());
     let lines = lines.map(parse_lines).transpose()?;
     let tokens = room(input.max_tokens)?;
-    let at = file(&context, input.repo, input.file).await;
+    let at = file(&context, input.repo, input.file).await?;
     let found = context.lore.explain_lines(&ExplainRequest { at, lines }).await?;
     let answer = AnswerBuilder::object(fields(&found, tokens).0);
     Ok(answer.finish(&found.freshness, &|_| true))

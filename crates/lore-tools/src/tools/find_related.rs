@@ -4,14 +4,14 @@ use lore_core::{
     search::{CodeHit, LIMIT_MAX, RelatedAnswer, RelatedRequest},
     why::FileAt,
 };
-use lore_model::{Failure, SymbolKind};
+use lore_model::{Failure, Permission, SymbolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Context, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     schema,
     why::{Fields, MAX_TOKENS, file, size},
@@ -33,6 +33,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "More like this place",
     toolset: Toolset::Why,
     about: "Code like that at a line: it does the same, or shares its rare names. Copies are named apart.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -52,7 +54,7 @@ struct Input {
 }
 
 async fn related(context: Context, input: Input) -> Result<Answer, Failure> {
-    let at = file(&context, input.repo, input.file).await;
+    let at = file(&context, input.repo, input.file).await?;
     let FileAt { repo, place, path } = context.lore.find_file(&at).await?;
     let request = RelatedRequest {
         repo: (repo, Some(place)),

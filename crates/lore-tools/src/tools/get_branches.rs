@@ -4,15 +4,16 @@ use lore_core::{
     browse::{BRANCHES_MAX, BranchIndex},
     files::{Branch, BranchTip, Upstream},
 };
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
-    repositories::{find, line, run, succeeded, time},
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{line, run, succeeded, time},
     schema,
+    scope::find,
 };
 
 pub(super) static TOOL: Tool = Tool {
@@ -20,6 +21,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "List branches",
     toolset: Toolset::Code,
     about: "Get available branches for a repository: the last commit of each, whether it is indexed (indexed, stale, not_indexed), and how far it is ahead of and behind the branch it follows, as of the last fetch.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -33,10 +36,10 @@ struct Input {
 }
 
 async fn branches(context: Context, input: Input) -> Result<Answer, Failure> {
-    let (repo, place) = find(&context, input.repository_alias.as_deref()).await?;
-    let (branches, total) = context.lore.list_branches(&repo, &place).await?;
+    let found = find(&context, input.repository_alias.as_deref()).await?;
+    let (branches, total) = context.lore.list_branches(&found.repo, &found.place()).await?;
     let rows: Vec<Value> = branches.iter().map(|(branch, index)| row(branch, *index)).collect();
-    let mut fields = json!({"branches": rows, "total": total, "repository_alias": repo.name()});
+    let mut fields = json!({"branches": rows, "total": total, "repository_alias": found.alias});
     if total > branches.len() {
         fields["truncated"] = true.into();
         fields["note"] = format!("this is not all: the first {BRANCHES_MAX} of {total} branches are listed").into();

@@ -4,15 +4,16 @@ use lore_core::{
     browse::FileContent,
     files::{FileKind, Origin, Range, Shown},
 };
-use lore_model::{Code, Failure};
+use lore_model::{Code, Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
-    repositories::{failed, find, path, run, succeeded, time},
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{failed, path, run, succeeded, time},
     schema,
+    scope::find,
 };
 
 pub(super) static TOOL: Tool = Tool {
@@ -20,6 +21,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Read a file",
     toolset: Toolset::Code,
     about: "Get content of a specific file, as it is in the working tree now (uncommitted edits included), or on the main branch of a mirror; metadata tells which. Up to 1 MB at once: read large files in parts with offset and limit. Links are shown, not followed.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -41,9 +44,9 @@ struct Input {
 async fn get(context: Context, input: Input) -> Result<Answer, Failure> {
     let wanted = path("file_path", Some(&input.file_path))?;
     let range = range(input.offset, input.limit)?;
-    let (repo, place) = find(&context, input.repository_alias.as_deref()).await?;
-    let read = context.lore.read_file(&repo, &place, wanted, range).await?;
-    let mut metadata = metadata(&read, repo.name());
+    let found = find(&context, input.repository_alias.as_deref()).await?;
+    let read = context.lore.read_file(&found.repo, &found.place(), wanted, range).await?;
+    let mut metadata = metadata(&read, &found.alias);
     let (name, size) = (read.file.path.to_text(), read.file.size);
     let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
     let about = |metadata| Map::from_iter([("metadata".to_owned(), Value::Object(metadata))]);

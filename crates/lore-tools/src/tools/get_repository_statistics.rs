@@ -1,14 +1,15 @@
 //! `get_repository_statistics`: one repository in numbers.
 
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
-    repositories::{find, run, succeeded, time},
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{run, succeeded, time},
     schema,
+    scope::{Found, find},
 };
 
 pub(super) static TOOL: Tool = Tool {
@@ -16,6 +17,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Statistics of a repository",
     toolset: Toolset::Insight,
     about: "Get repository statistics (file counts, language breakdown, index status): files there are and files that searches see, sizes, vectors, when it was synced, and a health score from 0 to 1 with what is wrong or left out. index_size_bytes is its share of the one index that all repositories have.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -29,8 +32,9 @@ struct Input {
 }
 
 async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
-    let (repo, _) = find(&context, input.repository_alias.as_deref()).await?;
+    let Found { repo, alias, shown, .. } = find(&context, input.repository_alias.as_deref()).await?;
     let lore = &context.lore;
+    let accessed_at = shown.and_then(|shown| shown.activation?.accessed_at);
     let indexed = lore.search.indexed_files(&repo, None).await.unwrap_or_default();
     let measured = lore.measure(&repo).await;
     let report = lore.report(vec![repo]).await?.pop();
@@ -43,7 +47,7 @@ async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
         (indexed.len(), snapshot.map_or(0, |snapshot| snapshot.bytes))
     });
     Ok(succeeded(json!({"statistics": {
-        "repository_id": report.repo.name(),
+        "repository_id": alias,
         "files": {
             "total": total,
             "indexed": indexed.len(),
@@ -57,8 +61,8 @@ async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
         "activity": {
             "created_at": time(report.repo.added_at),
             "last_sync_at": time(report.updated_at()),
-            // A question writes nothing, so nobody knows when the last one was.
-            "last_accessed_at": null,
+            // A question writes nothing, so only a team server knows when the last one was.
+            "last_accessed_at": time(accessed_at),
             "sync_count": report.repo.sync.sync_count,
             "commit_count": report.repo.sync.commit_count,
         },

@@ -1,14 +1,16 @@
 //! `get_repository_status`: how one repository is.
 
-use lore_model::Failure;
+use lore_core::team::Shown;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
-    repositories::{find, run, succeeded, time, url},
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{place, run, succeeded, time, url},
     schema,
+    scope::{Found, find},
 };
 
 pub(super) static TOOL: Tool = Tool {
@@ -16,6 +18,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Status of a repository",
     toolset: Toolset::Repos,
     about: "Get detailed status of a repository: where it is, its branches, how many files and commits are indexed, how fresh that is, and what is wrong.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -29,7 +33,9 @@ struct Input {
 }
 
 async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
-    let (repo, place) = find(&context, input.user_alias.as_deref()).await?;
+    let found = find(&context, input.user_alias.as_deref()).await?;
+    let (place, shown_place) = (found.place(), place(&context, &found.repo));
+    let Found { repo, alias, shown, .. } = found;
     let lore = &context.lore;
     // Where the repository is gone, the rest can still be told.
     let (branches, branch_count) = lore.list_branches(&repo, &place).await.unwrap_or_default();
@@ -41,12 +47,12 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
     let snapshot = code.and_then(|code| code.snapshot.as_ref());
     let past = code.and_then(|code| code.past.as_ref());
     let mut status = json!({
-        "alias": report.repo.name(),
+        "alias": alias,
         "repo_url": url(&report.repo),
         "default_branch": report.repo.info.default_branch,
-        "clone_path": report.repo.info.local_path.to_string_lossy(),
+        "clone_path": shown_place,
         "created_at": time(report.repo.added_at),
-        "activation_status": "activated",
+        "activation_status": activation_status(shown.as_deref()),
         "branches_list": branches,
         "file_count": snapshot.map_or(0, |snapshot| snapshot.files),
         "index_size": report.index_bytes,
@@ -59,6 +65,10 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
             "last_updated": time(past.at),
         })),
     });
+    if let Some(shown) = &shown {
+        status["golden_repo_alias"] = shown.golden.alias.as_str().into();
+        status["current_branch"] = json!(shown.branch.clone().or_else(|| report.repo.info.default_branch.clone()));
+    }
     status["branch_count"] = branch_count.into();
     status["history_state"] = report.history.state.as_str().into();
     status["code_state"] = code.map_or(Value::Null, |code| code.freshness.state.as_str().into());
@@ -67,4 +77,12 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
     status["uncommitted_files"] = code.map_or(0, |code| code.freshness.uncommitted).into();
     status["health"] = json!({"score": score, "issues": issues});
     Ok(succeeded(json!({"status": status})))
+}
+
+/// On one machine everything that is registered is there to be asked; on a team server users choose.
+pub(super) fn activation_status(shown: Option<&Shown>) -> &'static str {
+    match shown {
+        Some(shown) if shown.activation.is_none() => "not_activated",
+        _ => "activated",
+    }
 }

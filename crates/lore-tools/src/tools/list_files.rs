@@ -1,13 +1,13 @@
 //! `list_files`: the files of one directory.
 
 use lore_core::files::Depth;
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Context, Errors, Offered, Tool, Toolset,
     repositories::{list, run, succeeded},
     schema,
 };
@@ -17,6 +17,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "List the files of a directory",
     toolset: Toolset::Code,
     about: "List files in a repository: those of one directory, with its subdirectories beside them. Shows the working tree (uncommitted files too, what git ignores not), or the main branch of a mirror. modified_at is the last commit that changed the file, or the time on disk of an uncommitted one; is_indexed tells whether searches see it.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,

@@ -1,6 +1,9 @@
 //! Every tool, one file each.
 
+mod activate_repository;
+mod add_golden_repo;
 mod browse_directory;
+mod cancel_job;
 mod check_health;
 mod check_lazygit_messages;
 mod co_changed;
@@ -9,6 +12,8 @@ mod commitmux_get_patch;
 mod commitmux_search;
 mod commitmux_touches;
 mod cortex_search;
+mod create_user;
+mod deactivate_repository;
 mod describe;
 mod discover_repositories;
 mod execute;
@@ -17,13 +22,21 @@ mod find_related;
 mod get_all_repositories_status;
 mod get_branches;
 mod get_file_content;
+mod get_job_details;
+mod get_job_statistics;
 mod get_repository_statistics;
 mod get_repository_status;
 mod list_files;
 mod list_repositories;
+mod list_users;
+mod manage_composite_repository;
+mod refresh_golden_repo;
 mod reload;
+mod remove_golden_repo;
 mod search;
 mod search_code;
+mod switch_branch;
+mod sync_repository;
 mod was_tried;
 
 use lore_model::Failure;
@@ -56,8 +69,21 @@ pub(crate) static ALL: &[&Tool] = &[
     &check_health::TOOL,
     &discover_repositories::TOOL,
     &list_repositories::TOOL,
+    &activate_repository::TOOL,
+    &deactivate_repository::TOOL,
     &get_repository_status::TOOL,
+    &sync_repository::TOOL,
+    &switch_branch::TOOL,
+    &manage_composite_repository::TOOL,
+    &get_job_details::TOOL,
+    &cancel_job::TOOL,
+    &add_golden_repo::TOOL,
+    &remove_golden_repo::TOOL,
+    &refresh_golden_repo::TOOL,
+    &list_users::TOOL,
+    &create_user::TOOL,
     &get_repository_statistics::TOOL,
+    &get_job_statistics::TOOL,
     &get_all_repositories_status::TOOL,
 ];
 
@@ -81,6 +107,7 @@ fn date(seconds: Option<i64>) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Offered;
 
     #[test]
     fn every_tool_is_fit_to_be_listed() {
@@ -89,7 +116,7 @@ mod tests {
             assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{name}");
             assert!(ALL[..index].iter().all(|other| other.name != name), "{name} is there twice");
             assert!(!tool.about.is_empty() && !tool.title.is_empty(), "{name}");
-            assert!(tool.read_only || name == "check_lazygit_messages", "{name}");
+            assert!(tool.read_only || tool.offered == Offered::OnServer || name == "check_lazygit_messages", "{name}");
             let schema = (tool.input)();
             assert_eq!(schema["type"], "object", "{name}");
             for key in ["anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions"] {

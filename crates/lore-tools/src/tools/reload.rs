@@ -1,14 +1,14 @@
 //! `reload`: reads an agent's registry again. It is never needed: changes are noticed by themselves.
 
 use lore_core::commands::DEFAULT_AGENT;
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Context, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     commands::{error_answer, note_origin},
     schema,
@@ -19,6 +19,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Read the commands again",
     toolset: Toolset::Commands,
     about: "Reads the registry of team commands again. Changes on disk are noticed without it; use it to see how many commands there are and what is wrong with the file.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,

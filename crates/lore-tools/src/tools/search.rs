@@ -1,14 +1,14 @@
 //! `search`: the team's commands, by what they are for.
 
 use lore_core::commands::DEFAULT_AGENT;
-use lore_model::Failure;
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Context, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     commands::{error_answer, note_origin},
     schema,
@@ -19,6 +19,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Search the team's commands",
     toolset: Toolset::Commands,
     about: "Team commands, not code: finds the prompts and procedures that this team keeps in its repository, by what they are for, in any words, Japanese or English. Returns up to 10 with c1, c2, c3, description and score (0-1). Then `describe` tells what one takes and `execute` gives its instructions.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,

@@ -4,17 +4,17 @@ use lore_core::{
     search::{CodeHit, Happened, LIMIT_MAX, estimate_tokens},
     why::{Reverted, TriedRequest},
 };
-use lore_model::{Failure, SymbolKind};
+use lore_model::{Failure, Permission, SymbolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
+    Answer, Context, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
-    repositories::find,
     schema,
+    scope::find,
     why::{Fields, day, room, size},
 };
 
@@ -31,6 +31,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Was this tried before",
     toolset: Toolset::Why,
     about: "Code like this that was removed, and why; reverts.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -51,7 +53,8 @@ struct Input {
 
 async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
     let room = room(input.max_tokens)?;
-    let (repo, place) = find(&context, input.repo.as_deref()).await?;
+    let found = find(&context, input.repo.as_deref()).await?;
+    let (place, repo) = (found.place(), found.repo);
     let request = TriedRequest {
         repo: (repo, Some(place)),
         text: input.text,

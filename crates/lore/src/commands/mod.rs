@@ -1,7 +1,9 @@
 //! The command line: one file per command, one spelling for each thing.
 
 mod add;
+mod administration;
 mod bench;
+mod bridge;
 #[expect(clippy::module_inception, reason = "that is the name of the command")]
 mod commands;
 mod comment;
@@ -11,23 +13,34 @@ mod config;
 mod debug;
 mod doctor;
 mod export;
+mod golden;
 mod import;
+mod jobs;
+mod local;
 mod log;
+mod login;
+mod logout;
 mod model;
+mod password;
 mod patch;
 mod project;
 mod reindex;
 mod related;
+mod remote;
 mod remove;
 mod repos;
 mod search;
 mod serve;
+mod server;
 mod setup;
 mod show;
 mod status;
 mod sync;
+mod table;
+mod tokens;
 mod tools;
 mod touches;
+mod users;
 mod why;
 
 #[cfg(test)]
@@ -60,7 +73,7 @@ use crate::{
 #[derive(Parser)]
 #[command(name = "lore", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(
-    after_help = "Examples:\n  lore search \"where are retries limited\"  search the code of the repository you are in\n  lore log \"rate limiter\"          search the history of all your repositories\n  lore touches src/auth/           what changed there lately\n  lore why src/auth.rs:42          why that line is as it is\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git failed, 130 interrupted."
+    after_help = "Examples:\n  lore search \"where are retries limited\"  search the code of the repository you are in\n  lore log \"rate limiter\"          search the history of all your repositories\n  lore touches src/auth/           what changed there lately\n  lore why src/auth.rs:42          why that line is as it is\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git or a server failed, 9 not allowed, 130 interrupted."
 )]
 pub(crate) struct Cli {
     /// Where Lore keeps its index [default: `$LORE_HOME` or `~/.lore`]
@@ -100,6 +113,14 @@ enum Command {
     Comment(comment::Args),
     Comments(comments::Args),
     Serve(serve::Args),
+    Bridge(bridge::Args),
+    Login(login::Args),
+    Logout(logout::Args),
+    Users(users::Args),
+    Tokens(tokens::Args),
+    Golden(golden::Args),
+    Jobs(jobs::Args),
+    Server(server::Args),
     Setup(setup::Args),
     Tools(tools::Args),
     Model(model::Args),
@@ -141,6 +162,7 @@ impl Command {
             | Self::Sync(_)
             | Self::Search(_)
             | Self::Serve(_)
+            | Self::Server(_)
             | Self::Import(_)
             | Self::Export(_)
             | Self::Reindex(_)
@@ -158,6 +180,13 @@ impl Command {
             | Self::Commands(_)
             | Self::Comment(_)
             | Self::Comments(_)
+            | Self::Bridge(_)
+            | Self::Login(_)
+            | Self::Logout(_)
+            | Self::Users(_)
+            | Self::Tokens(_)
+            | Self::Golden(_)
+            | Self::Jobs(_)
             | Self::Setup(_)
             | Self::Tools(_)
             | Self::Config(_)
@@ -217,6 +246,14 @@ impl Command {
 }
 
 impl Cli {
+    /// How much is logged: a server logs each request unless it is told to be quiet.
+    pub(crate) fn verbosity(&self) -> u8 {
+        match self.command {
+            Command::Server(_) if !self.quiet => self.verbose.max(1),
+            _ => self.verbose,
+        }
+    }
+
     /// Runs the command.
     pub(crate) async fn run(self, ui: &Ui) -> Result<ExitCode, Failure> {
         let flags = match &self.command {
@@ -235,6 +272,9 @@ impl Cli {
             Command::Bench(args) => Some(args.take_own_home(&mut loaded)?),
             _ => None,
         };
+        if let Command::Server(args) = &self.command {
+            args.take_data(&mut loaded);
+        }
         let lore = wire::lore(&loaded, second);
         let context = Context { ui, loaded, lore, no_embedder, verbose: self.verbose > 0 };
         let done = |()| ExitCode::SUCCESS;
@@ -255,6 +295,14 @@ impl Cli {
             Command::Comment(args) => comment::run(&context, args).await.map(done),
             Command::Comments(args) => comments::run(&context, args).await.map(done),
             Command::Serve(args) => serve::run(&context, args).await.map(done),
+            Command::Bridge(args) => bridge::run(&context, args).await.map(done),
+            Command::Login(args) => login::run(&context, args).await.map(done),
+            Command::Logout(args) => logout::run(&context, args).await.map(done),
+            Command::Users(args) => users::run(&context, args).await.map(done),
+            Command::Tokens(args) => tokens::run(&context, args).await.map(done),
+            Command::Golden(args) => golden::run(&context, args).await.map(done),
+            Command::Jobs(args) => jobs::run(&context, args).await.map(done),
+            Command::Server(args) => Box::pin(server::run(&context, args)).await.map(done),
             Command::Setup(args) => setup::run(&context, &args).map(done),
             Command::Tools(args) => tools::run(&context, &args).map(done),
             Command::Model(args) => model::run(&context, args).await.map(done),

@@ -42,6 +42,9 @@ fn details(repo: &Repo) -> Vec<String> {
         BranchChoice::Default => {}
         BranchChoice::All => details.push("all branches".to_owned()),
         BranchChoice::Named(names) => details.push(format!("branches {}", names.join(", "))),
+        BranchChoice::DefaultAnd(names) => {
+            details.push(format!("the default branch and {}", names.join(", ")));
+        }
     }
     if info.excludes.iter().map(String::as_str).ne(DEFAULT_EXCLUDES) {
         let list = if info.excludes.is_empty() { "nothing".to_owned() } else { info.excludes.join(", ") };
@@ -63,6 +66,7 @@ fn repo_json(repo: &Repo) -> Value {
             BranchChoice::Default => json!("default"),
             BranchChoice::All => json!("all"),
             BranchChoice::Named(names) => json!(names),
+            BranchChoice::DefaultAnd(names) => json!({"default_and": names}),
         },
         "excludes": info.excludes,
         "author": info.author_filter,

@@ -15,7 +15,7 @@ use lore_core::{
 };
 use lore_mcp::{Server, ServerText};
 use lore_model::{Code, Failure, closest};
-use lore_tools::{Context as ToolContext, Source, Toolset, Upkeep};
+use lore_tools::{Asked, Context as ToolContext, Source, Toolset, Upkeep};
 
 use super::Context;
 use crate::{
@@ -106,7 +106,12 @@ fn server(context: &Context<'_>, toolsets: &[Toolset], project: &Arc<Project>) -
     let told: Vec<Toolset> =
         toolsets.iter().copied().filter(|set| *set != Toolset::Commands || has_commands_now).collect();
     let text = ServerText { version: env!("CARGO_PKG_VERSION").to_owned(), instructions: instructions(&told) };
-    let tools = ToolContext { lore: Arc::clone(&context.lore), project: Arc::clone(project) as _ };
+    let tools = ToolContext {
+        lore: Arc::clone(&context.lore),
+        project: Arc::clone(project) as _,
+        asked: Asked::default(),
+        team: None,
+    };
     let mut server = Server::new(lore_tools::tools(toolsets), &tools, text);
     if !is_chosen {
         let (lore, asked) = (Arc::clone(&context.lore), Arc::clone(project));

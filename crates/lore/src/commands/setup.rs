@@ -3,11 +3,14 @@
 use lore_model::{Code, Failure};
 use serde_json::json;
 
-use super::Context;
+use super::{
+    Context,
+    remote::{self, ConnectArgs},
+};
 use crate::{
     config::DEFAULT_HOME,
     environment,
-    setup::{self, Change, Host, Os, Place, Registration, STAND_INS, Scope, Snippet, lazygit},
+    setup::{self, Change, Host, Os, Place, Registration, STAND_INS, Scope, Snippet, TeamServer, lazygit},
     ui::{DIM, GREEN, RED},
 };
 
@@ -15,10 +18,11 @@ use crate::{
 ///
 /// Writes one entry into the host's own configuration file, shows the change and keeps everything else in that file.
 /// Hosts: claude-code, claude-desktop, cursor, zed, vscode, codex.
+/// With `--server` the host asks a team server: by itself where it can, else by `lore bridge`.
 /// `lore setup lazygit` gives lazygit a key for comments: `lore comment` keeps them for the agent.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  lore setup claude-code\n  lore setup cursor --project\n  lore setup claude-desktop --as commitmux\n  lore setup zed --print\n  lore setup claude-code --undo\n  lore setup lazygit --key '<c-k>'"
+    after_help = "Examples:\n  lore setup claude-code\n  lore setup cursor --project\n  lore setup claude-desktop --as commitmux\n  lore setup zed --print\n  lore setup claude-code --undo\n  lore setup claude-code --server https://lore.example.com\n  lore setup zed --server https://lore.example.com --toolset code\n  lore setup lazygit --key '<c-k>'"
 )]
 pub(crate) struct Args {
     /// The host
@@ -36,6 +40,17 @@ pub(crate) struct Args {
     /// Take the entry out again and restore what was there
     #[arg(long)]
     undo: bool,
+    /// Ask this team server instead of the index on this machine
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// Only the tools of this toolset of the server
+    #[arg(long, value_name = "NAME", requires = "server")]
+    toolset: Option<String>,
+    /// Ask the server by `lore bridge`, with your login, even if the host could itself
+    #[arg(long, requires = "server")]
+    bridge: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
     /// The key in lazygit; by default Ctrl-Y, or the one it has
     #[arg(long, value_name = "KEY", conflicts_with = "undo")]
     key: Option<String>,
@@ -60,8 +75,12 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
         Some(name) => Registration::standing_in(name, executable)?,
         None => Registration::lore(executable),
     };
+    let team = args.server.as_deref().map(|url| team_server(context, args, url)).transpose()?;
+    if let Some((server, needs_bridge)) = &team {
+        registration = registration.of_server(server, host.asks_by_itself() && !args.bridge && !needs_bridge);
+    }
     // The host does not have this shell's variables.
-    if context.loaded.home_source != DEFAULT_HOME {
+    if registration.address.is_none() && context.loaded.home_source != DEFAULT_HOME {
         registration.args.extend(["--home".to_owned(), context.loaded.home.to_string_lossy().into_owned()]);
     }
     if args.print {
@@ -72,11 +91,40 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     } else {
         setup::plan(host, scope, &place, &registration)?
     };
-    let done = if args.undo { "no longer starts Lore" } else { "will start Lore" };
+    let done = match (args.undo, &registration.address) {
+        (true, _) => "no longer starts Lore",
+        (false, Some(_)) => "will ask the server",
+        (false, None) => "will start Lore",
+    };
     make(context, args, &change, &format!("{} {done}", host.title()))
 }
 
+/// The server that is meant, and whether only the bridge can reach it.
+fn team_server(context: &Context<'_>, args: &Args, url: &str) -> Result<(TeamServer, bool), Failure> {
+    let url = remote::server_url(context, Some(url), &args.connect)?;
+    // The server offers a toolset or all; who stands in for a server of several toolsets asks for all.
+    let stand_in = STAND_INS.iter().find(|(name, _)| args.stand_in.as_deref() == Some(name));
+    let toolset = args
+        .toolset
+        .clone()
+        .or_else(|| stand_in.map(|(_, toolsets)| (*toolsets).to_owned()).filter(|toolsets| !toolsets.contains(',')));
+    let ca_file = args.connect.ca_file.as_ref().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.clone()));
+    let mut options = Vec::new();
+    if let Some(file) = &ca_file {
+        options.extend(["--ca-file".to_owned(), file.to_string_lossy().into_owned()]);
+    }
+    if args.connect.insecure {
+        options.push("--insecure".to_owned());
+    }
+    let endpoint = url.mcp(toolset.as_deref())?;
+    // A host does not know an authority that is named here.
+    Ok((TeamServer { url: url.to_string(), endpoint, toolset, options }, ca_file.is_some()))
+}
+
 fn run_lazygit(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
+    if args.server.is_some() {
+        return Err(does_not_apply("--server", lazygit::NAME));
+    }
     if args.stand_in.is_some() {
         return Err(does_not_apply("--as", lazygit::NAME));
     }

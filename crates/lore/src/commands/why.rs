@@ -55,7 +55,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let at = request(args.repo, file);
     let found = context.lore.explain_lines(&ExplainRequest { at: at.clone(), lines }).await?;
     let together = if lines.is_none() {
-        let FileRequest { folder, repo, from, file } = at.clone();
+        let FileRequest { folder, repo, from, file, known: _ } = at.clone();
         let request = CoChangeRequest { folder, repo, from, files: vec![file], limit: TOGETHER };
         Some(context.lore.co_changed(&request).await?)
     } else {
@@ -76,7 +76,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
 pub(super) fn request(repo: Option<String>, file: PathBuf) -> FileRequest {
     let folder = environment::working_directory();
     let from = repo.is_none().then(|| folder.clone());
-    FileRequest { folder, repo: repo.filter(|name| name != "."), from, file }
+    FileRequest { folder, repo: repo.filter(|name| name != "."), known: None, from, file }
 }
 
 /// The file and the lines behind its name. A file that is called so is meant as it is.

@@ -185,11 +185,32 @@ impl Host {
     /// Zed took `"source": "custom"` for a while and now offers to migrate files that have it
     /// away, so it is not written.
     pub(super) fn fields(self, command: &str, registration: &Registration) -> Vec<(&'static str, Value)> {
+        if registration.address.is_some() {
+            return self.address_fields(command);
+        }
         let mut fields = vec![("command", json!(command)), ("args", json!(registration.args))];
         if matches!(self, Self::ClaudeCode | Self::VsCode) {
             fields.insert(0, ("type", json!("stdio")));
         }
         fields
+    }
+
+    /// Whether it asks servers elsewhere itself, with a token that it takes from a variable.
+    ///
+    /// Claude Desktop takes no headers. Zed and VS Code do, but put no variable into them, and a token must not stand in a
+    /// file: these are given the bridge.
+    pub(crate) fn asks_by_itself(self) -> bool {
+        matches!(self, Self::ClaudeCode | Self::Cursor | Self::Codex)
+    }
+
+    /// What this host wants to know of a server elsewhere.
+    fn address_fields(self, address: &str) -> Vec<(&'static str, Value)> {
+        let bearer = |variable: &str| json!({"Authorization": format!("Bearer {variable}")});
+        match self {
+            Self::Codex => vec![("url", json!(address)), ("bearer_token_env_var", json!("LORE_TOKEN"))],
+            Self::Cursor => vec![("url", json!(address)), ("headers", bearer("${env:LORE_TOKEN}"))],
+            _ => vec![("type", json!("http")), ("url", json!(address)), ("headers", bearer("${LORE_TOKEN}"))],
+        }
     }
 
     /// What the user has to do for the host to take the change up.

@@ -53,12 +53,42 @@ pub(crate) struct Registration {
     pub(crate) command: PathBuf,
     /// Its arguments.
     pub(crate) args: Vec<String>,
+    /// The address of a server elsewhere that the host asks itself, in place of a program.
+    pub(crate) address: Option<String>,
+}
+
+/// A team server that a host is told of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TeamServer {
+    /// Its address.
+    pub(crate) url: String,
+    /// The address of its MCP endpoint.
+    pub(crate) endpoint: String,
+    /// The toolset, where not all tools are wanted.
+    pub(crate) toolset: Option<String>,
+    /// What `lore bridge` is told besides.
+    pub(crate) options: Vec<String>,
 }
 
 impl Registration {
+    /// Makes a host ask a team server: by itself where it can, else by the bridge.
+    pub(crate) fn of_server(mut self, server: &TeamServer, by_itself: bool) -> Self {
+        if by_itself {
+            self.args.clear();
+            self.address = Some(server.endpoint.clone());
+            return self;
+        }
+        self.args = ["bridge", "--url", &server.url].map(str::to_owned).to_vec();
+        if let Some(toolset) = &server.toolset {
+            self.args.extend(["--toolset".to_owned(), toolset.clone()]);
+        }
+        self.args.extend(server.options.iter().cloned());
+        self
+    }
+
     /// Lore under its own name.
     pub(crate) fn lore(command: PathBuf) -> Self {
-        Self { name: "lore".to_owned(), command, args: vec!["serve".to_owned()] }
+        Self { name: "lore".to_owned(), command, args: vec!["serve".to_owned()], address: None }
     }
 
     /// Lore in place of an old server, under that server's name and with its tools alone.
@@ -69,12 +99,12 @@ impl Registration {
                 .hint(format!("`--as` takes one of {known}")));
         };
         let args = ["serve", "--toolsets", toolset].map(str::to_owned).to_vec();
-        Ok(Self { name: (*name).to_owned(), command, args })
+        Ok(Self { name: (*name).to_owned(), command, args, address: None })
     }
 
-    /// The executable as a host's file can hold it.
+    /// The executable, or the address, as a host's file can hold it.
     fn command_text(&self) -> Result<&str, Failure> {
-        path_text(&self.command)
+        self.address.as_deref().map_or_else(|| path_text(&self.command), Ok)
     }
 }
 

@@ -29,11 +29,17 @@ pub(crate) fn plan(host: Host, scope: Scope, place: &Place, registration: &Regis
     let created_list = list.is_none();
     let servers = list.unwrap_or_default();
     let current = servers.iter().rfind(|server| server.name == registration.name);
-    refuse_remote(host, &file, current)?;
+    let path = Record::path(host, scope, place, &registration.name)?;
+    let earlier = Record::read(&path)?;
+    let program = current.and_then(|server| Program::or_address(&server.value));
+    // An address that an earlier setup wrote is ours to change.
+    if !earlier.as_ref().is_some_and(|record| record.owns(program.as_ref())) {
+        refuse_remote(host, &file, current, registration)?;
+    }
     let fields = host.fields(command, registration);
     let previous = match current {
         None => document.add(&registration.name, &fields).map(|()| Previous::Absent),
-        Some(server) => rewrite(&mut document, server, &fields).map(Previous::Fields),
+        Some(server) => rewrite(&mut document, server, &fields, registration).map(Previous::Fields),
     };
     let previous = previous.map_err(problem)?;
     check(&document, command, registration).map_err(problem)?;
@@ -49,19 +55,21 @@ pub(crate) fn plan(host: Host, scope: Scope, place: &Place, registration: &Regis
     {
         notes.push(format!("there is no folder {} yet: is {} installed?", folder.display(), host.title()));
     }
-    if scope == Scope::Project {
+    if registration.address.is_some() {
+        let name = host.title();
+        notes
+            .push(format!("{name} takes your token from the variable LORE_TOKEN; `lore tokens create NAME` makes one"));
+    } else if scope == Scope::Project {
         let file = file.display();
         notes.push(format!("the command is a path of this machine; mind that before you share {file}"));
     }
     notes.push(host.next_step(scope).to_owned());
-    let path = Record::path(host, scope, place, &registration.name)?;
     let mut record = Record::new(&file, command, registration);
     record.created_file = before.is_none();
     record.created_folders = folders.iter().map(|folder| folder.display().to_string()).collect();
     record.created_list = created_list;
     record.previous = previous;
-    let program = current.and_then(|server| Program::of(&server.value));
-    let record = record.after(Record::read(&path)?, program.as_ref(), &old, &new);
+    let record = record.after(earlier, program.as_ref(), &old, &new);
     let memory = Memory::Write(path, record.to_bytes()?);
     Ok(Change { file, before, after: Some(new.into_bytes()), notes, scope, memory })
 }
@@ -71,6 +79,7 @@ fn rewrite(
     document: &mut Document,
     server: &Server,
     fields: &[(&str, Value)],
+    registration: &Registration,
 ) -> Result<Vec<(String, Option<String>)>, Problem> {
     let moved = server::nested_environment(&server.value).map(|environment| ("env", environment.clone()));
     let mut changed = Vec::new();
@@ -80,6 +89,12 @@ fn rewrite(
             changed.push(((*key).to_owned(), server.raw(key).map(str::to_owned)));
         }
     }
+    // Hosts refuse an entry that is a program and an address at once.
+    let gone = if registration.address.is_some() { &server::OF_PROGRAMS[..] } else { &server::OF_ADDRESSES[..] };
+    for key in gone.iter().filter(|key| server.value.get(key).is_some()) {
+        document.unset(&server.name, key)?;
+        changed.push(((*key).to_owned(), server.raw(key).map(str::to_owned)));
+    }
     Ok(changed)
 }
 
@@ -88,17 +103,23 @@ fn check(document: &Document, command: &str, registration: &Registration) -> Res
     let wanted = Program { command: command.to_owned(), args: registration.args.clone() };
     let servers = document.servers()?.unwrap_or_default();
     let found = servers.iter().rfind(|server| server.name == registration.name);
-    if found.and_then(|server| Program::of(&server.value)) == Some(wanted) {
+    if found.and_then(|server| Program::or_address(&server.value)) == Some(wanted) {
         return Ok(());
     }
     let text = document.to_text();
     Err(Problem::at(&text, 0, format!("Lore cannot write `{}` into a file like this", registration.name)))
 }
 
-/// An address that somebody entered is not replaced by a program.
-fn refuse_remote(host: Host, file: &Path, current: Option<&Server>) -> Result<(), Failure> {
+/// An address that somebody entered is not replaced by a program or another address.
+fn refuse_remote(
+    host: Host,
+    file: &Path,
+    current: Option<&Server>,
+    registration: &Registration,
+) -> Result<(), Failure> {
+    let is_same = |server: &Server| server.value.get("url").and_then(Value::as_str) == registration.address.as_deref();
     match current {
-        Some(server) if server::is_remote(&server.value) => Err(Failure::new(
+        Some(server) if server::is_remote(&server.value) && !is_same(server) => Err(Failure::new(
             Code::InvalidConfig,
             format!("`{}` in {} is a server on the network", server.name, file.display()),
         )

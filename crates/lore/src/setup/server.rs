@@ -34,6 +34,12 @@ impl Program {
         Some(Self { command: command.clone(), args })
     }
 
+    /// The same, or the address of a server elsewhere in the place of the executable.
+    pub(super) fn or_address(entry: &Value) -> Option<Self> {
+        let address = || Some(Self { command: entry.get("url")?.as_str()?.to_owned(), args: Vec::new() });
+        Self::of(entry).or_else(address)
+    }
+
     /// The name of the executable, without folders and `.exe`, whatever system wrote it.
     pub(super) fn name(&self) -> &str {
         let name = self.command.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -52,7 +58,7 @@ impl Program {
 
     /// Whether it is Lore, be it another build or in another place.
     pub(super) fn is_lore(&self) -> bool {
-        self.name() == "lore"
+        self.name() == "lore" && !self.command.contains("://")
     }
 }
 
@@ -60,6 +66,11 @@ impl Program {
 pub(super) fn is_remote(entry: &Value) -> bool {
     entry.get("command").is_none() && ["url", "serverUrl", "httpUrl"].iter().any(|key| entry.get(key).is_some())
 }
+
+/// Fields that only a program has, and those that only a server elsewhere has.
+pub(super) const OF_PROGRAMS: [&str; 3] = ["command", "args", "env"];
+pub(super) const OF_ADDRESSES: [&str; 5] =
+    ["url", "headers", "bearer_token_env_var", "http_headers", "env_http_headers"];
 
 /// Whether the user keeps the entry but has the host leave it alone.
 pub(super) fn is_switched_off(entry: &Value) -> bool {

@@ -105,7 +105,7 @@ fn unrecorded(mut document: Document, name: &str) -> Result<Option<String>, Prob
 fn started_by(document: &Document, name: &str) -> Result<Option<Program>, Problem> {
     let servers = document.servers()?.unwrap_or_default();
     let server = servers.iter().rfind(|server| server.name == name);
-    Ok(server.and_then(|server| Program::of(&server.value)))
+    Ok(server.and_then(|server| Program::or_address(&server.value)))
 }
 
 fn nothing(host: Host, file: &Path, name: &str) -> Failure {

@@ -171,16 +171,14 @@ impl Fixture {
     }
 
     fn python(&self) -> Command {
-        let mut command =
-            program(&self.clients.join(if cfg!(windows) { "venv/Scripts/python" } else { "venv/bin/python" }));
+        let mut command = python(&self.clients);
         command.env("HOME", self.lore.user_home()).arg(script("python_sdk.py"));
         command
     }
 
     fn node(&self) -> Command {
-        let node = fs::read_to_string(self.clients.join("node-path")).expect("the clients are installed completely");
-        let mut command = program(Path::new(&node));
-        command.env("HOME", self.lore.user_home()).current_dir(self.clients.join("node"));
+        let mut command = node(&self.clients);
+        command.env("HOME", self.lore.user_home());
         command
     }
 
@@ -231,7 +229,21 @@ fn excerpt(patch: &str) -> String {
     patch.chars().take(300).collect()
 }
 
-fn script(name: &str) -> PathBuf {
+/// The Python that has the SDK.
+pub(crate) fn python(clients: &Path) -> Command {
+    program(&clients.join(if cfg!(windows) { "venv/Scripts/python" } else { "venv/bin/python" }))
+}
+
+/// Node where its packages are.
+pub(crate) fn node(clients: &Path) -> Command {
+    let node = fs::read_to_string(clients.join("node-path")).expect("the clients are installed completely");
+    let mut command = program(Path::new(&node));
+    command.current_dir(clients.join("node"));
+    command
+}
+
+/// A script of the tests.
+pub(crate) fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
 }
 

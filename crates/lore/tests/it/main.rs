@@ -2,6 +2,8 @@
 
 mod accuracy;
 mod bench;
+mod bridge;
+mod bridge_logins;
 mod cli;
 mod clients;
 mod commands;
@@ -32,10 +34,16 @@ mod model;
 mod past;
 mod place;
 mod regressions;
+mod remote;
 mod repositories;
 mod search;
 mod stdio;
 mod switches;
+mod team_kill;
+mod team_scenario;
+mod team_table;
+mod team_threats;
+mod team_upstream;
 mod tiny_disk;
 mod toolsets;
 mod upstream;

@@ -208,6 +208,26 @@ fn named(repository: &Repository, name: &str, line: &[LineCommit]) -> Result<Opt
     Ok(repository.resolve(name)?.map(of))
 }
 
+/// A name in which HEAD is the branch that is asked about; none where it would still mean another branch's.
+fn seen_from<'a>(
+    repository: &Repository,
+    name: &'a str,
+    shown: Option<&str>,
+) -> Result<Option<std::borrow::Cow<'a, str>>, GitError> {
+    let Some(branch) = shown else { return Ok(Some(name.into())) };
+    let Some(rest) = name.strip_prefix("HEAD").or_else(|| name.strip_prefix('@')) else { return Ok(Some(name.into())) };
+    match rest.bytes().next() {
+        None | Some(b'~' | b'^') => {
+            let tip = repository.find_branch(branch)?;
+            Ok(tip.map(|tip| format!("{}{rest}", tip.commit).into()))
+        }
+        // `HEAD@{1}`: where HEAD was, and not where the branch was.
+        Some(b'@' | b'{') => Ok(None),
+        // A name that only begins like it.
+        Some(_) => Ok(Some(name.into())),
+    }
+}
+
 /// A name without the `~5`, `~` and `^` that it ends with, and how many first parents these go back.
 fn steps_back(name: &str) -> (&str, usize) {
     let (mut begin, mut steps) = (name, 0_usize);
@@ -254,8 +274,12 @@ impl Search {
             When::At(name) => {
                 // HEAD is that of the work tree that is asked from.
                 let place = place.unwrap_or(&repo.info.local_path).to_owned();
-                let (name, line) = (name.trim().to_owned(), Arc::clone(&commits));
-                let resolve = move || Repository::open(&place).and_then(|repository| named(&repository, &name, &line));
+                let (name, line, branch) = (name.trim().to_owned(), Arc::clone(&commits), repo.shown.clone());
+                let resolve = move || {
+                    let repository = Repository::open(&place)?;
+                    let Some(name) = seen_from(&repository, &name, branch.as_deref())? else { return Ok(None) };
+                    named(&repository, &name, &line)
+                };
                 let at = match blocking(resolve).await.map_err(git_failure)? {
                     Some(Named::OfLine(at)) => u32::try_from(at).unwrap_or(u32::MAX),
                     Some(Named::Beside(commit)) => return self.tree(repo, commit, past).await.map(Then::Shown),
@@ -277,6 +301,14 @@ impl Search {
         let slice = PastSlice { removed: period.removed, gone: period.gone, touched, ..PastSlice::default() };
         let key = format!("{period:?}");
         Ok(Then::Shown(shown(repo.id, number, commits, counted, slice, &key)))
+    }
+
+    /// The branch whose line is kept, where another one is asked about.
+    pub(super) async fn other_line(&self, repo: &Repo, kept: Option<CommitId>) -> Option<String> {
+        let shown = repo.shown.as_deref()?;
+        let tips = self.tips(repo, &repo.info.local_path).await?;
+        let is_same = tips.head_branch.as_deref() == Some(shown) || (tips.shown.is_some() && tips.shown == kept);
+        (!is_same).then(|| tips.head_branch.unwrap_or_else(|| "HEAD".to_owned()))
     }
 
     /// The contents that a path had at some moment of a time, oldest first.
@@ -450,6 +482,9 @@ pub struct PastGaps {
     pub beside: Vec<String>,
     /// Repositories whose past is older than their code, or not all there.
     pub behind: Vec<String>,
+    /// Repositories that are asked about on a branch whose past is not kept, each with the branch whose past is: the answer
+    /// is about that one's.
+    pub other_line: Vec<(String, String)>,
     /// How many files of commits beside a line have no content here, as in a partial clone.
     pub lacking: usize,
 }

@@ -47,7 +47,7 @@ impl Search {
         let Ok(state) = self.store.code_state(repo.id).await else { return true };
         let Some(past) = state.past else { return true };
         let Some(tips) = self.tips(repo, &repo.info.local_path).await else { return true };
-        let head = tips.head.or_else(|| tips.tips.first().map(|tip| tip.commit));
+        let head = tips.head.or_else(|| tips.indexed.first().map(|tip| tip.commit));
         past.at.is_some() && past.rules == rules(&*self.embedder) && (head.is_none() || past.tip == head)
     }
 

@@ -5,7 +5,7 @@ mod any_arguments;
 mod past;
 
 use std::{
-    path::PathBuf,
+    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -14,16 +14,16 @@ use lore_core::search::{
     Accuracy, CodeFreshness, CodeHit, CodeRequest, CodeState, CommitFound, FileFilter, LineHit, LinesRequest,
     LinesWanted, PastGaps, Standing, When,
 };
-use lore_model::{ChunkKind, Code, Failure, Repo, brief};
+use lore_model::{ChunkKind, Code, Failure, Permission, brief};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use self::past::{ChunkType, Past};
 use crate::{
-    Answer, Context, Errors, Tool, Toolset,
-    repositories::{find, run, succeeded},
-    schema,
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{run, succeeded},
+    schema, scope,
 };
 
 /// What cannot use the index may take so long.
@@ -38,6 +38,8 @@ pub(super) static TOOL: Tool = Tool {
     title: "Search code in every way",
     toolset: Toolset::Code,
     about: "Search code: by meaning (search_mode semantic, the default), by words, prefix* and \"phrases\" (fts), by regular expression (fts with regex: every line, as git grep finds it), misspelt (fts with fuzzy), or both (hybrid). Filters by language, path and extension hold in every mode. Start with limit 5.",
+    permission: Permission::QueryRepos,
+    offered: Offered::Everywhere,
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
@@ -233,15 +235,18 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     let started = Instant::now();
     let (query, alias) = (input.query_text.clone(), input.repository_alias.clone());
     let mut asked = Asked::new(input)?;
-    let repos = repos(&context, alias.as_deref()).await?;
-    let searched = repos.len();
+    let found = scope::search(&context, alias.as_deref()).await?;
+    let searched = found.repos.len();
+    let aliases: Aliases = found.repos.iter().map(|one| (one.repo.name().to_owned(), one.alias.clone())).collect();
+    asked.notes.extend(found.notes);
+    let repos: Vec<_> = found.repos.into_iter().map(|one| (one.repo, one.place)).collect();
     asked.meaning.repos.clone_from(&repos);
     asked.lines.repos = repos;
     if let Some(chunk_type) = asked.chunk_type {
         let commits = past::Commits { chunk_type, mode: asked.mode, meaning: &asked.meaning, lines: &asked.lines };
         let requests = commits.requests();
         if !requests.is_empty() {
-            let mut outcome = Outcome { searched, ..Outcome::default() };
+            let mut outcome = Outcome { searched, aliases, ..Outcome::default() };
             let mut all: [Vec<CommitFound>; 2] = Default::default();
             for (request, all) in requests.iter().zip(&mut all) {
                 let found = context.lore.search.find_commits(request).await?;
@@ -278,7 +283,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         Mode::Semantic => (Ok(None), find_meaning.await),
         Mode::Hybrid => tokio::join!(lore_core::beside(find_lines), find_meaning),
     };
-    let mut outcome = Outcome { searched, ..Outcome::default() };
+    let mut outcome = Outcome { searched, aliases, ..Outcome::default() };
     let (mut gaps, mut by_line, mut by_meaning) = (PastGaps::default(), Vec::new(), Vec::new());
     if let Some(mut found) = lines? {
         search.tell_past(&asked.lines.repos, &mut found.hits, asked.evolution).await?;
@@ -316,10 +321,14 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     Ok(outcome.answer(&query, started))
 }
 
+/// What the caller calls the repositories that were searched, by their names in the index.
+type Aliases = HashMap<String, String>;
+
 /// What was found, as it is told.
 #[derive(Default)]
 struct Outcome {
     searched: usize,
+    aliases: Aliases,
     results: Vec<Value>,
     total: usize,
     /// Whether there may be more than the total.
@@ -332,7 +341,13 @@ struct Outcome {
 
 impl Outcome {
     /// The answer as the document has it.
-    fn answer(self, query: &str, started: Instant) -> Answer {
+    fn answer(mut self, query: &str, started: Instant) -> Answer {
+        for result in &mut self.results {
+            let alias = result["source_repo"].as_str().and_then(|name| self.aliases.get(name));
+            if let Some(alias) = alias {
+                result["repository_alias"] = alias.as_str().into();
+            }
+        }
         let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut fields = Map::new();
         fields.insert("results".to_owned(), self.results.into());
@@ -352,24 +367,6 @@ impl Outcome {
         answer.meta.insert("lore/freshness".to_owned(), fresh);
         answer
     }
-}
-
-/// What is searched: one repository, or all. The project's own work tree counts for the project.
-async fn repos(context: &Context, alias: Option<&str>) -> Result<Vec<(Repo, Option<PathBuf>)>, Failure> {
-    if alias.is_some_and(|alias| !alias.trim().is_empty()) {
-        let (repo, place) = find(context, alias).await?;
-        return Ok(vec![(repo, Some(place))]);
-    }
-    let all = context.lore.history.repos().await?;
-    if all.is_empty() {
-        return Err(Failure::new(Code::RepoNotFound, "no repository is registered").hint("run `lore add PATH` first"));
-    }
-    let project = context.lore.find_project(&context.folder().await).await.ok();
-    let place = |repo: &Repo| {
-        let is_it = |known: &Repo| known.id == repo.id;
-        project.as_ref().filter(|found| found.repo.as_ref().is_some_and(is_it)).map(|found| found.place.clone())
-    };
-    Ok(all.into_iter().map(|repo| (repo.clone(), place(&repo))).collect())
 }
 
 fn line_json(hit: &LineHit, file_only: bool, query: &str) -> Value {

@@ -130,6 +130,11 @@ pub(super) fn warning(gaps: &PastGaps, searched: usize) -> Vec<String> {
             gaps.behind.join(", ")
         ));
     }
+    for (name, line) in &gaps.other_line {
+        said.push(format!(
+            "the past that is kept of {name} is that of `{line}`: what the branch had beside it is found with at_commit"
+        ));
+    }
     if gaps.lacking > 0 {
         said.push(format!(
             "{} files of the commit were not searched: their content is not in the repository",

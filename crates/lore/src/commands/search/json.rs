@@ -33,7 +33,8 @@ pub(super) fn gaps(gaps: &PastGaps) -> Value {
     if *gaps == PastGaps::default() {
         return Value::Null;
     }
-    let PastGaps { not_kept, no_commit, beside, behind, lacking } = gaps;
+    // No command asks about another branch than the one that is checked out.
+    let PastGaps { not_kept, no_commit, beside, behind, other_line: _, lacking } = gaps;
     json!({"not_kept": not_kept, "no_commit": no_commit, "beside": beside, "behind": behind, "lacking": lacking})
 }
 

@@ -93,6 +93,9 @@ pub(super) fn warn_of_gaps(context: &Context<'_>, gaps: &PastGaps) {
             "note: the commit is beside the line that is kept of {names}: when its code was there is not told"
         ));
     }
+    for (name, line) in &gaps.other_line {
+        context.ui.note(&format!("note: the past that is kept of {name} is that of `{line}`"));
+    }
     if gaps.lacking > 0 {
         let count = gaps.lacking;
         context

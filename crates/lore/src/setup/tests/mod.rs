@@ -12,6 +12,7 @@ mod locations;
 mod random;
 mod replacing;
 mod safety;
+mod servers;
 mod undoing;
 mod writing;
 

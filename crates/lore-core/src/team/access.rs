@@ -1,0 +1,419 @@
+//! How users show who they are: passwords, logins that are renewed, personal tokens.
+
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use lore_model::{
+    Actor, Caller, Code, Failure, LoginId, Permission, Role, Token, TokenId, User, UserId, UserName, brief,
+};
+use lore_store::{NewToken, Rotation, SecretHash, StoreError};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::OnceCell;
+
+use super::{Asker, Team, password};
+use crate::{blocking, store_failure};
+
+/// Who issues access tokens, and for whom: tokens of other programs that share the key do not fit.
+const ISSUER: &str = "lore";
+const AUDIENCE: &str = "lore-server";
+
+/// How personal tokens and refresh tokens begin, so that people and scanners know them when they see them.
+const PERSONAL: &str = "lore_pat_";
+const REFRESH: &str = "lore_rt_";
+
+/// Longer credentials are not looked at.
+const LONGEST: usize = 2048;
+
+/// The longest name of a token.
+const NAME_MAX: usize = 100;
+
+/// What a user gets for a password or a refresh token.
+pub struct Session {
+    /// Who it is.
+    pub user: User,
+    /// For requests, for a short time.
+    pub access_token: String,
+    /// For so many seconds.
+    pub expires_in: i64,
+    /// For the next session; it can be used once.
+    pub refresh_token: String,
+    /// For so many seconds.
+    pub refresh_expires_in: i64,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
+/// A personal token at the one moment when its secret is known.
+pub struct CreatedToken {
+    /// What is kept of it.
+    pub token: Token,
+    /// The secret.
+    pub secret: String,
+}
+
+impl std::fmt::Debug for CreatedToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CreatedToken").field("token", &self.token).finish_non_exhaustive()
+    }
+}
+
+/// Why nobody was let in.
+#[derive(Debug)]
+pub struct LoginRefused {
+    /// What to tell.
+    pub failure: Failure,
+    /// When to try again, in seconds.
+    pub retry_after: Option<i64>,
+}
+
+impl From<Failure> for LoginRefused {
+    fn from(failure: Failure) -> Self {
+        Self { failure, retry_after: None }
+    }
+}
+
+/// How a caller showed who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Through {
+    /// With the access token of a login.
+    Login(LoginId),
+    /// With a personal token.
+    Token(TokenId),
+}
+
+/// Whoever showed who they are.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// Who.
+    pub caller: Caller,
+    /// How.
+    pub through: Through,
+}
+
+/// What an access token says. Roles are not in it: they are looked up at every request.
+#[derive(Debug, Serialize, Deserialize)]
+struct Claims {
+    iss: String,
+    aud: String,
+    sub: String,
+    login: i64,
+    iat: i64,
+    exp: i64,
+}
+
+/// The keys that access tokens are signed with.
+pub(super) struct Keys {
+    sign: EncodingKey,
+    check: DecodingKey,
+}
+
+/// The keys, once they were read.
+pub(super) type KeyCell = OnceCell<Keys>;
+
+impl Team {
+    /// Lets somebody in who knows a user's password.
+    pub async fn login(&self, name: &str, password: &str, address: Option<&str>) -> Result<Session, LoginRefused> {
+        let account = name.trim().to_ascii_lowercase();
+        let account = account.chars().take(100).collect::<String>();
+        let now = self.clock.now();
+        let wait = self.throttle.wait(&account, address, now);
+        if wait > 0 {
+            let failure = Failure::new(Code::TooManyRequests, "too many wrong passwords")
+                .hint(format!("try again in {wait} seconds"));
+            return Err(LoginRefused { failure, retry_after: Some(wait) });
+        }
+        let user = match UserName::parse(&account) {
+            Ok(name) => self.store.find_user(&name).await.map_err(store_failure)?,
+            Err(_) => None,
+        };
+        let kept = match &user {
+            Some(user) => self.store.password_of(user.id).await.map_err(store_failure)?,
+            None => None,
+        };
+        let right = self.verify(password.to_owned(), kept.clone()).await;
+        let (Some(user), Some(kept), true) = (user, kept, right) else {
+            self.throttle.note_wrong(&account, address, now);
+            // Whether there is such a user is nobody's business.
+            return Err(Failure::new(Code::Unauthenticated, "the name or the password is wrong").into());
+        };
+        self.throttle.note_right(&account, address);
+        if password::is_outdated(&kept) {
+            let new = self.hash(password.to_owned()).await?;
+            self.store.rehash_password(user.id, &kept, &new).await.map_err(store_failure)?;
+        }
+        let (refresh, hash) = secret(REFRESH)?;
+        let expires_at = now + self.settings.refresh_seconds;
+        let login = self.store.add_login(user.id, hash, now, expires_at).await.map_err(store_failure)?;
+        Ok(self.session(user, login, refresh).await?)
+    }
+
+    /// Gives a new session for a refresh token, which is used up by that. One that was used before ends its login: whoever
+    /// has it is not the one it was given to.
+    pub async fn refresh(&self, token: &str) -> Result<Session, Failure> {
+        let refused =
+            || Failure::new(Code::Unauthenticated, "the refresh token is not valid any more").hint("log in again");
+        let old = hash_of(token, REFRESH).ok_or_else(refused)?;
+        let (new, hash) = secret(REFRESH)?;
+        let now = self.clock.now();
+        let expires_at = now + self.settings.refresh_seconds;
+        match self.store.rotate_login(old, hash, now, expires_at).await.map_err(store_failure)? {
+            Rotation::Rotated(login, user) => self.session(user, login, new).await,
+            Rotation::Reused(user) => {
+                tracing::warn!(user = %user.name, "a refresh token was used twice: the login is over");
+                Err(refused())
+            }
+            Rotation::Unknown => Err(refused()),
+        }
+    }
+
+    async fn session(&self, user: User, login: LoginId, refresh_token: String) -> Result<Session, Failure> {
+        let now = self.clock.now();
+        let claims = Claims {
+            iss: ISSUER.to_owned(),
+            aud: AUDIENCE.to_owned(),
+            sub: user.id.0.to_string(),
+            login: login.0,
+            iat: now,
+            exp: now + self.settings.access_seconds,
+        };
+        let signed = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.keys().await?.sign);
+        let access_token =
+            signed.map_err(|error| Failure::new(Code::Internal, format!("a token could not be signed: {error}")))?;
+        Ok(Session {
+            user,
+            access_token,
+            expires_in: self.settings.access_seconds,
+            refresh_token,
+            refresh_expires_in: self.settings.refresh_seconds,
+        })
+    }
+
+    /// Who a credential belongs to: an access token or a personal token.
+    pub async fn authenticate(&self, credential: &str) -> Result<Known, Failure> {
+        let refused = || Failure::new(Code::Unauthenticated, "the token is not valid, or not any more");
+        if credential.len() > LONGEST {
+            return Err(refused());
+        }
+        let now = self.clock.now();
+        if let Some(hash) = hash_of(credential, PERSONAL) {
+            let found = self.store.find_token(hash).await.map_err(store_failure)?;
+            let (token, user) =
+                found.filter(|(token, _)| token.expires_at.is_none_or(|expires| now < expires)).ok_or_else(refused)?;
+            self.uses.note_token(token.id, now);
+            return Ok(Known { caller: Caller::from(&user), through: Through::Token(token.id) });
+        }
+        let claims = self.claims(credential).await?.filter(|claims| now < claims.exp).ok_or_else(refused)?;
+        let login = LoginId(claims.login);
+        let user = self.store.user_of_login(login, now).await.map_err(store_failure)?;
+        let user = user.filter(|user| user.id.0.to_string() == claims.sub).ok_or_else(refused)?;
+        Ok(Known { caller: Caller::from(&user), through: Through::Login(login) })
+    }
+
+    /// What an access token says, if it is one of ours.
+    async fn claims(&self, token: &str) -> Result<Option<Claims>, Failure> {
+        // One algorithm, whatever the token says of itself.
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.set_issuer(&[ISSUER]);
+        validation.set_audience(&[AUDIENCE]);
+        validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
+        // The time is that of the server's clock, which is looked at where this is used.
+        validation.validate_exp = false;
+        let read = jsonwebtoken::decode::<Claims>(token, &self.keys().await?.check, &validation);
+        Ok(read.ok().map(|read| read.claims))
+    }
+
+    async fn keys(&self) -> Result<&Keys, Failure> {
+        self.keys
+            .get_or_try_init(|| async {
+                let key = self.store.signing_key(random()?).await.map_err(store_failure)?;
+                Ok(Keys { sign: EncodingKey::from_secret(&key), check: DecodingKey::from_secret(&key) })
+            })
+            .await
+    }
+
+    /// Ends the login of whoever asks, and that of a refresh token they name.
+    pub async fn logout(&self, known: &Known, refresh: Option<&str>) -> Result<(), Failure> {
+        if let Through::Login(login) = known.through {
+            self.store.end_login(login).await.map_err(store_failure)?;
+        }
+        if let Some(hash) = refresh.and_then(|token| hash_of(token, REFRESH)) {
+            let (now, (_, next)) = (self.clock.now(), secret(REFRESH)?);
+            let taken = self.store.rotate_login(hash, next, now, now).await.map_err(store_failure)?;
+            if let Rotation::Rotated(login, _) = taken {
+                self.store.end_login(login).await.map_err(store_failure)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a user.
+    pub async fn create_user(&self, by: &Asker, name: &str, password: &str, role: Role) -> Result<User, Failure> {
+        let name = UserName::parse(name).map_err(|why| Failure::new(Code::InvalidArgument, why))?;
+        password::check(&name, password)?;
+        let hash = self.hash(password.to_owned()).await?;
+        self.store.add_user(&name, role, &hash, &self.actor(by)).await.map_err(|error| match error {
+            StoreError::Exists(what) => Failure::new(Code::UserExists, what).hint("choose another name"),
+            other => store_failure(other),
+        })
+    }
+
+    /// Adds an admin with a random password where there is no user at all; returns name and password.
+    pub async fn bootstrap(&self) -> Result<Option<(UserName, String)>, Failure> {
+        if !self.users().await?.is_empty() {
+            return Ok(None);
+        }
+        let (password, _) = secret("")?;
+        let password = password.as_bytes().chunks(6).take(4).map(String::from_utf8_lossy).collect::<Vec<_>>().join("-");
+        let user = self.create_user(&Asker::local(), "admin", &password, Role::Admin).await?;
+        Ok(Some((user.name, password)))
+    }
+
+    /// Every user, by name.
+    pub async fn users(&self) -> Result<Vec<User>, Failure> {
+        self.store.list_users().await.map_err(store_failure)
+    }
+
+    /// The user of that name.
+    pub async fn user(&self, name: &str) -> Result<User, Failure> {
+        let absent = || {
+            Failure::new(Code::UserNotFound, format!("there is no user `{}`", brief(name)))
+                .hint("`list_users` or `lore users list` shows them")
+        };
+        let name = UserName::parse(name).map_err(|_| absent())?;
+        self.store.find_user(&name).await.map_err(store_failure)?.ok_or_else(absent)
+    }
+
+    /// Gives a user another role.
+    pub async fn set_role(&self, by: &Asker, name: &str, role: Role) -> Result<User, Failure> {
+        let user = self.user(name).await?;
+        self.store.set_role(user.id, role, &self.actor(by)).await.map_err(store_failure)
+    }
+
+    /// Gives a user another password; all their logins end.
+    pub async fn set_password(&self, by: &Asker, name: &str, password: &str) -> Result<User, Failure> {
+        let user = self.user(name).await?;
+        password::check(&user.name, password)?;
+        let hash = self.hash(password.to_owned()).await?;
+        self.store.set_password(user.id, &hash, &self.actor(by)).await.map_err(store_failure)?;
+        Ok(user)
+    }
+
+    /// Gives whoever asks another password, if they know the one they have; all their logins end.
+    pub async fn change_password(&self, by: &Asker, current: &str, new: &str) -> Result<(), LoginRefused> {
+        let caller = by.caller()?;
+        let (account, address, now) = (caller.name.as_str(), by.address.as_deref(), self.clock.now());
+        let wait = self.throttle.wait(account, address, now);
+        if wait > 0 {
+            let failure = Failure::new(Code::TooManyRequests, "too many wrong passwords")
+                .hint(format!("try again in {wait} seconds"));
+            return Err(LoginRefused { failure, retry_after: Some(wait) });
+        }
+        let kept = self.store.password_of(caller.id).await.map_err(store_failure)?;
+        if !self.verify(current.to_owned(), kept).await {
+            self.throttle.note_wrong(account, address, now);
+            return Err(Failure::new(Code::PermissionDenied, "the current password is wrong").into());
+        }
+        self.set_password(by, account, new).await?;
+        Ok(())
+    }
+
+    /// Removes a user with all that is theirs.
+    pub async fn remove_user(&self, by: &Asker, name: &str) -> Result<User, Failure> {
+        let user = self.user(name).await?;
+        self.store.remove_user(user.id, &self.actor(by)).await.map_err(store_failure)?;
+        self.wake.notify_one();
+        Ok(user)
+    }
+
+    /// Makes a personal token for a user, for so many days or for ever.
+    pub async fn create_token(
+        &self,
+        by: &Asker,
+        user: UserId,
+        name: &str,
+        days: Option<u32>,
+    ) -> Result<CreatedToken, Failure> {
+        let name = name.trim();
+        if name.is_empty() || name.chars().count() > NAME_MAX || name.chars().any(char::is_control) {
+            let what = format!("a token needs a name of 1 to {NAME_MAX} characters");
+            return Err(Failure::new(Code::InvalidArgument, what).hint("name it after what it is for: `laptop`"));
+        }
+        if days == Some(0) || days.is_some_and(|days| days > 3650) {
+            return Err(Failure::new(Code::InvalidArgument, "a token is valid for 1 to 3650 days, or for ever"));
+        }
+        let (secret, hash) = secret(PERSONAL)?;
+        let expires_at = days.map(|days| self.clock.now() + i64::from(days) * 86_400);
+        let new = NewToken { user, name: name.to_owned(), secret: hash, expires_at };
+        let token = self.store.add_token(&new, &self.actor(by)).await.map_err(store_failure)?;
+        Ok(CreatedToken { token, secret })
+    }
+
+    /// The personal tokens of a user, or of all.
+    pub async fn tokens(&self, user: Option<UserId>) -> Result<Vec<Token>, Failure> {
+        self.store.list_tokens(user).await.map_err(store_failure)
+    }
+
+    /// Ends a personal token: one's own, or anybody's for those who manage users.
+    pub async fn revoke_token(&self, by: &Asker, token: TokenId) -> Result<(), Failure> {
+        let owner = by.caller.as_ref().filter(|caller| !caller.role.may(Permission::ManageUsers));
+        let owner = owner.map(|caller| caller.id);
+        if self.store.revoke_token(token, owner, &self.actor(by)).await.map_err(store_failure)? {
+            return Ok(());
+        }
+        Err(Failure::new(Code::TokenNotFound, format!("there is no token {}", token.0))
+            .hint("`lore tokens list` shows them"))
+    }
+
+    /// Hashes a password beside everything else; only so many at a time, since each takes memory.
+    async fn hash(&self, password: String) -> Result<String, Failure> {
+        let _place = self.hashing.acquire().await;
+        blocking(move || password::hash(&password)).await
+    }
+
+    /// Whether this is the password of which that was kept. It takes as long where nothing was.
+    async fn verify(&self, password: String, kept: Option<String>) -> bool {
+        let _place = self.hashing.acquire().await;
+        blocking(move || {
+            let right = password::verify(&password, kept.as_deref().unwrap_or(password::nobodys()));
+            right && kept.is_some()
+        })
+        .await
+    }
+
+    /// Who is written into the audit log.
+    pub(super) fn actor(&self, by: &Asker) -> Actor {
+        let name = by.caller.as_ref().map_or("(local)".to_owned(), |caller| caller.name.to_string());
+        Actor { name, address: by.address.clone(), at: self.clock.now() }
+    }
+}
+
+fn random<const N: usize>() -> Result<[u8; N], Failure> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::new(Code::Internal, format!("the system gives no random numbers: {error}")))?;
+    Ok(bytes)
+}
+
+/// A random id.
+pub(super) fn random_id() -> Result<[u8; 16], Failure> {
+    random()
+}
+
+/// A new secret that begins like this, and what is kept of it.
+fn secret(prefix: &str) -> Result<(String, SecretHash), Failure> {
+    use std::fmt::Write as _;
+    let mut text = prefix.to_owned();
+    for byte in random::<32>()? {
+        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
+    }
+    let hash = Sha256::digest(text.as_bytes()).into();
+    Ok((text, hash))
+}
+
+/// What would be kept of a secret, if it begins like this.
+fn hash_of(secret: &str, prefix: &str) -> Option<SecretHash> {
+    (secret.starts_with(prefix) && secret.len() <= LONGEST).then(|| Sha256::digest(secret.as_bytes()).into())
+}

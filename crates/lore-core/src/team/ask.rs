@@ -1,0 +1,411 @@
+//! What users and admins ask for. What is soon done is done at once; the rest becomes a job.
+
+use lore_model::{Activation, Code, Failure, Golden, GoldenState, Job, JobId, JobTask, Operation, RepoName, brief};
+use lore_store::{NewJob, TeamChange};
+
+use super::{Asker, Team, access::random_id};
+use crate::store_failure;
+
+/// The most golden repositories that a composite has.
+const COMPOSITE_MAX: usize = 50;
+
+/// Golden repositories are not fetched more often than this by themselves, in seconds.
+const REFRESH_MIN: i64 = 60;
+
+/// A golden repository that is to be added.
+#[derive(Debug, Clone)]
+pub struct AddGolden {
+    /// Where it is cloned from: a URL, or a folder of the server's.
+    pub url: String,
+    /// Its alias.
+    pub alias: String,
+    /// The branch that counts as its main one; `None` for the remote's own choice.
+    pub branch: Option<String>,
+    /// Whether its past is kept.
+    pub temporal: bool,
+    /// How often it is fetched by itself, in seconds.
+    pub refresh_every: Option<i64>,
+}
+
+/// What is to be different about a golden repository.
+#[derive(Debug, Clone, Default)]
+pub struct GoldenChange {
+    /// How often it is fetched by itself, in seconds; `Some(None)` for never.
+    pub refresh_every: Option<Option<i64>>,
+    /// Whether its past is kept.
+    pub temporal: Option<bool>,
+}
+
+/// What a user wants to have.
+#[derive(Debug, Clone, Default)]
+pub struct Activate {
+    /// Golden repositories: one, or those of a composite.
+    pub golden: Vec<String>,
+    /// Whether it is to be a composite.
+    pub composite: bool,
+    /// The branch; `None` for the main one.
+    pub branch: Option<String>,
+    /// What to call it; `None` for the golden alias.
+    pub alias: Option<String>,
+}
+
+/// What is to happen to a composite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompositeChange {
+    /// It is new.
+    Create,
+    /// It has other repositories from now on.
+    Update,
+    /// It goes.
+    Delete,
+}
+
+/// What came of the wish for another branch.
+#[derive(Debug, Clone)]
+pub enum Switched {
+    /// The branch was there.
+    Now,
+    /// It has to be read first.
+    Later(Box<Job>),
+}
+
+impl Team {
+    /// Asks for a golden repository.
+    pub async fn add_golden(&self, by: &Asker, request: AddGolden) -> Result<Job, Failure> {
+        let alias = parse_alias(&request.alias)?;
+        let url = url(&request.url);
+        self.lore.history.check_url(&url).await?;
+        let branch = branch(request.branch.as_deref())?;
+        let golden = Golden {
+            alias: alias.clone(),
+            url,
+            branch: branch.clone(),
+            temporal: request.temporal,
+            refresh_every: request.refresh_every.map(check_interval).transpose()?,
+            state: GoldenState::Adding,
+            created_at: self.clock.now(),
+            refreshed_at: None,
+            tried_at: None,
+            last_error: None,
+        };
+        let task = JobTask { operation: Operation::AddGolden, alias: None, golden: vec![alias], branch };
+        self.ask(by, task, &[TeamChange::AddGolden(golden)], None).await
+    }
+
+    /// Asks for a golden repository to be fetched and read.
+    pub async fn refresh_golden(&self, by: &Asker, alias: &str) -> Result<Job, Failure> {
+        let golden = self.find_golden(alias).await?;
+        self.ask(by, task(Operation::RefreshGolden, &[golden.alias]), &[], None).await
+    }
+
+    /// Asks for a golden repository to be removed; where users have activated it, only with `force`.
+    pub async fn remove_golden(&self, by: &Asker, alias: &str, force: bool) -> Result<Job, Failure> {
+        let golden = self.find_golden(alias).await?;
+        let removing = TeamChange::RemovingGolden { alias: golden.alias.clone(), force };
+        let asked = self.ask(by, task(Operation::RemoveGolden, &[golden.alias]), &[removing], None).await;
+        asked.map_err(|failure| match failure.code {
+            Code::Conflict if !force => {
+                failure.hint("pass `force` to take it away from everybody, or ask them to deactivate it")
+            }
+            _ => failure,
+        })
+    }
+
+    /// Changes what is kept of a golden repository, and how often it is fetched.
+    pub async fn change_golden(&self, by: &Asker, alias: &str, change: &GoldenChange) -> Result<Option<Job>, Failure> {
+        let golden = self.find_golden(alias).await?;
+        let mut changes = Vec::new();
+        if let Some(every) = change.refresh_every {
+            let every = every.map(check_interval).transpose()?;
+            changes.push(TeamChange::RefreshEvery(golden.alias.clone(), every));
+        }
+        let temporal = change.temporal.filter(|temporal| *temporal != golden.temporal);
+        changes.extend(temporal.map(|temporal| TeamChange::Temporal(golden.alias.clone(), temporal)));
+        if changes.is_empty() {
+            return Ok(None);
+        }
+        if temporal.is_some() {
+            return self.ask(by, task(Operation::RefreshGolden, &[golden.alias]), &changes, None).await.map(Some);
+        }
+        self.store.change(&changes, &self.actor(by)).await.map_err(store_failure)?;
+        self.wake.notify_one();
+        Ok(None)
+    }
+
+    /// Asks for golden repositories under a name of the user's own. Where the branch is read already, that is done at once.
+    pub async fn activate(&self, by: &Asker, request: Activate) -> Result<Job, Failure> {
+        let caller = by.caller()?;
+        let golden = self.members_named(&request.golden, request.composite).await?;
+        let wanted = branch(request.branch.as_deref())?;
+        if request.composite && wanted.is_some() {
+            return Err(Failure::new(Code::InvalidArgument, "a composite has no branch of its own")
+                .hint("leave `branch_name` out, or activate one repository with `golden_repo_alias`"));
+        }
+        let alias = match (&request.alias, golden.as_slice()) {
+            (Some(alias), _) => parse_alias(alias)?,
+            (None, [one]) if !request.composite => one.alias.clone(),
+            (None, _) => {
+                return Err(Failure::new(Code::InvalidArgument, "a composite needs a name")
+                    .hint("give it one with `user_alias`"));
+            }
+        };
+        // The main branch under its own name is followed wherever the repository's main branch goes.
+        let names: Vec<RepoName> = golden.iter().map(|golden| golden.alias.clone()).collect();
+        let activation = Activation {
+            user: caller.id,
+            alias: alias.clone(),
+            golden: names.clone(),
+            composite: request.composite,
+            branch: wanted.clone(),
+            activated_at: self.clock.now(),
+            accessed_at: None,
+        };
+        let task = JobTask { operation: Operation::Activate, alias: Some(alias), golden: names, branch: wanted };
+        self.give(by, task, activation).await
+    }
+
+    /// Gives a user an activation: at once where nothing has to be read for it.
+    async fn give(&self, by: &Asker, task: JobTask, activation: Activation) -> Result<Job, Failure> {
+        if self.is_read(&activation.golden, activation.branch.as_deref()).await? {
+            let done = match &activation.branch {
+                Some(branch) => format!("`{}` is ready on branch `{branch}`", activation.alias),
+                None => format!("`{}` is ready", activation.alias),
+            };
+            return self.ask(by, task, &[TeamChange::Activate(activation)], Some(done)).await;
+        }
+        self.refuse_taken(&activation).await?;
+        self.ask(by, task, &[], None).await
+    }
+
+    /// Fails now where an activation would fail at the end of its job.
+    async fn refuse_taken(&self, new: &Activation) -> Result<(), Failure> {
+        let taken = |what: String| Err(Failure::new(Code::Conflict, what));
+        let known = self.store.find_activation(new.user, &new.alias).await.map_err(store_failure)?;
+        if known.is_some_and(|known| known.composite != new.composite || known.golden != new.golden) {
+            return taken(format!("you have a repository called `{}` already: choose another alias", new.alias));
+        }
+        let golden = self.store.find_golden(&new.alias).await.map_err(store_failure)?;
+        if golden.is_some() && new.golden != [new.alias.clone()] {
+            return taken(format!("`{}` is the alias of a golden repository: choose another one", new.alias));
+        }
+        Ok(())
+    }
+
+    /// Whether the branch of each of these is read already.
+    async fn is_read(&self, golden: &[RepoName], branch: Option<&str>) -> Result<bool, Failure> {
+        for alias in golden {
+            let golden = self.find_golden(alias.as_str()).await?;
+            if golden.state != GoldenState::Ready {
+                let what = format!("golden repository `{alias}` is not ready: it is {}", golden.state.as_str());
+                return Err(Failure::new(Code::Conflict, what).hint("`get_job_details` tells how far the job is"));
+            }
+            let repo = self.repo_of(&golden, None).await?;
+            if let Some(branch) = branch
+                && !self.lore.branch_indexed(&repo, branch).await?
+            {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes a repository or composite away from a user.
+    pub async fn deactivate(&self, by: &Asker, alias: &str) -> Result<Job, Failure> {
+        let caller = by.caller()?;
+        let own = self.activation(caller, alias).await?;
+        let done = format!("`{}` is deactivated", own.alias);
+        let change = TeamChange::Deactivate(caller.id, own.alias.clone());
+        let task =
+            JobTask { operation: Operation::Deactivate, alias: Some(own.alias), golden: own.golden, branch: None };
+        self.ask(by, task, &[change], Some(done)).await
+    }
+
+    /// Asks for what is behind a user's name to be fetched and read.
+    pub async fn sync_alias(&self, by: &Asker, alias: &str) -> Result<Job, Failure> {
+        let own = self.activation(by.caller()?, alias).await?;
+        let task =
+            JobTask { operation: Operation::Sync, alias: Some(own.alias), golden: own.golden, branch: own.branch };
+        self.ask(by, task, &[], None).await
+    }
+
+    /// Points a user's name to another branch: at once where that is read already.
+    pub async fn switch_branch(&self, by: &Asker, alias: &str, wanted: &str) -> Result<Switched, Failure> {
+        let caller = by.caller()?;
+        let own = self.activation(caller, alias).await?;
+        if own.composite {
+            return Err(Failure::new(
+                Code::InvalidArgument,
+                format!("`{}` is a composite, which has no branch", own.alias),
+            )
+            .hint("switch one of its repositories, activated by itself"));
+        }
+        let wanted = branch(Some(wanted))?.ok_or_else(|| Failure::new(Code::InvalidArgument, "no branch is named"))?;
+        if self.is_read(&own.golden, Some(&wanted)).await? {
+            let change = TeamChange::SetBranch(caller.id, own.alias, Some(wanted));
+            self.store.change(&[change], &self.actor(by)).await.map_err(store_failure)?;
+            return Ok(Switched::Now);
+        }
+        let (alias, golden) = (Some(own.alias), own.golden);
+        let task = JobTask { operation: Operation::SwitchBranch, alias, golden, branch: Some(wanted) };
+        Ok(Switched::Later(Box::new(self.ask(by, task, &[], None).await?)))
+    }
+
+    /// Makes, changes or removes a composite.
+    pub async fn change_composite(
+        &self,
+        by: &Asker,
+        change: CompositeChange,
+        alias: &str,
+        golden: &[String],
+    ) -> Result<Job, Failure> {
+        let caller = by.caller()?;
+        let name = parse_alias(alias)?;
+        let known = self.store.find_activation(caller.id, &name).await.map_err(store_failure)?;
+        if let Some(known) = known.as_ref().filter(|known| !known.composite) {
+            let what = format!("`{}` is no composite", known.alias);
+            return Err(Failure::new(Code::Conflict, what)
+                .hint("`deactivate_repository` and `switch_branch` are for single repositories"));
+        }
+        match (change, &known) {
+            (CompositeChange::Create, Some(_)) => {
+                return Err(Failure::new(Code::Conflict, format!("you have a composite called `{name}` already"))
+                    .hint("use the operation `update`, or another alias"));
+            }
+            (CompositeChange::Update | CompositeChange::Delete, None) => {
+                self.activation(caller, alias).await?;
+            }
+            _ => {}
+        }
+        if change == CompositeChange::Delete {
+            let own = self.activation(caller, alias).await?;
+            let task = JobTask {
+                operation: Operation::ManageComposite,
+                alias: Some(name.clone()),
+                golden: own.golden,
+                branch: None,
+            };
+            let done = format!("composite `{name}` is removed");
+            return self.ask(by, task, &[TeamChange::Deactivate(caller.id, name)], Some(done)).await;
+        }
+        let members = self.members_named(golden, true).await?;
+        let names: Vec<RepoName> = members.into_iter().map(|golden| golden.alias).collect();
+        let activation = Activation {
+            user: caller.id,
+            alias: name.clone(),
+            golden: names.clone(),
+            composite: true,
+            branch: None,
+            activated_at: known.map_or_else(|| self.clock.now(), |known| known.activated_at),
+            accessed_at: None,
+        };
+        let task = JobTask { operation: Operation::ManageComposite, alias: Some(name), golden: names, branch: None };
+        self.give(by, task, activation).await
+    }
+
+    /// The golden repositories of these names, each once.
+    async fn members_named(&self, names: &[String], composite: bool) -> Result<Vec<Golden>, Failure> {
+        let invalid = |what: String| Failure::new(Code::InvalidArgument, what);
+        if names.is_empty() {
+            return Err(invalid("no golden repository is named".to_owned()).hint("`discover_repositories` lists them"));
+        }
+        if names.len() > COMPOSITE_MAX {
+            return Err(invalid(format!("a composite has at most {COMPOSITE_MAX} repositories, not {}", names.len())));
+        }
+        if !composite && names.len() > 1 {
+            return Err(invalid("one golden repository is activated at a time; several are a composite".to_owned()));
+        }
+        let mut found: Vec<Golden> = Vec::new();
+        for name in names {
+            let golden = self.find_golden(name.trim()).await?;
+            if found.iter().any(|known| known.alias == golden.alias) {
+                return Err(invalid(format!("`{}` is named twice", golden.alias)));
+            }
+            found.push(golden);
+        }
+        Ok(found)
+    }
+
+    /// Adds a job, done or to be done.
+    async fn ask(
+        &self,
+        by: &Asker,
+        task: JobTask,
+        changes: &[TeamChange],
+        done: Option<String>,
+    ) -> Result<Job, Failure> {
+        let caller = by.caller.as_ref();
+        let new = NewJob {
+            id: JobId::new(random_id()?),
+            task,
+            user: caller.map(|caller| caller.id),
+            username: self.actor(by).name,
+            user_max: self.settings.user_jobs,
+            done,
+        };
+        let job = self.store.add_job(&new, changes, &self.actor(by)).await.map_err(store_failure)?;
+        self.wake.notify_one();
+        Ok(job)
+    }
+}
+
+/// A task that is about golden repositories alone.
+pub(super) fn task(operation: Operation, golden: &[RepoName]) -> JobTask {
+    JobTask { operation, alias: None, golden: golden.to_vec(), branch: None }
+}
+
+fn parse_alias(text: &str) -> Result<RepoName, Failure> {
+    RepoName::parse(text.trim()).map_err(|why| Failure::new(Code::InvalidArgument, why))
+}
+
+/// A folder is cloned from like a URL.
+fn url(text: &str) -> String {
+    let text = text.trim();
+    if text.starts_with('/') { format!("file://{text}") } else { text.to_owned() }
+}
+
+/// A branch as git would take it; none where it is left out.
+fn branch(text: Option<&str>) -> Result<Option<String>, Failure> {
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let bad = text.len() > 255
+        || text.starts_with(['-', '/', '.'])
+        || text.ends_with(['/', '.'])
+        || text.split('/').any(|part| part.strip_suffix(".lock").is_some())
+        || ["..", "//", "@{", "/."].iter().any(|piece| text.contains(piece))
+        || text.chars().any(|c| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c));
+    if bad {
+        return Err(Failure::new(Code::InvalidArgument, format!("`{}` cannot name a branch", brief(text)))
+            .hint("`get_branches` lists the branches of a repository"));
+    }
+    Ok(Some(text.to_owned()))
+}
+
+fn check_interval(seconds: i64) -> Result<i64, Failure> {
+    if (REFRESH_MIN..=31 * 86_400).contains(&seconds) {
+        return Ok(seconds);
+    }
+    Err(Failure::new(Code::InvalidArgument, format!("{seconds} seconds are no interval for a refresh"))
+        .hint("use a minute to 31 days, such as `15m`, `6h` or `1d`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_are_named_as_git_names_them() {
+        for good in ["main", "feature/x-1", "release/1.0", "日本"] {
+            assert_eq!(branch(Some(good)).unwrap().as_deref(), Some(good));
+        }
+        assert_eq!(branch(Some("  ")).unwrap(), None);
+        for bad in ["-x", "--upload-pack=x", "a b", "a..b", "/a", "a/", "a.lock", "a\nb", "a~1", "a@{1}", "a\\b", ".a"]
+        {
+            assert!(branch(Some(bad)).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn folders_are_cloned_like_urls() {
+        assert_eq!(url(" /srv/git/x.git "), "file:///srv/git/x.git");
+        assert_eq!(url("https://example.com/x"), "https://example.com/x");
+    }
+}

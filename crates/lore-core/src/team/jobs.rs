@@ -1,0 +1,86 @@
+//! What can be asked about jobs.
+
+use lore_model::{Caller, Code, Failure, Job, JobId, JobLine, JobStatus, Permission, brief};
+use lore_store::{Cancelled, JobQuery};
+
+use super::{Asker, Team};
+use crate::store_failure;
+
+/// A job with what is told of it.
+#[derive(Debug, Clone)]
+pub struct JobReport {
+    /// The job.
+    pub job: Job,
+    /// What it did so far.
+    pub lines: Vec<JobLine>,
+}
+
+/// Whether a caller sees the jobs of others: those who manage what they are about do.
+fn sees_all(caller: Option<&Caller>) -> bool {
+    caller.is_none_or(|caller| caller.role.may(Permission::ManageGoldenRepos))
+}
+
+impl Team {
+    /// A job that the asker may see; another's is as little there as one that never was.
+    async fn own_job(&self, by: &Asker, id: &str) -> Result<Job, Failure> {
+        let absent = || {
+            Failure::new(Code::JobNotFound, format!("there is no job `{}`", brief(id)))
+                .hint("use the `job_id` of the answer that began it")
+        };
+        let parsed = JobId::parse(id.trim()).ok_or_else(absent)?;
+        let found = self.store.find_job(&parsed).await.map_err(store_failure)?;
+        let caller = by.caller.as_ref();
+        let is_own = |job: &Job| caller.is_some_and(|caller| job.user == Some(caller.id));
+        found.filter(|job| sees_all(caller) || is_own(job)).ok_or_else(absent)
+    }
+
+    /// One job.
+    pub async fn job(&self, by: &Asker, id: &str) -> Result<JobReport, Failure> {
+        let job = self.own_job(by, id).await?;
+        let lines = self.store.job_log(&job.id).await.map_err(store_failure)?;
+        Ok(JobReport { job, lines })
+    }
+
+    /// Waits until something happened to a job, or a moment.
+    pub async fn job_moved(&self) {
+        let pause = std::time::Duration::from_millis(300);
+        // Whoever runs it may be another process, which rings no bell here.
+        drop(tokio::time::timeout(pause, self.ended.notified()).await);
+    }
+
+    /// Jobs, the newest first, and how many there are: one's own, or all for those who manage repositories.
+    pub async fn jobs(
+        &self,
+        by: &Asker,
+        status: Option<JobStatus>,
+        limit: usize,
+    ) -> Result<(Vec<Job>, usize), Failure> {
+        let caller = by.caller.as_ref();
+        let user = caller.filter(|_| !sees_all(caller)).map(|caller| caller.id);
+        self.store.list_jobs(&JobQuery { user, status, limit }).await.map_err(store_failure)
+    }
+
+    /// How many jobs stand how: one's own, or all for those who manage repositories.
+    pub async fn count_jobs(&self, by: &Asker) -> Result<Vec<(JobStatus, u64)>, Failure> {
+        let caller = by.caller.as_ref();
+        let user = caller.filter(|_| !sees_all(caller)).map(|caller| caller.id);
+        self.store.count_jobs(user).await.map_err(store_failure)
+    }
+
+    /// How many jobs are being done or wait, whoever's they are.
+    pub async fn active_jobs(&self) -> Result<u64, Failure> {
+        let counted = self.store.count_jobs(None).await.map_err(store_failure)?;
+        Ok(counted.iter().filter(|(status, _)| !status.is_over()).map(|(_, count)| count).sum())
+    }
+
+    /// Stops a job, or sees to it that it never begins.
+    pub async fn cancel_job(&self, by: &Asker, id: &str) -> Result<Cancelled, Failure> {
+        let job = self.own_job(by, id).await?;
+        let cancelled = self.store.cancel_job(&job.id, &self.actor(by)).await.map_err(store_failure)?;
+        if let Some(cancel) = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(&job.id) {
+            cancel.cancel();
+        }
+        self.ended.notify_waiters();
+        cancelled.ok_or_else(|| Failure::new(Code::JobNotFound, format!("there is no job `{}`", job.id)))
+    }
+}

@@ -1,0 +1,139 @@
+//! A team that shares one index: who its users are, which repositories they have, and the work that is done for them.
+//!
+//! Whether somebody may do a thing is decided before it is asked for here, at one place for each way in. Here it is decided
+//! whose a thing is: what belongs to another user is not there.
+
+mod access;
+mod ask;
+mod audit;
+mod jobs;
+mod password;
+mod repos;
+mod run;
+mod throttle;
+mod uses;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+};
+
+pub use access::{CreatedToken, Known, LoginRefused, Session, Through};
+pub use ask::{Activate, AddGolden, CompositeChange, GoldenChange, Switched};
+pub use jobs::JobReport;
+use lore_git::Cancel;
+use lore_model::{Caller, Code, Failure, JobId};
+pub use lore_store::Cancelled;
+use lore_store::{JobLimits, TeamStore};
+pub use repos::{Shown, Visible, main_branch};
+use tokio::sync::{Notify, Semaphore};
+
+use self::{access::KeyCell, throttle::Throttle, uses::Uses};
+use crate::{Clock, Lore};
+
+/// What whoever runs the server may set.
+#[derive(Debug, Clone)]
+pub struct TeamSettings {
+    /// How long an access token is valid, in seconds.
+    pub access_seconds: i64,
+    /// How long a refresh token is valid.
+    pub refresh_seconds: i64,
+    /// How many jobs run at a time.
+    pub limits: JobLimits,
+    /// How many unfinished jobs a user may have.
+    pub user_jobs: usize,
+    /// How long jobs that are over are kept, in seconds.
+    pub keep_jobs: i64,
+    /// How often a job is begun before it is given up.
+    pub attempts: u32,
+    /// How long to wait before a job is tried again the first time, in seconds; twice as long each time after.
+    pub back_off: i64,
+}
+
+impl Default for TeamSettings {
+    fn default() -> Self {
+        Self {
+            access_seconds: 15 * 60,
+            refresh_seconds: 30 * 86_400,
+            limits: JobLimits { running: 2, per_user: 2 },
+            user_jobs: 20,
+            keep_jobs: 30 * 86_400,
+            attempts: 10,
+            back_off: 15,
+        }
+    }
+}
+
+/// Who asks for something, and from where.
+#[derive(Debug, Clone)]
+pub struct Asker {
+    /// The user; none for somebody on the machine itself.
+    pub caller: Option<Caller>,
+    /// Where the request came from.
+    pub address: Option<String>,
+}
+
+impl Asker {
+    /// Somebody on the machine itself, who could change the files as well.
+    pub fn local() -> Self {
+        Self { caller: None, address: None }
+    }
+
+    /// A user.
+    pub fn user(caller: Caller, address: Option<String>) -> Self {
+        Self { caller: Some(caller), address }
+    }
+
+    /// The user, where there must be one.
+    pub(crate) fn caller(&self) -> Result<&Caller, Failure> {
+        self.caller.as_ref().ok_or_else(|| {
+            Failure::new(Code::Unauthenticated, "only a user of the server can have this").hint("log in first")
+        })
+    }
+}
+
+/// A team.
+pub struct Team {
+    store: Arc<dyn TeamStore>,
+    lore: Arc<Lore>,
+    clock: Arc<dyn Clock>,
+    settings: TeamSettings,
+    keys: KeyCell,
+    throttle: Throttle,
+    /// Hashing a password takes memory: only so many at a time.
+    hashing: Semaphore,
+    uses: Uses,
+    /// Rung when there may be something to do.
+    wake: Notify,
+    /// Rung when a job is over.
+    ended: Notify,
+    /// What stops the jobs that run here.
+    running: Mutex<HashMap<JobId, Cancel>>,
+}
+
+/// Passwords that are hashed at a time, each in 19 MiB.
+const HASHING: usize = 2;
+
+impl Team {
+    /// The team that is kept in this store, over this index.
+    pub fn new(store: Arc<dyn TeamStore>, lore: Arc<Lore>, clock: Arc<dyn Clock>, settings: TeamSettings) -> Self {
+        Self {
+            store,
+            lore,
+            clock,
+            settings,
+            keys: KeyCell::new(),
+            throttle: Throttle::default(),
+            hashing: Semaphore::new(HASHING),
+            uses: Uses::default(),
+            wake: Notify::new(),
+            ended: Notify::new(),
+            running: Mutex::default(),
+        }
+    }
+
+    /// What is asked about repositories.
+    pub fn lore(&self) -> &Arc<Lore> {
+        &self.lore
+    }
+}

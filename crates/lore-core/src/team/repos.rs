@@ -1,0 +1,218 @@
+//! Which repositories a user sees: what they have activated, under their own names, and golden ones.
+//!
+//! What another user has activated is not there: asking for it is answered like asking for what nobody has.
+
+use lore_model::{Activation, Caller, Code, Failure, Golden, GoldenState, Repo, RepoName, brief, closest};
+
+use super::Team;
+use crate::store_failure;
+
+/// So many names are told where one is not known.
+const NAMES_MAX: usize = 20;
+
+/// A repository as a user sees it.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    /// What the user calls it.
+    pub alias: RepoName,
+    /// The repository, on the branch that is meant. Its own name is its golden alias.
+    pub repo: Repo,
+    /// The branch that the user has chosen; none for the main one.
+    pub branch: Option<String>,
+    /// What the user has activated, where they did.
+    pub activation: Option<Activation>,
+    /// What the server keeps.
+    pub golden: Golden,
+}
+
+/// What a question is about.
+#[derive(Debug, Clone, Default)]
+pub struct Visible {
+    /// The repositories, each golden one once.
+    pub repos: Vec<Shown>,
+    /// What the user must know besides.
+    pub notes: Vec<String>,
+}
+
+/// The branch that counts as the main one of a golden repository: the one that was chosen, or that of its clone.
+pub fn main_branch(golden: &Golden, repos: &[Repo]) -> Option<String> {
+    let repo = repos.iter().find(|repo| repo.name() == golden.alias.as_str());
+    golden.branch.clone().or_else(|| repo?.info.default_branch.clone())
+}
+
+impl Team {
+    /// Every golden repository, by alias.
+    pub async fn golden(&self) -> Result<Vec<Golden>, Failure> {
+        self.store.list_golden().await.map_err(store_failure)
+    }
+
+    /// The golden repository of that alias.
+    pub async fn find_golden(&self, alias: &str) -> Result<Golden, Failure> {
+        let name = RepoName::parse(alias).ok();
+        let found = match &name {
+            Some(name) => self.store.find_golden(name).await.map_err(store_failure)?,
+            None => None,
+        };
+        if let Some(golden) = found {
+            return Ok(golden);
+        }
+        let names = self.golden().await?.into_iter().map(|golden| golden.alias.to_string()).collect();
+        Err(unknown("no golden repository is called", alias, names))
+    }
+
+    /// What a user has activated, by alias.
+    pub async fn activations(&self, caller: &Caller) -> Result<Vec<Activation>, Failure> {
+        self.store.list_activations(Some(caller.id)).await.map_err(store_failure)
+    }
+
+    /// What a user has activated under this name.
+    pub async fn activation(&self, caller: &Caller, alias: &str) -> Result<Activation, Failure> {
+        let found = match RepoName::parse(alias) {
+            Ok(name) => self.store.find_activation(caller.id, &name).await.map_err(store_failure)?,
+            Err(_) => None,
+        };
+        if let Some(activation) = found {
+            return Ok(activation);
+        }
+        let own = self.activations(caller).await?.into_iter().map(|own| own.alias.to_string()).collect();
+        Err(unknown("you have activated no repository called", alias, own))
+    }
+
+    /// What a user means by a name: what they have activated so, or a golden repository.
+    pub async fn visible(&self, caller: &Caller, alias: &str) -> Result<Visible, Failure> {
+        let alias = alias.trim();
+        let Ok(name) = RepoName::parse(alias) else { return Err(self.unknown_to(caller, alias).await?) };
+        if let Some(activation) = self.store.find_activation(caller.id, &name).await.map_err(store_failure)? {
+            self.uses.note_alias(caller.id, name, self.clock.now());
+            return self.members(activation).await;
+        }
+        match self.store.find_golden(&name).await.map_err(store_failure)? {
+            Some(golden) => {
+                let repo = self.repo_of(&golden, None).await?;
+                Ok(Visible {
+                    repos: vec![Shown { alias: name, repo, branch: None, activation: None, golden }],
+                    notes: Vec::new(),
+                })
+            }
+            None => Err(self.unknown_to(caller, alias).await?),
+        }
+    }
+
+    /// The same where it must be one repository.
+    pub async fn visible_one(&self, caller: &Caller, alias: &str) -> Result<Shown, Failure> {
+        let mut visible = self.visible(caller, alias).await?;
+        let composite = visible.repos.iter().any(|shown| shown.activation.as_ref().is_some_and(|own| own.composite));
+        match visible.repos.pop() {
+            Some(shown) if !composite => Ok(shown),
+            last => {
+                let names: Vec<&str> = visible.repos.iter().chain(&last).map(|shown| shown.repo.name()).collect();
+                Err(Failure::new(Code::InvalidArgument, format!("`{}` is a composite", brief(alias)))
+                    .hint(format!("name one of its repositories: {}", names.join(", "))))
+            }
+        }
+    }
+
+    /// Everything a user has activated; where that is nothing, every golden repository.
+    pub async fn all_visible(&self, caller: &Caller) -> Result<Visible, Failure> {
+        let mut all = Visible::default();
+        let activations = self.activations(caller).await?;
+        let now = self.clock.now();
+        for activation in activations {
+            self.uses.note_alias(caller.id, activation.alias.clone(), now);
+            let members = self.members(activation).await?;
+            all.notes.extend(members.notes);
+            for shown in members.repos {
+                let known = all.repos.iter().find(|known| known.repo.id == shown.repo.id);
+                match known {
+                    None => all.repos.push(shown),
+                    // Of one repository only one branch is asked about at a time.
+                    Some(known) if known.branch != shown.branch => all.notes.push(format!(
+                        "`{}` and `{}` are branches of one repository: `{}` was asked; name the other to ask it",
+                        known.alias, shown.alias, known.alias
+                    )),
+                    Some(_) => {}
+                }
+            }
+        }
+        if all.repos.is_empty() {
+            for golden in self.golden().await?.into_iter().filter(|golden| golden.state == GoldenState::Ready) {
+                let repo = self.repo_of(&golden, None).await?;
+                all.repos.push(Shown { alias: golden.alias.clone(), repo, branch: None, activation: None, golden });
+            }
+            if all.repos.is_empty() {
+                return Err(Failure::new(Code::RepoNotFound, "the server has no repository that could be asked")
+                    .hint("an admin adds one with `add_golden_repo` or `lore golden add`"));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The repositories of an activation. One that cannot be asked now does not keep the others of a composite back.
+    async fn members(&self, activation: Activation) -> Result<Visible, Failure> {
+        let mut visible = Visible::default();
+        for alias in &activation.golden {
+            let golden = self.store.find_golden(alias).await.map_err(store_failure)?;
+            let found = match golden {
+                Some(golden) => self.repo_of(&golden, activation.branch.as_deref()).await.map(|repo| (repo, golden)),
+                None => Err(Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` is gone"))),
+            };
+            match found {
+                Ok((repo, golden)) => visible.repos.push(Shown {
+                    alias: activation.alias.clone(),
+                    repo,
+                    branch: activation.branch.clone(),
+                    activation: Some(activation.clone()),
+                    golden,
+                }),
+                Err(failure) if activation.composite => visible.notes.push(failure.message),
+                Err(failure) => return Err(failure),
+            }
+        }
+        if visible.repos.is_empty() {
+            let what = format!("nothing of `{}` can be asked: {}", activation.alias, visible.notes.join("; "));
+            return Err(Failure::new(Code::RepoNotFound, what));
+        }
+        Ok(visible)
+    }
+
+    /// The repository in the index behind a golden one, on a branch.
+    pub(super) async fn repo_of(&self, golden: &Golden, branch: Option<&str>) -> Result<Repo, Failure> {
+        let alias = &golden.alias;
+        let not_yet = |why: &str| {
+            Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` {why}"))
+                .hint("`get_job_statistics` and `get_job_details` tell how far the server is")
+        };
+        match golden.state {
+            GoldenState::Removing => return Err(not_yet("is being removed")),
+            GoldenState::Adding | GoldenState::Ready => {}
+        }
+        let repos = self.lore.history.repos().await?;
+        let found = repos.into_iter().find(|repo| repo.name() == alias.as_str());
+        let mut repo = found.ok_or_else(|| not_yet("is not cloned yet"))?;
+        repo.shown = branch.map(str::to_owned);
+        Ok(repo)
+    }
+
+    /// What is told of a name that means nothing to this user.
+    async fn unknown_to(&self, caller: &Caller, alias: &str) -> Result<Failure, Failure> {
+        let mut names: Vec<String> =
+            self.activations(caller).await?.into_iter().map(|own| own.alias.to_string()).collect();
+        names.extend(self.golden().await?.into_iter().map(|golden| golden.alias.to_string()));
+        names.sort_unstable();
+        names.dedup();
+        Ok(unknown("no repository is called", alias, names))
+    }
+}
+
+fn unknown(what: &str, alias: &str, mut names: Vec<String>) -> Failure {
+    let failure = Failure::new(Code::RepoNotFound, format!("{what} `{}`", brief(alias)));
+    let near = closest(alias, names.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`? "));
+    let near = near.unwrap_or_default();
+    if names.is_empty() {
+        return failure.hint("`discover_repositories` lists what there is");
+    }
+    let more = names.len().saturating_sub(NAMES_MAX);
+    names.truncate(NAMES_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    failure.hint(format!("{near}There are: {}{more}", names.join(", ")))
+}

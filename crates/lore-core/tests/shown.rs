@@ -1,0 +1,281 @@
+//! A repository that is asked about on a branch: everything is of that branch, and of no other one.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use lore_core::{
+    Cancel, Lore, SystemClock,
+    browse::BranchIndex,
+    commands::Commands,
+    files::{Depth, Range, Shown},
+    flows::{FlowReport, FlowTask},
+    history::{AddRequest, FreshState, History, Places, SyncOptions, Target},
+    messages::Messages,
+    search::{CodeState, FileFilter, LinesAnswer, LinesRequest, LinesWanted, Period, Search, Settings, When},
+    why::{ExplainRequest, FileRequest},
+};
+use lore_embed::StaticModel;
+use lore_git::Git;
+use lore_model::{BranchChoice, Code, Failure, Repo, RepoName, RepoPath};
+use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
+use lore_testkit::Repo as Folder;
+
+/// A remote, and an index over a mirror of it.
+struct Case {
+    lore: Lore,
+    remote: Folder,
+    _home: tempfile::TempDir,
+}
+
+impl Case {
+    /// `main` and `dev` have a file each that says which branch it is of; `dev` is beside `main`.
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let store = Arc::new(EmbeddedStore::new(home.path().join("index")));
+        let places = Places { clones: home.path().join("clones"), git: home.path().join("git") };
+        let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
+        let model = Arc::new(StaticModel::built_in());
+        let search = Search::new(store, model, Arc::new(SystemClock), Settings { views: 2, ..Settings::default() });
+        let messages = Messages::new(Arc::new(EmbeddedMessages::new(home.path())), Arc::new(SystemClock), None);
+        let lore = Lore {
+            history: Arc::new(history),
+            search: Arc::new(search),
+            messages: Arc::new(messages),
+            commands: Arc::new(Commands::new(None)),
+        };
+        let remote = Folder::init(home.path().join("remote"));
+        remote.write("a.rs", "pub fn begin() {}\n").commit("Begin");
+        remote.git(&["tag", "v1.0.0"]);
+        remote.write("a.rs", "pub fn of_main() {}\n").commit("Main goes on");
+        remote.git(&["checkout", "--quiet", "-b", "dev", "HEAD~1"]);
+        remote.write("a.rs", "pub fn of_dev_once() {}\n").commit("Dev begins");
+        remote.write("a.rs", "pub fn of_dev() {}\n").write("dev.rs", "pub fn dev_alone() {}\n").commit("Dev goes on");
+        remote.git(&["checkout", "--quiet", "main"]);
+        Self { lore, remote, _home: home }
+    }
+
+    async fn add(&self, branches: BranchChoice) -> Repo {
+        let writer = self.lore.history.writer(|| {}).await.unwrap();
+        let url = Target::Url(format!("file://{}", self.remote.path().display()));
+        let request = AddRequest { branches, name: Some("golden".to_owned()), ..AddRequest::new(url) };
+        self.lore.history.add(&*writer, request).await.unwrap();
+        drop(writer);
+        self.sync(&SyncOptions { past: Some(true), ..SyncOptions::default() }).await.unwrap();
+        self.on(None).await
+    }
+
+    async fn sync(&self, options: &SyncOptions) -> Result<FlowReport, Failure> {
+        let writer = self.lore.history.writer(|| {}).await.unwrap();
+        let task = FlowTask { writer: &*writer, options, cancel: &Cancel::default(), progress: &|_| {} };
+        self.lore.sync(&self.on(None).await, &task).await
+    }
+
+    /// The repository as a user has it, under a name of their own.
+    async fn on(&self, branch: Option<&str>) -> Repo {
+        let mut repo = self.lore.history.repos().await.unwrap().pop().unwrap();
+        if let Some(branch) = branch {
+            repo.shown = Some(branch.to_owned());
+            repo.info.name = RepoName::parse(&format!("my-{}", branch.replace('/', "-"))).unwrap();
+        }
+        repo
+    }
+
+    async fn ask(&self, repos: Vec<Repo>, pattern: &str, when: When) -> Result<LinesAnswer, Failure> {
+        let request = LinesRequest {
+            wanted: LinesWanted::Regex(pattern.to_owned()),
+            case_sensitive: true,
+            files: FileFilter::default(),
+            repos: repos.into_iter().map(|repo| (repo, None)).collect(),
+            when,
+            limit: 0,
+            context: 0,
+            once: false,
+            best: false,
+            time: Duration::from_mins(1),
+        };
+        self.lore.search.find_lines(&request).await
+    }
+
+    /// The functions that are found, with the state of the answer.
+    async fn functions(&self, branch: Option<&str>, when: When) -> (Vec<String>, CodeState) {
+        let answer = self.ask(vec![self.on(branch).await], "pub fn", when).await.unwrap();
+        let mut names: Vec<String> =
+            answer.hits.iter().map(|hit| hit.text.replace("pub fn ", "").replace("() {}", "")).collect();
+        names.sort();
+        (names, answer.freshness[0].state)
+    }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_is_of_the_branch_that_is_asked_about() {
+    let case = Case::new();
+    let repo = case.add(BranchChoice::DefaultAnd(names(&["dev"]))).await;
+    let place = repo.info.local_path.clone();
+    assert_eq!(case.functions(None, When::Now).await, (names(&["of_main"]), CodeState::Current));
+    assert_eq!(case.functions(Some("main"), When::Now).await, (names(&["of_main"]), CodeState::Current));
+    assert_eq!(case.functions(Some("dev"), When::Now).await, (names(&["dev_alone", "of_dev"]), CodeState::Current));
+    let dev = case.on(Some("dev")).await;
+    let answer = case.ask(vec![dev.clone()], "of_dev", When::Now).await.unwrap();
+    assert_eq!((answer.hits[0].repo.as_str(), answer.freshness[0].repo.as_str()), ("my-dev", "my-dev"));
+
+    let tip = case.remote.git(&["rev-parse", "dev"]).trim().to_owned();
+    let standing = case.lore.standing(&dev).await.unwrap();
+    assert_eq!((standing.branch.as_deref(), standing.commit.unwrap().to_hex()), (Some("dev"), tip.clone()));
+    let listed = case.lore.list_files(&dev, &place, RepoPath::from(""), Depth::Everything).await.unwrap();
+    let paths: Vec<String> = listed.listing.files.iter().map(|file| file.path.to_string()).collect();
+    assert_eq!(paths, ["a.rs", "dev.rs"]);
+    assert_eq!(listed.indexed.len(), 2);
+    let read = case.lore.read_file(&dev, &place, RepoPath::from("a.rs"), Range::All).await.unwrap();
+    assert!(matches!(&read.file.shown, Shown::Text { text, .. } if text.contains("of_dev")), "{:?}", read.file.shown);
+    assert_eq!(case.lore.measure(&dev).await.unwrap().0, 2);
+    let (branches, _) = case.lore.list_branches(&dev, &place).await.unwrap();
+    let branches: Vec<_> = branches.iter().map(|(branch, index)| (&*branch.name, branch.is_current, *index)).collect();
+    assert_eq!(branches, [("dev", true, BranchIndex::Indexed), ("main", false, BranchIndex::Indexed)]);
+    let report = case.lore.report(vec![dev.clone()]).await.unwrap().pop().unwrap();
+    assert_eq!((report.history.state, report.history.name.as_str()), (FreshState::Current, "my-dev"));
+    assert_eq!(report.history.head.unwrap().to_hex(), tip);
+    assert_eq!(report.code.unwrap().snapshot.unwrap().commit.to_hex(), tip);
+
+    let file = FileRequest {
+        folder: PathBuf::from("/"),
+        repo: None,
+        known: Some(dev.clone()),
+        from: None,
+        file: PathBuf::from("a.rs"),
+    };
+    let explained = case.lore.explain_lines(&ExplainRequest { at: file, lines: Some((1, 1)) }).await.unwrap();
+    assert_eq!((explained.repo.as_str(), explained.commits[0].subject.as_str()), ("my-dev", "Dev goes on"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_past_is_that_of_the_branch_or_says_whose_it_is() {
+    let case = Case::new();
+    case.add(BranchChoice::DefaultAnd(names(&["dev"]))).await;
+    let at = |name: &str| When::At(name.to_owned());
+    for (branch, commit, expected) in [
+        (None, "HEAD", &["of_main"][..]),
+        (Some("dev"), "HEAD", &["dev_alone", "of_dev"]),
+        (Some("dev"), "@", &["dev_alone", "of_dev"]),
+        (Some("dev"), "HEAD~1", &["of_dev_once"]),
+        (Some("dev"), "HEAD^", &["of_dev_once"]),
+        (Some("dev"), "HEAD~2", &["begin"]),
+        (Some("dev"), "main", &["of_main"]),
+        (Some("dev"), "v1.0.0", &["begin"]),
+        (None, "v1.0.0", &["begin"]),
+    ] {
+        assert_eq!(case.functions(branch, at(commit)).await.0, names(expected), "{branch:?} {commit}");
+    }
+    let reflog = case.ask(vec![case.on(Some("dev")).await], "pub fn", at("HEAD@{0}")).await.unwrap_err();
+    assert_eq!(reflog.code, Code::CommitNotFound, "HEAD is another branch's");
+    let during = When::During(Period { removed: true, ..Period::default() });
+    let answer = case.ask(vec![case.on(Some("dev")).await], "pub fn", during.clone()).await.unwrap();
+    assert_eq!(answer.gaps.other_line, [("my-dev".to_owned(), "main".to_owned())]);
+    let answer = case.ask(vec![case.on(Some("main")).await], "pub fn", during).await.unwrap();
+    assert!(answer.gaps.other_line.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_indexed_or_gone_is_never_another_branch() {
+    let case = Case::new();
+    case.add(BranchChoice::Default).await;
+    assert_eq!(case.functions(Some("dev"), When::Now).await, (Vec::new(), CodeState::NeverIndexed));
+    let dev = case.on(Some("dev")).await;
+    let fresh = case.lore.history.freshness(std::slice::from_ref(&dev), None).await;
+    assert_eq!((fresh.repos[0].state, fresh.repos[0].head), (FreshState::NeverSynced, None));
+    for gone in ["other", "-x", "../x", "HEAD"] {
+        let mut repo = case.on(None).await;
+        repo.shown = Some(gone.to_owned());
+        let failure = case.ask(vec![repo.clone()], "pub fn", When::Now).await.unwrap_err();
+        assert_eq!(failure.code, Code::InvalidArgument, "{gone}");
+        assert!(failure.hint.unwrap().contains("main"), "{gone}");
+        assert!(case.lore.measure(&repo).await.is_err(), "{gone}");
+    }
+    let both = vec![case.on(None).await, dev];
+    let failure = case.ask(both, "pub fn", When::Now).await.unwrap_err();
+    assert!(failure.message.contains("one repository"), "{failure}");
+}
+
+async fn choose(case: &Case, branches: BranchChoice) -> Result<Repo, Failure> {
+    let writer = case.lore.history.writer(|| {}).await.unwrap();
+    case.lore.history.set_branches(&*writer, &case.on(None).await, &branches).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn branches_come_and_go_as_they_are_chosen() {
+    let case = Case::new();
+    case.add(BranchChoice::Default).await;
+    let indexed = async |branch: &str| case.lore.branch_indexed(&case.on(None).await, branch).await.unwrap();
+    let commits = async || case.on(None).await.sync.commit_count;
+    assert!(indexed("main").await && !indexed("dev").await && !indexed("gone").await);
+    assert_eq!(commits().await, 2);
+
+    choose(&case, BranchChoice::DefaultAnd(names(&["dev", "gone"]))).await.unwrap();
+    assert!(!indexed("dev").await, "a sync comes first");
+    let report = case.sync(&SyncOptions::default()).await.unwrap();
+    assert_eq!(report.history.missing, ["gone"]);
+    assert!(indexed("main").await && indexed("dev").await);
+    assert_eq!(commits().await, 4);
+    assert_eq!(case.functions(Some("dev"), When::Now).await, (names(&["dev_alone", "of_dev"]), CodeState::Current));
+
+    // What moves elsewhere is not fetched by a question, and a sync that does not fetch sees nothing of it.
+    case.remote.git(&["checkout", "--quiet", "dev"]);
+    case.remote.write("dev.rs", "pub fn dev_newer() {}\n").commit("Dev goes further");
+    let quiet = SyncOptions { fetch: false, ..SyncOptions::default() };
+    case.sync(&quiet).await.unwrap();
+    assert!(indexed("dev").await);
+    // A fetch needs no writer: somebody else has it.
+    let writer = case.lore.history.writer(|| {}).await.unwrap();
+    case.lore.history.fetch(&case.on(None).await, &SyncOptions::default(), &Cancel::default()).await.unwrap();
+    drop(writer);
+    assert!(!indexed("dev").await && indexed("main").await);
+    let stale = case.functions(Some("dev"), When::Now).await;
+    assert_eq!(stale, (names(&["dev_alone", "of_dev"]), CodeState::Stale), "what was indexed of the branch");
+    assert_eq!(case.functions(Some("main"), When::Now).await.1, CodeState::Current, "others do not matter");
+    case.sync(&quiet).await.unwrap();
+    assert_eq!(case.functions(Some("dev"), When::Now).await.0, names(&["dev_newer", "of_dev"]));
+
+    // A branch that is deleted leaves, and says so; the others stay.
+    case.remote.git(&["checkout", "--quiet", "main"]);
+    case.remote.git(&["branch", "-D", "dev"]);
+    let report = case.sync(&SyncOptions::default()).await.unwrap();
+    assert_eq!(report.history.missing, ["dev", "gone"]);
+    assert_eq!(commits().await, 2);
+    let failure = case.ask(vec![case.on(Some("dev")).await], "pub fn", When::Now).await.unwrap_err();
+    assert!(failure.message.contains("no branch `dev`"), "{failure}");
+    assert_eq!(case.functions(Some("main"), When::Now).await, (names(&["of_main"]), CodeState::Current));
+    choose(&case, BranchChoice::Default).await.unwrap();
+    assert!(case.sync(&SyncOptions::default()).await.unwrap().history.problems.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_main_branch_and_names_are_checked() {
+    let case = Case::new();
+    case.add(BranchChoice::Default).await;
+    for bad in ["-x", "--upload-pack=x", "", "a..b", "a b", "HEAD", "a\nb", "x.lock", "~"] {
+        let failure = choose(&case, BranchChoice::Named(names(&[bad]))).await.unwrap_err();
+        assert_eq!(failure.code, Code::InvalidArgument, "{bad}");
+        let options = SyncOptions { main_branch: Some(bad.to_owned()), ..SyncOptions::default() };
+        assert_eq!(case.sync(&options).await.unwrap_err().code, Code::InvalidArgument, "{bad}");
+    }
+    let main = |branch: &str| SyncOptions { main_branch: Some(branch.to_owned()), ..SyncOptions::default() };
+    let failure = case.sync(&main("nowhere")).await.unwrap_err();
+    assert!(failure.hint.unwrap().contains("dev, main"));
+    case.sync(&main("dev")).await.unwrap();
+    assert_eq!(case.functions(None, When::Now).await.0, names(&["dev_alone", "of_dev"]));
+    assert_eq!(case.on(None).await.info.default_branch.as_deref(), Some("dev"));
+    case.sync(&SyncOptions::default()).await.unwrap();
+    assert_eq!(case.functions(None, When::Now).await.0, names(&["of_main"]), "as the remote has it");
+    // Tags that move or go do so here too.
+    case.remote.git(&["tag", "--force", "v1.0.0", "main"]);
+    case.sync(&SyncOptions::default()).await.unwrap();
+    let at = || When::At("v1.0.0".to_owned());
+    assert_eq!(case.functions(None, at()).await.0, names(&["of_main"]));
+    case.remote.git(&["tag", "--delete", "v1.0.0"]);
+    case.sync(&SyncOptions::default()).await.unwrap();
+    let gone = case.ask(vec![case.on(None).await], "pub fn", at()).await.unwrap_err();
+    assert_eq!(gone.code, Code::CommitNotFound);
+}

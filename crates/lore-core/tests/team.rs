@@ -1,0 +1,426 @@
+//! A team over real repositories: who sees what, what is shared, and what becomes of jobs.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use lore_core::{
+    Cancel, Clock, Lore, SystemClock,
+    commands::Commands,
+    history::{History, Places},
+    messages::Messages,
+    search::{CodeRequest, Search, Settings},
+    team::{Activate, AddGolden, Asker, CompositeChange, GoldenChange, Switched, Team, TeamSettings},
+};
+use lore_embed::StaticModel;
+use lore_git::Git;
+use lore_model::{Caller, Code, GoldenState, Job, JobStatus, Role};
+use lore_store::TeamStore;
+use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
+use lore_testkit::Repo as Folder;
+
+/// A clock that tests set.
+#[derive(Clone)]
+struct SetClock(Arc<AtomicI64>);
+
+impl Clock for SetClock {
+    fn now(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct Case {
+    team: Arc<Team>,
+    store: Arc<EmbeddedTeam>,
+    clock: SetClock,
+    dir: tempfile::TempDir,
+}
+
+fn lore(home: &Path) -> Arc<Lore> {
+    let store = Arc::new(EmbeddedStore::new(home));
+    let places = Places { clones: home.join("clones"), git: home.join("git") };
+    let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
+    let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), Settings::default());
+    let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
+    Arc::new(Lore {
+        history: Arc::new(history),
+        search: Arc::new(search),
+        messages: Arc::new(messages),
+        commands: Arc::new(Commands::new(None)),
+    })
+}
+
+impl Case {
+    fn new() -> Self {
+        Self::with(TeamSettings { back_off: 10, ..TeamSettings::default() })
+    }
+
+    fn with(settings: TeamSettings) -> Self {
+        let dir = tempfile::tempdir().expect("it goes well");
+        let home = dir.path().join("data");
+        let store = Arc::new(EmbeddedTeam::new(&home));
+        let clock = SetClock(Arc::new(AtomicI64::new(1_000_000)));
+        let team = Team::new(Arc::clone(&store) as _, lore(&home), Arc::new(clock.clone()), settings);
+        Self { team: Arc::new(team), store, clock, dir }
+    }
+
+    async fn user(&self, name: &str, role: Role) -> Asker {
+        let user =
+            self.team.create_user(&Asker::local(), name, "tall green river 7", role).await.expect("it goes well");
+        Asker::user(Caller::from(&user), Some("192.0.2.1".to_owned()))
+    }
+
+    /// A repository with two branches.
+    fn folder(&self, name: &str) -> Folder {
+        let folder = Folder::init(self.dir.path().join(name));
+        folder.write("src/bird.rs", format!("/// The heron of {name}.\npub fn heron_{name}() {{}}\n"));
+        folder.commit("Begin");
+        folder.git(&["checkout", "-q", "-b", "dev"]);
+        folder.write("src/fish.rs", format!("/// The salmon of {name}.\npub fn salmon_{name}() {{}}\n"));
+        folder.commit("Fish");
+        folder.git(&["checkout", "-q", "main"]);
+        folder
+    }
+
+    async fn add(&self, by: &Asker, folder: &Folder, alias: &str) -> Job {
+        let request = AddGolden {
+            url: folder.path().to_string_lossy().into_owned(),
+            alias: alias.to_owned(),
+            branch: None,
+            temporal: false,
+            refresh_every: None,
+        };
+        self.done(by, self.team.add_golden(by, request).await.expect("it goes well")).await
+    }
+
+    /// Does jobs until this one is over.
+    async fn done(&self, by: &Asker, job: Job) -> Job {
+        let stop = Cancel::default();
+        let run = self.team.run(&stop);
+        let wait = async {
+            loop {
+                let now = self.team.job(by, job.id.as_str()).await.expect("it goes well").job;
+                if now.status.is_over() {
+                    stop.cancel();
+                    return now;
+                }
+                self.team.job_moved().await;
+            }
+        };
+        let (found, ()) = tokio::join!(tokio::time::timeout(Duration::from_mins(1), wait), run);
+        found.expect("a job ends")
+    }
+
+    async fn activate(&self, by: &Asker, golden: &str, alias: &str, branch: Option<&str>) -> Job {
+        let request = Activate {
+            golden: vec![golden.to_owned()],
+            composite: false,
+            branch: branch.map(str::to_owned),
+            alias: Some(alias.to_owned()),
+        };
+        self.team.activate(by, request).await.expect("it goes well")
+    }
+
+    async fn finds(&self, by: &Asker, alias: &str, word: &str) -> bool {
+        let visible = self.team.visible(by.caller.as_ref().expect("it goes well"), alias).await.expect("it goes well");
+        let repos = visible.repos.into_iter().map(|shown| (shown.repo, None)).collect();
+        let answer = self
+            .team
+            .lore()
+            .search
+            .search(&CodeRequest::new(format!("\"{word}\""), repos))
+            .await
+            .expect("it goes well");
+        answer.hits.iter().any(|hit| hit.snippet.text.contains(word))
+    }
+
+    fn index_bytes(&self) -> u64 {
+        let folder = self.dir.path().join("data/segments");
+        std::fs::read_dir(folder)
+            .expect("it goes well")
+            .map(|entry| entry.expect("it goes well").metadata().expect("it goes well").len())
+            .sum()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_user_asks_about_the_branch_of_their_choice() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::PowerUser).await);
+    let folder = case.folder("api");
+    let added = case.add(&ada, &folder, "api").await;
+    assert_eq!(added.status, JobStatus::Completed, "{added:?}");
+    assert!(case.finds(&bob, "api", "heron_api").await && !case.finds(&bob, "api", "salmon_api").await);
+    let job = case.activate(&ada, "api", "mine", Some("dev")).await;
+    assert_eq!(job.status, JobStatus::Pending, "the branch has to be read");
+    let job = case.done(&ada, job).await;
+    assert_eq!(job.status, JobStatus::Completed, "{job:?}");
+    assert!(case.finds(&ada, "mine", "salmon_api").await);
+    assert!(!case.finds(&bob, "api", "salmon_api").await, "the golden repository is on its main branch");
+    // The second user's activation of a branch that is read is done at once and adds no index.
+    let before = case.index_bytes();
+    let second = case.activate(&bob, "api", "api-dev", Some("dev")).await;
+    assert_eq!((second.status, case.index_bytes()), (JobStatus::Completed, before));
+    assert!(case.finds(&bob, "api-dev", "salmon_api").await);
+    assert!(matches!(case.team.switch_branch(&bob, "api-dev", "main").await.unwrap(), Switched::Now));
+    assert!(!case.finds(&bob, "api-dev", "salmon_api").await);
+    assert!(case.finds(&ada, "mine", "salmon_api").await, "ada is not concerned");
+    // A branch that nobody has is neither kept nor invented.
+    let job = case.activate(&bob, "api", "ghost", Some("none")).await;
+    let job = case.done(&bob, job).await;
+    assert_eq!(job.status, JobStatus::Failed);
+    assert!(job.error.as_deref().unwrap().contains("its branches are: dev, main"), "{job:?}");
+    assert_eq!(case.team.activations(bob.caller.as_ref().unwrap()).await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_pushed_is_there_after_a_sync_and_what_nobody_wants_leaves() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let folder = case.folder("api");
+    case.add(&ada, &folder, "api").await;
+    case.done(&ada, case.activate(&ada, "api", "mine", Some("dev")).await).await;
+    folder.git(&["checkout", "-q", "dev"]);
+    folder.write("src/owl.rs", "pub fn owl() {}\n");
+    folder.commit("Owl");
+    folder.git(&["checkout", "-q", "main"]);
+    let job = case.done(&ada, case.team.sync_alias(&ada, "mine").await.unwrap()).await;
+    assert_eq!(job.status, JobStatus::Completed, "{job:?}");
+    assert!(case.finds(&ada, "mine", "owl").await);
+    case.team.deactivate(&ada, "mine").await.unwrap();
+    case.done(&ada, case.team.refresh_golden(&ada, "api").await.unwrap()).await;
+    let repo = case.team.lore().history.repo("api").await.unwrap();
+    let state = case.team.lore().search.state(repo.id).await.unwrap();
+    assert_eq!(state.snapshots.len(), 1, "the branch that nobody has any more is gone: {state:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_composite_is_asked_as_one_and_is_its_owners_alone() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::PowerUser).await);
+    for name in ["api", "web"] {
+        case.add(&ada, &case.folder(name), name).await;
+    }
+    let both = ["api".to_owned(), "web".to_owned()];
+    let job = case.team.change_composite(&ada, CompositeChange::Create, "all", &both).await.unwrap();
+    assert_eq!(job.status, JobStatus::Completed);
+    assert!(case.finds(&ada, "all", "heron_api").await && case.finds(&ada, "all", "heron_web").await);
+    let (others, missing) = (
+        case.team.visible(bob.caller.as_ref().unwrap(), "all").await.unwrap_err(),
+        case.team.visible(bob.caller.as_ref().unwrap(), "alx").await.unwrap_err(),
+    );
+    let plain = |text: &str| text.replace("alx", "all");
+    assert_eq!(plain(&others.message), plain(&missing.message), "what is another's is as little there as nothing");
+    assert_eq!(plain(others.hint.as_deref().unwrap()), plain(missing.hint.as_deref().unwrap()));
+    let again = case.team.change_composite(&ada, CompositeChange::Create, "all", &both).await.unwrap_err();
+    assert_eq!(again.code, Code::Conflict);
+    case.team.change_composite(&ada, CompositeChange::Update, "all", &both[..1]).await.unwrap();
+    assert!(!case.finds(&ada, "all", "heron_web").await);
+    case.team.change_composite(&ada, CompositeChange::Delete, "all", &[]).await.unwrap();
+    assert!(case.team.visible(ada.caller.as_ref().unwrap(), "all").await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_golden_repository_that_users_have_is_removed_only_by_force() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::PowerUser).await);
+    case.add(&ada, &case.folder("api"), "api").await;
+    case.activate(&bob, "api", "mine", None).await;
+    let refused = case.team.remove_golden(&ada, "api", false).await.unwrap_err();
+    assert!(refused.code == Code::Conflict && refused.message.contains("1 activation of 1 user"), "{refused:?}");
+    let job = case.done(&ada, case.team.remove_golden(&ada, "api", true).await.unwrap()).await;
+    assert_eq!(job.status, JobStatus::Completed);
+    assert!(case.team.golden().await.unwrap().is_empty());
+    assert!(case.team.lore().history.repos().await.unwrap().is_empty());
+    assert!(case.team.activations(bob.caller.as_ref().unwrap()).await.unwrap().is_empty());
+    assert!(!case.dir.path().join("data/clones/api.git").exists());
+    let again = case.add(&ada, &case.folder("api2"), "api").await;
+    assert_eq!(again.status, JobStatus::Completed, "the alias is free again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_cloned_leaves_nothing_behind() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let request = |url: &str| AddGolden {
+        url: url.to_owned(),
+        alias: "api".to_owned(),
+        branch: None,
+        temporal: false,
+        refresh_every: None,
+    };
+    let nowhere = case.dir.path().join("nowhere").to_string_lossy().into_owned();
+    let job = case.done(&ada, case.team.add_golden(&ada, request(&nowhere)).await.unwrap()).await;
+    assert_eq!(job.status, JobStatus::Failed, "{job:?}");
+    assert!(job.error.is_some());
+    assert!(case.team.golden().await.unwrap().is_empty());
+    assert!(case.team.lore().history.repos().await.unwrap().is_empty());
+    for bad in ["ext::sh -c touch% x", "--upload-pack=x", "ssh://-oProxyCommand=x/y"] {
+        let refused = case.team.add_golden(&ada, request(bad)).await.unwrap_err();
+        assert_eq!(refused.code, Code::InvalidArgument, "{bad}");
+    }
+    let mut with_branch = request("https://example.com/x.git");
+    with_branch.branch = Some("--upload-pack=x".to_owned());
+    assert_eq!(case.team.add_golden(&ada, with_branch).await.unwrap_err().code, Code::InvalidArgument);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_died_with_its_server_is_taken_up_again() {
+    let case = Case::with(TeamSettings { attempts: 2, ..TeamSettings::default() });
+    let ada = case.user("ada", Role::Admin).await;
+    let request = AddGolden {
+        url: case.folder("api").path().to_string_lossy().into_owned(),
+        alias: "api".to_owned(),
+        branch: None,
+        temporal: true,
+        refresh_every: None,
+    };
+    let job = case.team.add_golden(&ada, request).await.unwrap();
+    // A server begins it and dies.
+    let limits = TeamSettings::default().limits;
+    assert!(case.store.claim_job(&limits, 2_000_000).await.unwrap().is_some());
+    case.team.recover().await.unwrap();
+    let job = case.done(&ada, job).await;
+    assert_eq!((job.status, job.attempts), (JobStatus::Completed, 2), "{job:?}");
+    assert_eq!(case.team.golden().await.unwrap()[0].state, GoldenState::Ready);
+    // One that kills every server is given up, and says so.
+    let job = case.team.refresh_golden(&ada, "api").await.unwrap();
+    for _ in 0..2 {
+        assert!(case.store.claim_job(&limits, 2_000_000).await.unwrap().is_some());
+        case.team.recover().await.unwrap();
+    }
+    let job = case.team.job(&ada, job.id.as_str()).await.unwrap().job;
+    assert!(job.status == JobStatus::Failed && job.error.unwrap().contains("begun 2 times"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn golden_repositories_are_fetched_when_it_is_time() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let folder = case.folder("api");
+    case.add(&ada, &folder, "api").await;
+    let change = GoldenChange { refresh_every: Some(Some(3600)), temporal: None };
+    assert!(case.team.change_golden(&ada, "api", &change).await.unwrap().is_none());
+    let too_often = GoldenChange { refresh_every: Some(Some(1)), temporal: None };
+    assert!(case.team.change_golden(&ada, "api", &too_often).await.is_err());
+    folder.write("src/owl.rs", "pub fn owl() {}\n");
+    folder.commit("Owl");
+    case.clock.0.fetch_add(3601, Ordering::Relaxed);
+    let stop = Cancel::default();
+    let wait = async {
+        while !case.finds(&ada, "api", "owl").await {
+            case.team.job_moved().await;
+        }
+        stop.cancel();
+    };
+    let (found, ()) = tokio::join!(tokio::time::timeout(Duration::from_secs(30), wait), case.team.run(&stop));
+    found.expect("it is fetched by itself");
+    let (jobs, _) = case.team.jobs(&ada, None, 10).await.unwrap();
+    assert_eq!(jobs.iter().filter(|job| job.username == "(schedule)").count(), 1, "once, not again and again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_are_seen_by_their_owners_and_those_who_manage_repositories() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::PowerUser).await);
+    let eve = case.user("eve", Role::PowerUser).await;
+    case.add(&ada, &case.folder("api"), "api").await;
+    let job = case.activate(&bob, "api", "mine", None).await;
+    assert!(case.team.job(&ada, job.id.as_str()).await.is_ok());
+    assert!(case.team.job(&bob, job.id.as_str()).await.is_ok());
+    for refused in [
+        case.team.job(&eve, job.id.as_str()).await.map(|_| ()),
+        case.team.cancel_job(&eve, job.id.as_str()).await.map(|_| ()),
+        case.team.job(&eve, &"0".repeat(32)).await.map(|_| ()),
+    ] {
+        assert_eq!(refused.unwrap_err().code, Code::JobNotFound);
+    }
+    assert_eq!(case.team.jobs(&eve, None, 10).await.unwrap().1, 0);
+    assert_eq!(case.team.jobs(&bob, None, 10).await.unwrap().1, 1);
+    assert_eq!(case.team.jobs(&ada, None, 10).await.unwrap().1, 2);
+}
+
+mod access {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_login_is_renewed_and_ends_where_a_refresh_token_comes_twice() {
+        let case = Case::new();
+        case.user("ada", Role::Admin).await;
+        let first = case.team.login("Ada", "tall green river 7", None).await.unwrap();
+        let known = case.team.authenticate(&first.access_token).await.unwrap();
+        assert_eq!(known.caller.name.as_str(), "ada");
+        let second = case.team.refresh(&first.refresh_token).await.unwrap();
+        assert!(case.team.authenticate(&second.access_token).await.is_ok());
+        assert_eq!(case.team.refresh(&first.refresh_token).await.unwrap_err().code, Code::Unauthenticated);
+        for token in [&first.access_token, &second.access_token] {
+            assert!(case.team.authenticate(token).await.is_err(), "the whole login is over");
+        }
+        assert!(case.team.refresh(&second.refresh_token).await.is_err());
+        let third = case.team.login("ada", "tall green river 7", None).await.unwrap();
+        case.clock.0.fetch_add(901, Ordering::Relaxed);
+        assert!(case.team.authenticate(&third.access_token).await.is_err(), "its time is over");
+        let fourth = case.team.refresh(&third.refresh_token).await.unwrap();
+        let known = case.team.authenticate(&fourth.access_token).await.unwrap();
+        case.team.logout(&known, Some(&fourth.refresh_token)).await.unwrap();
+        assert!(case.team.authenticate(&fourth.access_token).await.is_err());
+        assert!(case.team.refresh(&fourth.refresh_token).await.is_err());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn those_who_try_passwords_are_held_back() {
+        let case = Case::new();
+        case.user("ada", Role::Admin).await;
+        for name in ["ada", "nobody"] {
+            let mut last = None;
+            for _ in 0..7 {
+                last = Some(case.team.login(name, "wrong password 1", Some("192.0.2.9")).await.unwrap_err());
+            }
+            let last = last.unwrap();
+            assert_eq!(last.failure.code, Code::TooManyRequests, "{name}");
+            assert!(last.retry_after.is_some_and(|seconds| seconds > 0));
+        }
+        let held = case.team.login("ada", "tall green river 7", Some("192.0.2.9")).await.unwrap_err();
+        assert_eq!(held.failure.code, Code::TooManyRequests, "not even the right one, for a moment");
+        assert!(case.team.login("ada", "tall green river 7", Some("192.0.2.10")).await.is_ok(), "ada is elsewhere");
+        case.clock.0.fetch_add(60, Ordering::Relaxed);
+        assert!(case.team.login("ada", "tall green river 7", Some("192.0.2.9")).await.is_ok());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn personal_tokens_end_when_they_expire_or_are_revoked() {
+        let case = Case::new();
+        let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::NormalUser).await);
+        let owner = bob.caller.as_ref().unwrap().id;
+        let made = case.team.create_token(&bob, owner, "laptop", Some(1)).await.unwrap();
+        assert!(made.secret.starts_with("lore_pat_") && made.secret.len() > 60);
+        assert!(!format!("{made:?}").contains(&made.secret));
+        assert_eq!(case.team.authenticate(&made.secret).await.unwrap().caller.name.as_str(), "bob");
+        case.team.set_role(&ada, "bob", Role::PowerUser).await.unwrap();
+        assert_eq!(case.team.authenticate(&made.secret).await.unwrap().caller.role, Role::PowerUser, "at once");
+        case.clock.0.fetch_add(86_400, Ordering::Relaxed);
+        assert!(case.team.authenticate(&made.secret).await.is_err(), "it has expired");
+        let made = case.team.create_token(&bob, owner, "desk", None).await.unwrap();
+        let eve = case.user("eve", Role::PowerUser).await;
+        assert_eq!(case.team.revoke_token(&eve, made.token.id).await.unwrap_err().code, Code::TokenNotFound);
+        case.team.revoke_token(&bob, made.token.id).await.unwrap();
+        assert!(case.team.authenticate(&made.secret).await.is_err());
+        let stored = std::fs::read(case.dir.path().join("data/team.db")).unwrap();
+        let log = std::fs::read(case.dir.path().join("data/team.db-wal")).unwrap_or_default();
+        let holds = |bytes: &[u8]| bytes.windows(20).any(|window| window == &made.secret.as_bytes()[..20]);
+        assert!(!holds(&stored) && !holds(&log), "only hashes are kept");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_first_start_makes_one_admin() {
+        let case = Case::new();
+        let (name, password) = case.team.bootstrap().await.unwrap().unwrap();
+        assert!(case.team.login(name.as_str(), &password, None).await.is_ok());
+        assert!(case.team.bootstrap().await.unwrap().is_none());
+    }
+}

@@ -1,0 +1,118 @@
+//! Bodies of requests and responses.
+
+use std::{
+    convert::Infallible,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+};
+
+use bytes::{Buf as _, Bytes};
+use http::{Response, StatusCode, header};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
+use serde_json::{Value, json};
+
+/// A response as it leaves here.
+pub(super) type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
+
+/// Why a body was not read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// It is longer than it may be.
+    TooLarge,
+    /// It ended early.
+    Broken,
+}
+
+/// Reads a body that may have so many bytes, and never holds more of it.
+pub(super) async fn read<B: Body>(body: B, most: usize) -> Result<Vec<u8>, Unread> {
+    if body.size_hint().lower() > most as u64 {
+        return Err(Unread::TooLarge);
+    }
+    let mut body = pin!(body);
+    let mut read = Vec::new();
+    while let Some(frame) = body.as_mut().frame().await {
+        let Ok(mut data) = frame.map_err(|_| Unread::Broken)?.into_data() else { continue };
+        if data.remaining() > most - read.len() {
+            return Err(Unread::TooLarge);
+        }
+        while data.has_remaining() {
+            let length = data.chunk().len();
+            read.extend_from_slice(data.chunk());
+            data.advance(length);
+        }
+    }
+    Ok(read)
+}
+
+/// A response without a body.
+pub(super) fn empty(status: StatusCode) -> HttpResponse {
+    let mut response = Response::new(Full::default().boxed());
+    *response.status_mut() = status;
+    response
+}
+
+/// A response that is one JSON text.
+pub(super) fn json(status: StatusCode, value: &Value) -> HttpResponse {
+    let mut response = Response::new(Full::from(value.to_string()).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    response
+}
+
+/// A response that refuses a request as a whole: an error of the protocol that answers no id.
+pub(super) fn refusal(status: StatusCode, code: i32, message: &str) -> HttpResponse {
+    json(status, &json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } }))
+}
+
+/// A body that keeps something until it is at its end, or nobody wants the rest.
+pub(super) struct Keeping<K> {
+    pub(super) body: BoxBody<Bytes, Infallible>,
+    pub(super) kept: Option<K>,
+}
+
+impl<K: Unpin> Body for Keeping<K> {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(None) = polled {
+            self.kept = None;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::stream;
+    use http_body_util::StreamBody;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_of_the_greatest_length_is_read_and_a_longer_one_is_not() {
+        assert_eq!(read(Full::new(Bytes::from_static(b"12345678")), 8).await, Ok(b"12345678".to_vec()));
+        assert_eq!(read(Full::new(Bytes::from_static(b"123456789")), 8).await, Err(Unread::TooLarge));
+    }
+
+    #[tokio::test]
+    async fn a_body_of_unknown_length_is_given_up_as_soon_as_it_is_too_long() {
+        let endless = stream::repeat_with(|| Ok::<_, Infallible>(Frame::data(Bytes::from_static(&[b'x'; 1000]))));
+        assert_eq!(read(StreamBody::new(endless), 8000).await, Err(Unread::TooLarge));
+        let broken = stream::iter([Ok(Frame::data(Bytes::from_static(b"x"))), Err("gone")]);
+        assert_eq!(read(StreamBody::new(broken), 8).await, Err(Unread::Broken));
+    }
+}

@@ -1,0 +1,309 @@
+//! Who has which sessions open, over all endpoints of a server.
+//!
+//! rmcp knows sessions by id alone. Here each belongs to the user who opened it and to the endpoint where it was opened;
+//! for anybody else, and anywhere else, it does not exist.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::{Stream, StreamExt as _, stream};
+use lore_model::UserId;
+use rmcp::{
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    transport::streamable_http_server::{
+        SessionId, SessionManager,
+        session::{
+            ServerSseMessage,
+            local::{LocalSessionManager, LocalSessionManagerError, SessionConfig},
+        },
+    },
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::resume::{Answers, Recorded};
+
+/// How many sessions there may be, and how long they wait.
+#[derive(Debug, Clone)]
+pub struct SessionLimits {
+    /// Sessions of one user. One more closes that of their idle ones which was used longest ago.
+    pub per_user: usize,
+    /// Sessions of all users. At this number only users with an idle session get a new one, for that one.
+    pub total: usize,
+    /// How long nothing may happen in a session before it is closed.
+    pub idle: Duration,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self { per_user: 64, total: 4096, idle: Duration::from_mins(30) }
+    }
+}
+
+/// The sessions of a server: all its endpoints share one value, and with it the limits and the end.
+#[derive(Clone)]
+pub struct Sessions(Arc<Shared>);
+
+struct Shared {
+    limits: SessionLimits,
+    endpoints: AtomicU64,
+    stop: CancellationToken,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    sessions: HashMap<SessionId, Session>,
+    /// Sessions that are about to be opened, by user.
+    opening: HashMap<Owner, usize>,
+}
+
+/// Whose a session is; `None` where nobody has to say who they are.
+pub(super) type Owner = Option<UserId>;
+
+struct Session {
+    owner: Owner,
+    endpoint: Endpoint,
+    used: Instant,
+    /// Responses that are being written.
+    responses: usize,
+    manager: Arc<LocalSessionManager>,
+    answers: Answers,
+}
+
+/// One path of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Endpoint(u64);
+
+/// There are as many sessions as there may be, and none of this user's is idle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooMany;
+
+impl Sessions {
+    /// No sessions yet.
+    pub fn new(limits: SessionLimits) -> Self {
+        let (endpoints, stop) = (AtomicU64::new(0), CancellationToken::new());
+        Self(Arc::new(Shared { limits, endpoints, stop, open: Mutex::default() }))
+    }
+
+    /// How many sessions are open.
+    pub fn count(&self) -> usize {
+        self.lock().sessions.len()
+    }
+
+    /// Ends all streams and sessions, and opens no more.
+    pub async fn stop(&self) {
+        self.0.stop.cancel();
+        let sessions = std::mem::take(&mut self.lock().sessions);
+        for (id, session) in sessions {
+            close(&session.manager, &id).await;
+        }
+    }
+
+    /// Fires when the server stops.
+    pub(super) fn stopping(&self) -> &CancellationToken {
+        &self.0.stop
+    }
+
+    /// What rmcp keeps the sessions of one more endpoint with.
+    pub(super) fn endpoint(&self) -> (Endpoint, Manager) {
+        let endpoint = Endpoint(self.0.endpoints.fetch_add(1, Ordering::Relaxed));
+        let mut config = SessionConfig::default();
+        config.keep_alive = Some(self.0.limits.idle);
+        let mut local = LocalSessionManager::default();
+        local.session_config = config;
+        (endpoint, Manager { local: Arc::new(local), sessions: self.clone() })
+    }
+
+    /// Makes room for one more session of a user.
+    pub(super) async fn admit(&self, owner: Owner, endpoint: Endpoint) -> Result<Opening, TooMany> {
+        let given_up = {
+            let mut open = self.lock();
+            let of_owner = open.sessions.values().filter(|session| session.owner == owner).count();
+            let of_owner = of_owner + open.opening.get(&owner).copied().unwrap_or_default();
+            let total = open.sessions.len() + open.opening.values().sum::<usize>();
+            let is_full = of_owner >= self.0.limits.per_user || total >= self.0.limits.total;
+            let given_up = if is_full { Some(open.give_up_idle(owner).ok_or(TooMany)?) } else { None };
+            *open.opening.entry(owner).or_default() += 1;
+            given_up
+        };
+        let opening = Opening { owner, endpoint, sessions: self.clone() };
+        if let Some((id, session)) = given_up {
+            close(&session.manager, &id).await;
+        }
+        Ok(opening)
+    }
+
+    /// Lets a user into one of their sessions; it is in use until the answer is dropped.
+    pub(super) fn enter(&self, id: &str, owner: Owner, endpoint: Endpoint) -> Option<InUse> {
+        let mut open = self.lock();
+        let (id, session) = open.sessions.get_key_value(id).map(|(id, _)| id.clone()).and_then(|id| {
+            let session = open.sessions.get_mut(&id)?;
+            Some((id, session))
+        })?;
+        if session.owner != owner || session.endpoint != endpoint {
+            return None;
+        }
+        session.used = Instant::now();
+        session.responses += 1;
+        Some(InUse { id, sessions: self.clone() })
+    }
+
+    /// Keeps what a stream of a session ended with.
+    pub(super) fn keep_answer(&self, id: &SessionId, events: VecDeque<ServerSseMessage>) {
+        if let Some(session) = self.lock().sessions.get_mut(id) {
+            session.answers.keep(events);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    /// Takes out the session of a user that is idle and was used longest ago.
+    fn give_up_idle(&mut self, owner: Owner) -> Option<(SessionId, Session)> {
+        let idle = self.sessions.iter().filter(|(_, session)| session.owner == owner && session.responses == 0);
+        let oldest = idle.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone())?;
+        self.sessions.remove_entry(&oldest)
+    }
+}
+
+async fn close(manager: &LocalSessionManager, id: &SessionId) {
+    if let Err(error) = manager.close_session(id).await {
+        tracing::debug!(%error, "a session could not be closed");
+    }
+}
+
+/// The right to open one session.
+pub(super) struct Opening {
+    owner: Owner,
+    endpoint: Endpoint,
+    sessions: Sessions,
+}
+
+tokio::task_local! {
+    /// The right that the request being handled has. rmcp makes sessions without a word about the request.
+    static OPENING: Opening;
+}
+
+impl Opening {
+    /// Handles a request that may open a session: it will be this user's.
+    pub(super) async fn during<T>(self, handling: impl Future<Output = T>) -> T {
+        OPENING.scope(self, handling).await
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let mut open = self.sessions.lock();
+        if let Some(count) = open.opening.get_mut(&self.owner) {
+            *count -= 1;
+            if *count == 0 {
+                open.opening.remove(&self.owner);
+            }
+        }
+    }
+}
+
+/// A session that a response is written for.
+pub(super) struct InUse {
+    id: SessionId,
+    sessions: Sessions,
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        if let Some(session) = self.sessions.lock().sessions.get_mut(&self.id) {
+            session.responses -= 1;
+            session.used = Instant::now();
+        }
+    }
+}
+
+/// rmcp's sessions of one endpoint, each with its owner.
+pub(super) struct Manager {
+    local: Arc<LocalSessionManager>,
+    sessions: Sessions,
+}
+
+impl SessionManager for Manager {
+    type Error = LocalSessionManagerError;
+    type Transport = <LocalSessionManager as SessionManager>::Transport;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        let (id, transport) = self.local.create_session().await?;
+        // Without an owner it is in nobody's reach, and ends for want of use.
+        let owned = OPENING.try_with(|opening| {
+            let (owner, endpoint) = (opening.owner, opening.endpoint);
+            let manager = Arc::clone(&self.local);
+            let (used, answers) = (Instant::now(), Answers::default());
+            let session = Session { owner, endpoint, used, responses: 0, manager, answers };
+            self.sessions.lock().sessions.insert(id.clone(), session);
+        });
+        if owned.is_err() {
+            tracing::error!("a session was opened by nobody");
+        }
+        Ok((id, transport))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.local.initialize_session(id, message).await
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        self.local.has_session(id).await
+    }
+
+    /// rmcp calls it for every session that ends, in whatever way.
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        drop(self.sessions.lock().sessions.remove(id));
+        self.local.close_session(id).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let events = self.local.create_stream(id, message).await?;
+        Ok(Recorded::new(Box::pin(events), id, &self.sessions))
+    }
+
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
+        self.local.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.local.create_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        match self.local.resume(id, last_event_id.clone()).await {
+            Ok(events) => Ok(Recorded::new(Box::pin(events), id, &self.sessions).left_stream()),
+            Err(error) => {
+                let missed =
+                    self.sessions.lock().sessions.get(id).and_then(|session| session.answers.after(&last_event_id));
+                missed.map(|missed| stream::iter(missed).right_stream()).ok_or(error)
+            }
+        }
+    }
+}

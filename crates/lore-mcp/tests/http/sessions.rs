@@ -1,0 +1,188 @@
+//! Sessions: whose they are, where they hold, how many there may be, and when they end.
+
+use std::time::Duration;
+
+use lore_mcp::{HttpOptions, SessionLimits};
+use serde_json::json;
+
+use crate::support::{Ask, Place, ada, bob, call, initialize, read_until, request, shake_hands, stateless};
+
+/// Every way to use a session.
+fn uses(session: &str) -> Vec<Ask> {
+    let list = request("tools/list", &json!({}));
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+    vec![
+        Ask::post(&list),
+        Ask::post(&list).header("accept", "application/json"),
+        Ask::post(&initialize()),
+        Ask::post(&cancel),
+        Ask::post(&json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
+        Ask::post(&request("no/such/method", &json!({}))),
+        Ask::method("GET").header("accept", "text/event-stream"),
+        Ask::method("GET").header("accept", "text/event-stream").header("last-event-id", "0/0"),
+        Ask::method("DELETE"),
+    ]
+    .into_iter()
+    .map(|ask| ask.header("mcp-session-id", session))
+    .collect()
+}
+
+#[tokio::test]
+async fn a_session_does_not_exist_for_another_user() {
+    let place = Place::new();
+    let session = place.shake_hands(&ada()).await;
+    let unknown = "6f0f1a5e-0000-4000-8000-000000000000";
+    for (foreign, unknown) in uses(&session).into_iter().zip(uses(unknown)) {
+        let foreign = foreign.by(&bob()).send(&place.mcp).await;
+        let unknown = unknown.by(&bob()).send(&place.mcp).await;
+        assert_eq!(foreign.refused(), (404, -32001, "Session not found".to_owned()));
+        assert_eq!((foreign.text, foreign.headers), (unknown.text, unknown.headers), "nobody can tell the two apart");
+    }
+    let own = place.post(&ada(), Some(&session), &call("whoami", &json!({}))).await;
+    assert_eq!(own.said(), "\"user1\"", "it is still there for its own user");
+}
+
+#[tokio::test]
+async fn a_session_does_not_exist_at_another_endpoint() {
+    let place = Place::new();
+    let session = place.shake_hands(&ada()).await;
+    for ask in uses(&session) {
+        assert_eq!(ask.by(&ada()).send(&place.other).await.status, 404);
+    }
+    let elsewhere = shake_hands(&place.other, &ada()).await;
+    assert_eq!(place.post(&ada(), Some(&elsewhere), &request("ping", &json!({}))).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_request_without_a_session_joins_none() {
+    let place = Place::new();
+    place.shake_hands(&ada()).await;
+    for method in ["GET", "DELETE"] {
+        let answered = Ask::method(method).by(&ada()).header("accept", "text/event-stream").send(&place.mcp).await;
+        assert_eq!((answered.status.as_u16(), &answered.headers["allow"]), (405, &"POST".parse().unwrap()));
+    }
+    let alone = place.post(&ada(), None, &call("echo", &json!({}))).await;
+    assert!(!alone.headers.contains_key("mcp-session-id") && !alone.is_stream());
+    assert_eq!(place.sessions.count(), 1);
+}
+
+#[tokio::test]
+async fn two_session_headers_name_no_session() {
+    let place = Place::new();
+    let session = place.shake_hands(&ada()).await;
+    let mut twice = http::Request::post("/mcp").header("host", "localhost").header("content-type", "application/json");
+    for id in [session.as_str(), "x"] {
+        twice = twice.header("mcp-session-id", id);
+    }
+    let twice = twice.header("accept", "application/json, text/event-stream").extension(ada());
+    let body = http_body_util::Full::new(bytes::Bytes::from(request("ping", &json!({})).to_string()));
+    assert_eq!(place.mcp.handle(twice.body(body).unwrap()).await.status(), 404);
+}
+
+#[tokio::test]
+async fn a_session_that_its_user_ends_is_gone() {
+    let place = Place::new();
+    let session = place.shake_hands(&ada()).await;
+    let ended = Ask::method("DELETE").by(&ada()).header("mcp-session-id", &session).send(&place.mcp).await;
+    assert!(ended.status.is_success(), "{}", ended.status);
+    assert_eq!(place.sessions.count(), 0);
+    for ask in uses(&session) {
+        assert_eq!(ask.by(&ada()).send(&place.mcp).await.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn requests_of_the_era_without_sessions_ignore_them() {
+    let place = Place::new();
+    let foreign = place.shake_hands(&bob()).await;
+    let ask = stateless(call("whoami", &json!({}))).by(&ada()).header("mcp-session-id", &foreign);
+    let answered = ask.send(&place.mcp).await;
+    assert_eq!(answered.said(), "\"user1\"");
+    assert!(!answered.headers.contains_key("mcp-session-id"));
+    for method in ["GET", "DELETE"] {
+        let ask = Ask::method(method).by(&bob()).header("accept", "text/event-stream");
+        let ask = ask.header("mcp-session-id", &foreign).header("mcp-protocol-version", "2026-07-28");
+        assert_eq!(ask.send(&place.mcp).await.status, 405, "{method}");
+    }
+    assert_eq!(place.sessions.count(), 1);
+}
+
+fn limited(per_user: usize, total: usize) -> Place {
+    Place::with(HttpOptions::default(), SessionLimits { per_user, total, idle: Duration::from_mins(5) })
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_session_too_many_closes_the_users_own_that_was_idle_longest() {
+    let place = limited(2, 100);
+    let others = place.shake_hands(&bob()).await;
+    let mut mine = Vec::new();
+    for _ in 0..2 {
+        mine.push(place.shake_hands(&ada()).await);
+        tokio::time::advance(Duration::from_secs(1)).await;
+    }
+    let ping = request("ping", &json!({}));
+    assert_eq!(place.post(&ada(), Some(&mine[0]), &ping).await.status, 200);
+    mine.push(place.shake_hands(&ada()).await);
+    for (session, status) in mine.iter().zip([200, 404, 200]) {
+        assert_eq!(place.post(&ada(), Some(session), &ping).await.status, status);
+    }
+    assert_eq!(place.post(&bob(), Some(&others), &ping).await.status, 200);
+    assert_eq!(place.sessions.count(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_in_use_are_not_closed_for_a_new_one() {
+    let place = limited(1, 100);
+    let session = place.shake_hands(&ada()).await;
+    let listening =
+        Ask::method("GET").by(&ada()).header("accept", "text/event-stream").header("mcp-session-id", &session);
+    let listening = listening.begin(&place.mcp).await;
+    let refused = place.post(&ada(), None, &initialize()).await;
+    assert_eq!(refused.status, 429);
+    drop(listening);
+    assert_eq!(place.post(&ada(), None, &initialize()).await.status, 200);
+    assert_eq!(place.sessions.count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_loses_a_session_to_another_user() {
+    let place = limited(10, 2);
+    let (first, second) = (place.shake_hands(&ada()).await, place.shake_hands(&ada()).await);
+    assert_eq!(place.post(&bob(), None, &initialize()).await.status, 429);
+    let ping = request("ping", &json!({}));
+    for session in [first, second] {
+        assert_eq!(place.post(&ada(), Some(&session), &ping).await.status, 200);
+    }
+    assert_eq!(place.post(&bob(), None, &ping).await.status, 200, "without a session there is always an answer");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_in_which_nothing_happens_ends() {
+    let place = limited(10, 10);
+    let session = place.shake_hands(&ada()).await;
+    tokio::time::sleep(Duration::from_mins(4)).await;
+    let ping = request("ping", &json!({}));
+    assert_eq!(place.post(&ada(), Some(&session), &ping).await.status, 200);
+    tokio::time::sleep(Duration::from_mins(6)).await;
+    assert_eq!(place.sessions.count(), 0);
+    assert_eq!(place.post(&ada(), Some(&session), &ping).await.status, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_and_their_streams_end_when_the_server_stops() {
+    let place = Place::new();
+    let session = place.shake_hands(&ada()).await;
+    let hang = Ask::post(&call("hang", &json!({}))).by(&ada()).header("mcp-session-id", &session);
+    let mut hanging = hang.begin(&place.mcp).await;
+    read_until(hanging.body_mut(), "data").await;
+    let listen = Ask::method("GET").by(&ada()).header("accept", "text/event-stream").header("mcp-session-id", &session);
+    let mut listening = listen.begin(&place.mcp).await;
+    read_until(listening.body_mut(), "data").await;
+    place.sessions.stop().await;
+    for response in [hanging, listening] {
+        tokio::time::timeout(Duration::from_secs(5), crate::support::Answered::of(response)).await.expect("it ends");
+    }
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(place.seen.dropped.load(std::sync::atomic::Ordering::SeqCst), 1);
+    assert_eq!(place.post(&ada(), None, &initialize()).await.status, 503);
+}

@@ -1,0 +1,360 @@
+//! One request from the host's line to the server's answer: tried again, taken up again, in a new session where needed.
+
+use std::{
+    io::Read as _,
+    time::{Duration, Instant},
+};
+
+use ureq::{
+    Body,
+    http::{Response, StatusCode, header},
+};
+
+use super::{
+    Inner,
+    answer::{Answer, Gathered, Said},
+    message::{Message, Request, read},
+    session::Session,
+    trouble::Trouble,
+    wire::{Flight, Parcel, body_text},
+};
+use crate::{Parser, http};
+
+/// So often a request is tried again, with pauses that double.
+const ATTEMPTS: u32 = 4;
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// A server that wants to be left alone for longer is asked earlier.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// So often a broken stream is taken up again without a word from the server in between.
+const RESUMES: u32 = 5;
+
+/// The largest answer that is not a stream.
+const LARGEST_ANSWER: u64 = 64 << 20;
+
+/// The notification with which a handshake ends.
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// The pause before an attempt.
+pub(super) fn pause_before(attempt: u32) -> Duration {
+    (FIRST_PAUSE * 2_u32.saturating_pow(attempt.saturating_sub(1))).min(LONGEST_PAUSE)
+}
+
+impl Inner {
+    /// Asks until there is an answer or no sense in asking again.
+    pub(super) fn ask(&self, request: &Request, flight: &Flight) -> Result<Answer, Trouble> {
+        let mut was_renewed = false;
+        let mut attempt = 0;
+        loop {
+            let session = self.session_for(&request.message);
+            match self.ask_once(request, flight, session.as_ref()) {
+                Err(_) if flight.is_cut() => return Err(Trouble::Dropped),
+                Err(Trouble::SessionLost) if !was_renewed => {
+                    was_renewed = true;
+                    self.renew(session.map_or(0, |session| session.number))?;
+                }
+                Err(trouble) if trouble.is_passing(request.is_read_only()) && attempt < ATTEMPTS => {
+                    attempt += 1;
+                    tracing::info!(?trouble, attempt, method = request.method(), "the server is asked again");
+                    if !self.sessions.pause(pause_before(attempt)) {
+                        return Err(trouble);
+                    }
+                }
+                // What is listened to is listened to again, for as long as the host wants.
+                Err(Trouble::Broken(_)) if request.is_endless() => {
+                    if !self.sessions.pause(LONGEST_PAUSE) {
+                        return Err(Trouble::Dropped);
+                    }
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// The session that a message belongs to.
+    fn session_for(&self, message: &Message) -> Option<Session> {
+        if message.standalone.is_some() || message.is("initialize") { None } else { self.sessions.current() }
+    }
+
+    fn ask_once(&self, request: &Request, flight: &Flight, session: Option<&Session>) -> Result<Answer, Trouble> {
+        let mut headers = request.message.standalone_headers();
+        headers.extend(session.iter().flat_map(|session| session.headers()));
+        let patience = (!request.is_endless()).then_some(self.timeout);
+        let parcel = Parcel { method: "POST", body: Some(&request.message.text), headers, patience };
+        let mut response = self.wire.send(flight, &parcel)?;
+        let status = response.status();
+        if status != StatusCode::OK {
+            return refused(&mut response, request, session);
+        }
+        let id = response.headers().get("mcp-session-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let answer = if is_stream(&response) {
+            self.follow(response, request, flight, session)?
+        } else {
+            self.whole(response, request, flight)?
+        };
+        if request.message.is("initialize") && answer.value.get("result").is_some() {
+            self.sessions.begin(request, id, &answer.value);
+        }
+        Ok(answer)
+    }
+
+    /// An answer that is one JSON.
+    fn whole(&self, response: Response<Body>, request: &Request, flight: &Flight) -> Result<Answer, Trouble> {
+        let begun = Instant::now();
+        let mut reader = response.into_body().into_with_config().limit(LARGEST_ANSWER).reader();
+        let (mut bytes, mut buffer) = (Vec::new(), [0; 16 << 10]);
+        loop {
+            match reader.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(_) if begun.elapsed() > self.timeout => return Err(self.late()),
+                Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+                Err(error) => return Err(self.broken(&error, flight)),
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        match Gathered::default().take(&text, &request.id) {
+            Said::Answer(answer) => Ok(answer),
+            _ => Err(Trouble::Nonsense(format!("no answer to this request: {}", http::shortened(&text)))),
+        }
+    }
+
+    /// An answer that is a stream, taken up again where it breaks and the server can.
+    fn follow(
+        &self,
+        mut response: Response<Body>,
+        request: &Request,
+        flight: &Flight,
+        session: Option<&Session>,
+    ) -> Result<Answer, Trouble> {
+        let mut gathered = Gathered::default();
+        let mut resumes = 0;
+        let mut last_id: Option<String> = None;
+        loop {
+            let mut parser = Parser::default();
+            let mut has_spoken = false;
+            let broken = match self.listen(response, &mut parser, request, flight, &mut gathered, &mut has_spoken) {
+                Ok(Some(answer)) => return Ok(answer),
+                Ok(None) => Trouble::Broken("the stream ended without an answer".to_owned()),
+                Err(trouble @ Trouble::Broken(_)) => trouble,
+                Err(trouble) => return Err(trouble),
+            };
+            last_id = parser.last_id().map(str::to_owned).or(last_id);
+            let Some(last) = &last_id else { return Err(broken) };
+            resumes = if has_spoken { 1 } else { resumes + 1 };
+            if resumes > RESUMES {
+                return Err(broken);
+            }
+            let pause = parser.retry_ms().map_or_else(|| pause_before(resumes), Duration::from_millis);
+            tracing::info!(resumes, "a broken stream is taken up again");
+            if !self.sessions.pause(pause.min(LONGEST_PAUSE)) {
+                return Err(Trouble::Dropped);
+            }
+            response = match self.resume(request, flight, session, last) {
+                Ok(response) => response,
+                Err(Trouble::NoConnection(_)) if resumes < RESUMES => {
+                    continue_later(self, resumes, request, flight, session, last)?
+                }
+                Err(trouble) => return Err(trouble),
+            };
+        }
+    }
+
+    /// Asks for what came after an event.
+    fn resume(
+        &self,
+        request: &Request,
+        flight: &Flight,
+        session: Option<&Session>,
+        last: &str,
+    ) -> Result<Response<Body>, Trouble> {
+        let mut headers = request.message.standalone_headers();
+        headers.extend(session.iter().flat_map(|session| session.headers()));
+        headers.push(("Last-Event-ID", last.to_owned()));
+        let patience = (!request.is_endless()).then_some(self.timeout);
+        let mut response = self.wire.send(flight, &Parcel { method: "GET", body: None, headers, patience })?;
+        if response.status() == StatusCode::OK && is_stream(&response) {
+            return Ok(response);
+        }
+        let said = body_text(&mut response);
+        Err(Trouble::Broken(format!("the stream broke and was not given again: {} {said}", response.status())))
+    }
+
+    /// Reads a stream to the answer; `None` where it ends before.
+    fn listen(
+        &self,
+        response: Response<Body>,
+        parser: &mut Parser,
+        request: &Request,
+        flight: &Flight,
+        gathered: &mut Gathered,
+        has_spoken: &mut bool,
+    ) -> Result<Option<Answer>, Trouble> {
+        let mut reader = response.into_body().into_with_config().limit(u64::MAX).reader();
+        let mut buffer = [0; 16 << 10];
+        let mut last_word = Instant::now();
+        loop {
+            let count = match reader.read(&mut buffer) {
+                Ok(0) => return Ok(None),
+                Ok(count) => count,
+                Err(error) => return Err(self.broken(&error, flight)),
+            };
+            for event in parser.push(&buffer[..count]) {
+                *has_spoken = true;
+                last_word = Instant::now();
+                match gathered.take(&event.data, &request.id) {
+                    Said::Answer(answer) => return Ok(Some(answer)),
+                    Said::Aside(line) if !flight.is_cut() => self.out.line(&line),
+                    Said::Aside(_) | Said::Nothing => {}
+                }
+            }
+            if parser.is_too_large() {
+                return Err(Trouble::Nonsense("an event is larger than 64 MiB".to_owned()));
+            }
+            // What only keeps a connection open is no word.
+            if !request.is_endless() && last_word.elapsed() > self.timeout {
+                return Err(self.late());
+            }
+        }
+    }
+
+    fn late(&self) -> Trouble {
+        Trouble::Late(self.timeout.as_secs())
+    }
+
+    fn broken(&self, error: &std::io::Error, flight: &Flight) -> Trouble {
+        if flight.is_cut() {
+            Trouble::Dropped
+        } else if http::is_late_io(error) {
+            self.late()
+        } else {
+            Trouble::Broken(http::shortened(&error.to_string()))
+        }
+    }
+
+    /// Begins the session anew with what the host said at first, and repeats what lasted.
+    pub(super) fn renew(&self, lost: u64) -> Result<(), Trouble> {
+        let Some(renewal) = self.sessions.renewal(lost) else { return Ok(()) };
+        tracing::info!("the server does not know the session any more: another one is begun");
+        let flight = self.fly(None);
+        let begun = self.ask_once(&renewal.initialize, &flight, None).and_then(|answer| {
+            if answer.value.get("result").is_none() {
+                return Err(Trouble::SessionLost);
+            }
+            self.tell_ready()?;
+            for request in &renewal.lasting {
+                let session = self.sessions.current();
+                if let Err(trouble) = self.ask_once(request, &flight, session.as_ref()) {
+                    tracing::warn!(?trouble, method = request.method(), "the server does not take up what lasted");
+                }
+            }
+            Ok(())
+        });
+        self.landed(&flight, begun.is_ok());
+        begun
+    }
+
+    /// Says that the handshake is done, and lets the server speak.
+    pub(super) fn tell_ready(&self) -> Result<(), Trouble> {
+        if let super::message::Line::Other(message) = read(INITIALIZED.as_bytes()) {
+            self.tell(&message)?;
+        }
+        self.sessions.set_ready();
+        Ok(())
+    }
+
+    /// Passes on what wants no answer.
+    pub(super) fn tell(&self, message: &Message) -> Result<(), Trouble> {
+        let flight = self.fly(None);
+        let mut attempt = 0;
+        let mut was_renewed = message.is("notifications/initialized");
+        let told = loop {
+            let session = self.session_for(message);
+            match self.tell_once(message, &flight, session.as_ref()) {
+                Err(Trouble::SessionLost) if !was_renewed => {
+                    was_renewed = true;
+                    if let Err(trouble) = self.renew(session.map_or(0, |session| session.number)) {
+                        break Err(trouble);
+                    }
+                }
+                Err(trouble @ Trouble::NoConnection(_)) if attempt < ATTEMPTS => {
+                    attempt += 1;
+                    if !self.sessions.pause(pause_before(attempt)) {
+                        break Err(trouble);
+                    }
+                }
+                done => break done,
+            }
+        };
+        self.landed(&flight, told.is_ok());
+        told
+    }
+
+    fn tell_once(&self, message: &Message, flight: &Flight, session: Option<&Session>) -> Result<(), Trouble> {
+        let mut headers = message.standalone_headers();
+        headers.extend(session.iter().flat_map(|session| session.headers()));
+        let patience = Some(self.timeout.min(http::CALL_TIMEOUT));
+        let parcel = Parcel { method: "POST", body: Some(&message.text), headers, patience };
+        let mut response = self.wire.send(flight, &parcel)?;
+        let status = response.status();
+        let said = body_text(&mut response);
+        if status.is_success() {
+            return Ok(());
+        }
+        if status == StatusCode::NOT_FOUND && session.is_some_and(Session::has_id) {
+            return Err(Trouble::SessionLost);
+        }
+        Err(Trouble::Refused(status, http::shortened(&said)))
+    }
+}
+
+/// A status other than 200: what the server says as MCP is passed on, the rest is told in our words.
+fn refused(response: &mut Response<Body>, request: &Request, session: Option<&Session>) -> Result<Answer, Trouble> {
+    let status = response.status();
+    let said = body_text(response);
+    let is_mcp = serde_json::from_str::<serde_json::Value>(&said)
+        .is_ok_and(|value| value.get("jsonrpc").is_some() && value.get("id") == Some(&request.id));
+    if is_mcp && let Said::Answer(answer) = Gathered::default().take(&said, &request.id) {
+        return Ok(answer);
+    }
+    if status == StatusCode::NOT_FOUND && session.is_some_and(Session::has_id) {
+        return Err(Trouble::SessionLost);
+    }
+    if status.is_redirection() {
+        let detail = "it answers with a redirect, which is not followed: give the address of the server itself";
+        return Err(Trouble::Refused(status, detail.to_owned()));
+    }
+    if status.is_success() {
+        return Err(Trouble::Nonsense(format!("{status} without an answer")));
+    }
+    let said = serde_json::from_str::<serde_json::Value>(&said)
+        .map_or(said, |value| value["error"]["message"].as_str().map_or_else(|| value.to_string(), str::to_owned));
+    Err(Trouble::Refused(status, http::shortened(&said)))
+}
+
+/// A server that restarts is not there for a moment: the stream is asked for again until it is.
+fn continue_later(
+    inner: &Inner,
+    begun: u32,
+    request: &Request,
+    flight: &Flight,
+    session: Option<&Session>,
+    last: &str,
+) -> Result<Response<Body>, Trouble> {
+    let mut attempt = begun;
+    loop {
+        attempt += 1;
+        if !inner.sessions.pause(pause_before(attempt)) {
+            return Err(Trouble::Dropped);
+        }
+        match inner.resume(request, flight, session, last) {
+            Err(Trouble::NoConnection(_)) if attempt <= RESUMES => {}
+            done => return done,
+        }
+    }
+}
+
+/// Whether an answer is a stream of events.
+pub(super) fn is_stream(response: &Response<Body>) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
+}

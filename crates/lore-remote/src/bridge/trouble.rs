@@ -1,0 +1,79 @@
+//! Why a request has no answer, and how the host is told.
+
+use serde_json::Value;
+use ureq::http::StatusCode;
+
+use super::message::error_response;
+use crate::http::{is_late, presentable, shortened, was_never_sent};
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The time was up.
+    Late(u64),
+    /// No connection was made: the server has not seen the request.
+    NoConnection(String),
+    /// The connection broke: the server may have seen the request, and may have done it.
+    Broken(String),
+    /// The server does not take the token, or there is none.
+    Unauthorized(String),
+    /// The server does not know the session.
+    SessionLost,
+    /// The server refused otherwise.
+    Refused(StatusCode, String),
+    /// What came is no answer.
+    Nonsense(String),
+    /// The host took the request back, or the bridge ends: nobody waits for an answer.
+    Dropped,
+}
+
+impl Trouble {
+    /// What a fault of the connection is.
+    pub(super) fn of(error: &ureq::Error, seconds: u64) -> Self {
+        if was_never_sent(error) {
+            Self::NoConnection(presentable(error))
+        } else if is_late(error) {
+            Self::Late(seconds)
+        } else {
+            match error {
+                ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) => {
+                    Self::Refused(StatusCode::BAD_GATEWAY, presentable(error))
+                }
+                ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => Self::Nonsense(presentable(error)),
+                _ => Self::Broken(presentable(error)),
+            }
+        }
+    }
+
+    /// Whether the same request may be tried again.
+    pub(super) fn is_passing(&self, read_only: bool) -> bool {
+        match self {
+            Self::NoConnection(_) => true,
+            Self::Broken(_) => read_only,
+            Self::Refused(status, _) => read_only && matches!(status.as_u16(), 429 | 502..=504),
+            _ => false,
+        }
+    }
+
+    /// The answer for the host; `None` where nobody waits for one.
+    pub(super) fn response(&self, id: &Value, url: &str) -> Option<Value> {
+        let (message, detail) = match self {
+            Self::Late(seconds) => {
+                (format!("Request timed out after {seconds} seconds"), format!("{url} did not answer in time"))
+            }
+            Self::NoConnection(detail) => (format!("Connection failed to {url}"), detail.clone()),
+            Self::Broken(detail) => (format!("Connection lost to {url}"), detail.clone()),
+            Self::Unauthorized(detail) => ("Authentication failed: 401 Unauthorized".to_owned(), detail.clone()),
+            Self::SessionLost => {
+                ("Session lost".to_owned(), format!("{url} does not know the session, and gives no other"))
+            }
+            Self::Refused(status, detail) if status.is_server_error() => {
+                (format!("Server error: {status}"), detail.clone())
+            }
+            Self::Refused(status, detail) => (format!("HTTP error: {status}"), detail.clone()),
+            Self::Nonsense(detail) => (format!("The answer of {url} cannot be understood"), detail.clone()),
+            Self::Dropped => return None,
+        };
+        Some(error_response(id, -32000, &message, &shortened(&detail)))
+    }
+}

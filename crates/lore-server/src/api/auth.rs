@@ -1,0 +1,122 @@
+//! Logging in and out. What is secret is in types that nothing can print.
+
+use std::sync::Arc;
+
+use http::header::RETRY_AFTER;
+use lore_core::team::{LoginRefused, Session};
+use lore_model::Permission;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DONE, Done, UserShown};
+use crate::{
+    answer::{Json, Refusal},
+    app::App,
+    input::Nothing,
+    proxies,
+    routes::Asked,
+};
+
+/// Who wants to log in.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Login {
+    username: String,
+    password: String,
+}
+
+/// What a login gives.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Tokens {
+    /// For `Authorization: Bearer`.
+    access_token: String,
+    /// Always `bearer`.
+    token_type: &'static str,
+    /// For so many seconds.
+    expires_in: i64,
+    /// Whose they are.
+    user: UserShown,
+    /// For `POST /auth/refresh`, once.
+    refresh_token: String,
+    /// For so many seconds.
+    refresh_token_expires_in: i64,
+}
+
+impl From<Session> for Tokens {
+    fn from(session: Session) -> Self {
+        Self {
+            user: UserShown::from(&session.user),
+            access_token: session.access_token,
+            token_type: "bearer",
+            expires_in: session.expires_in,
+            refresh_token: session.refresh_token,
+            refresh_token_expires_in: session.refresh_expires_in,
+        }
+    }
+}
+
+impl From<LoginRefused> for Refusal {
+    fn from(refused: LoginRefused) -> Self {
+        let refusal = Self::from(refused.failure);
+        match refused.retry_after {
+            Some(seconds) => refusal.header(RETRY_AFTER, &seconds.to_string()),
+            None => refusal,
+        }
+    }
+}
+
+pub(crate) async fn login(app: Arc<App>, asked: Asked, login: Login) -> Result<Json<Tokens>, Refusal> {
+    let address = proxies::counted(asked.address);
+    let session = app.team.login(&login.username, &login.password, Some(&address)).await?;
+    Ok(Json(session.into()))
+}
+
+/// A refresh token.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Refresh {
+    refresh_token: String,
+}
+
+pub(crate) async fn refresh(app: Arc<App>, _: Asked, given: Refresh) -> Result<Json<Tokens>, Refusal> {
+    Ok(Json(app.team.refresh(&given.refresh_token).await?.into()))
+}
+
+/// Which login is to end besides that of the request.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Logout {
+    refresh_token: Option<String>,
+}
+
+pub(crate) async fn logout(app: Arc<App>, asked: Asked, given: Logout) -> Result<Json<Done>, Refusal> {
+    app.team.logout(asked.known()?, given.refresh_token.as_deref()).await?;
+    Ok(Json(DONE))
+}
+
+/// Who asks.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Me {
+    user: UserShown,
+    /// What they may do.
+    permissions: Vec<&'static str>,
+}
+
+pub(crate) async fn me(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<Me>, Refusal> {
+    let user = app.team.user(asked.caller()?.name.as_str()).await?;
+    let may = Permission::ALL.into_iter().filter(|permission| user.role.may(*permission));
+    Ok(Json(Me { user: UserShown::from(&user), permissions: may.map(Permission::as_str).collect() }))
+}
+
+/// A password and the next one.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewPassword {
+    current_password: String,
+    new_password: String,
+}
+
+pub(crate) async fn password(app: Arc<App>, asked: Asked, given: NewPassword) -> Result<Json<Done>, Refusal> {
+    app.team.change_password(&asked.asker()?, &given.current_password, &given.new_password).await?;
+    Ok(Json(DONE))
+}

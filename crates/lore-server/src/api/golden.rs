@@ -1,0 +1,263 @@
+//! The repositories that the server keeps.
+
+use std::{borrow::Cow, sync::Arc};
+
+use lore_core::team::{AddGolden, GoldenChange, main_branch};
+use lore_model::{Golden, GoldenState, Job, Permission, Repo, brief, without_user};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use super::{ListQuery, cut, limit, time};
+use crate::{
+    answer::{Json, Refusal},
+    app::App,
+    input::Nothing,
+    routes::Asked,
+};
+
+/// How far a repository is.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum StateWord {
+    /// It is being cloned and read for the first time.
+    Adding,
+    /// It answers.
+    Ready,
+    /// It is being removed.
+    Removing,
+}
+
+/// A repository that the server keeps.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Golden")]
+pub(crate) struct GoldenShown {
+    alias: String,
+    /// Where it is cloned from.
+    repo_url: String,
+    /// The branch that counts as its main one; null as long as that is not known.
+    default_branch: Option<String>,
+    /// Whether its past is kept.
+    enable_temporal: bool,
+    /// How often it is fetched by itself, in seconds; null for never.
+    refresh_every: Option<i64>,
+    /// How far it is.
+    state: StateWord,
+    /// Since when.
+    created_at: String,
+    /// When it was last fetched and read.
+    refreshed_at: Option<String>,
+    /// Why the last attempt failed, for those who manage repositories.
+    last_error: Option<String>,
+}
+
+impl GoldenShown {
+    fn new(golden: Golden, repos: &[Repo], manages: bool) -> Self {
+        Self {
+            default_branch: main_branch(&golden, repos),
+            alias: golden.alias.to_string(),
+            repo_url: without_user(&golden.url),
+            enable_temporal: golden.temporal,
+            refresh_every: golden.refresh_every,
+            state: match golden.state {
+                GoldenState::Adding => StateWord::Adding,
+                GoldenState::Ready => StateWord::Ready,
+                GoldenState::Removing => StateWord::Removing,
+            },
+            created_at: time(golden.created_at),
+            refreshed_at: golden.refreshed_at.map(time),
+            last_error: golden.last_error.filter(|_| manages),
+        }
+    }
+}
+
+/// The repositories that the server keeps.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct GoldenList {
+    /// By alias.
+    repositories: Vec<GoldenShown>,
+    /// How many there are.
+    total: usize,
+}
+
+pub(crate) async fn list(app: Arc<App>, asked: Asked, query: ListQuery) -> Result<Json<GoldenList>, Refusal> {
+    let manages = asked.caller()?.role.may(Permission::ManageGoldenRepos);
+    let (golden, total) = cut(app.team.golden().await?, limit(query.limit));
+    let repos = app.team.lore().history.repos().await?;
+    let repositories = golden.into_iter().map(|golden| GoldenShown::new(golden, &repos, manages)).collect();
+    Ok(Json(GoldenList { repositories, total }))
+}
+
+/// A span of time: seconds, or a number with `s`, `m`, `h` or `d`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span(i64);
+
+impl JsonSchema for Span {
+    fn schema_name() -> Cow<'static, str> {
+        "Span".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": ["integer", "string"], "description": "Seconds, or like `15m`, `6h`, `1d`."})
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Given {
+            Number(i64),
+            Text(String),
+        }
+        let unfit = || de::Error::custom("an interval is a number of seconds, or like `15m`, `6h`, `1d`");
+        match Given::deserialize(deserializer).map_err(|_| unfit())? {
+            Given::Number(seconds) => Ok(Self(seconds)),
+            Given::Text(text) => span(text.trim()).map(Self).ok_or_else(unfit),
+        }
+    }
+}
+
+fn span(text: &str) -> Option<i64> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
+        Some(number) => (number, text.chars().last()?),
+        None => (text, 's'),
+    };
+    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let seconds = match unit {
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        _ => 1,
+    };
+    number.parse::<i64>().ok()?.checked_mul(seconds)
+}
+
+/// A repository that is to be added.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewGolden {
+    /// Where it is cloned from.
+    url: String,
+    /// What it is called.
+    alias: String,
+    /// The branch that counts as its main one; the remote's own choice where nothing is said.
+    branch: Option<String>,
+    /// Whether its past is kept.
+    enable_temporal: Option<bool>,
+    /// How often it is fetched by itself; never where nothing is said.
+    refresh_every: Option<Span>,
+}
+
+/// What was begun.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Begun {
+    success: bool,
+    /// The job that does it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job_id: Option<String>,
+    message: String,
+}
+
+fn begun(job: &Job, message: String) -> Json<Begun> {
+    Json(Begun { success: true, job_id: Some(job.id.to_string()), message })
+}
+
+pub(crate) async fn add(app: Arc<App>, asked: Asked, new: NewGolden) -> Result<Json<Begun>, Refusal> {
+    let request = AddGolden {
+        url: new.url,
+        alias: new.alias,
+        branch: new.branch,
+        temporal: new.enable_temporal.unwrap_or(false),
+        refresh_every: new.refresh_every.map(|span| span.0),
+    };
+    let alias = brief(&request.alias).to_string();
+    let job = app.team.add_golden(&asked.asker()?, request).await?;
+    Ok(begun(&job, format!("`{alias}` is being added")))
+}
+
+/// What is to be different about a repository.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Change {
+    /// How often it is fetched by itself; null for never.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "Option<Span>")]
+    refresh_every: Option<Interval>,
+    /// Whether its past is kept.
+    enable_temporal: Option<bool>,
+}
+
+/// How often something is done by itself; null for never, which is not the same as saying nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Interval(Option<Span>);
+
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Interval>, D::Error> {
+    Option::<Span>::deserialize(deserializer).map(|span| Some(Interval(span)))
+}
+
+pub(crate) async fn change(app: Arc<App>, asked: Asked, change: Change) -> Result<Json<Begun>, Refusal> {
+    let change = GoldenChange {
+        refresh_every: change.refresh_every.map(|every| every.0.map(|span| span.0)),
+        temporal: change.enable_temporal,
+    };
+    if change.refresh_every.is_none() && change.temporal.is_none() {
+        return Err(Refusal::invalid("nothing is to change").hint("give `refresh_every`, `enable_temporal` or both"));
+    }
+    let job = app.team.change_golden(&asked.asker()?, asked.name(), &change).await?;
+    let message = format!("`{}` is kept as you said", brief(asked.name()));
+    Ok(Json(Begun { success: true, job_id: job.map(|job| job.id.to_string()), message }))
+}
+
+pub(crate) async fn refresh(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<Begun>, Refusal> {
+    let job = app.team.refresh_golden(&asked.asker()?, asked.name()).await?;
+    Ok(begun(&job, format!("`{}` is being refreshed", brief(asked.name()))))
+}
+
+/// How a repository is removed.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Removal {
+    /// Even where users have activated it.
+    force: Option<bool>,
+}
+
+pub(crate) async fn remove(app: Arc<App>, asked: Asked, removal: Removal) -> Result<Json<Begun>, Refusal> {
+    let job = app.team.remove_golden(&asked.asker()?, asked.name(), removal.force.unwrap_or(false)).await?;
+    Ok(begun(&job, format!("`{}` is being removed", brief(asked.name()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_read_as_people_write_them() {
+        let read = |json: &str| serde_json::from_str::<Span>(json).ok().map(|span| span.0);
+        for (json, seconds) in
+            [("900", 900), (r#""900""#, 900), (r#""15m""#, 900), (r#""6h""#, 21_600), (r#""1d""#, 86_400)]
+        {
+            assert_eq!(read(json), Some(seconds), "{json}");
+        }
+        for bad in ["1.5", "true", r#""""#, r#""m""#, r#""-1m""#, r#""+1m""#, r#""1w""#, r#""99999999999999999d""#] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn null_is_not_the_same_as_nothing() {
+        let read = |json: &str| serde_json::from_str::<Change>(json).unwrap().refresh_every;
+        assert_eq!(read("{}"), None);
+        assert_eq!(read(r#"{"refresh_every": null}"#), Some(Interval(None)));
+        assert_eq!(read(r#"{"refresh_every": "1m"}"#), Some(Interval(Some(Span(60)))));
+    }
+
+    #[test]
+    fn tokens_in_urls_are_not_shown() {
+        assert_eq!(without_user("https://ghp_x@example.com/a@b"), "https://example.com/a@b");
+        assert_eq!(without_user("https://example.com"), "https://example.com");
+        assert_eq!(without_user("ssh://git@example.com/a"), "ssh://git@example.com/a");
+        assert_eq!(without_user("git@example.com:a"), "git@example.com:a");
+    }
+}

@@ -1,0 +1,84 @@
+//! What the server tells about itself.
+
+use std::{sync::Arc, time::Duration};
+
+use http::StatusCode;
+use lore_core::team::Asker;
+use lore_model::{Code, Failure};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    answer::{Json, Refusal, Text},
+    app::App,
+    input::Nothing,
+    metrics::Gauges,
+    routes::Asked,
+};
+
+/// How long what the server stands on may take to answer.
+const READY: Duration = Duration::from_secs(5);
+
+pub(crate) async fn healthz(_: Arc<App>, _: Asked, _: Nothing) -> Result<Text, Refusal> {
+    Ok(Text("ok".to_owned()))
+}
+
+pub(crate) async fn readyz(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text, Refusal> {
+    let not_ready = |why: String| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Busy, why);
+    if app.is_stopping() {
+        return Err(not_ready("the server is stopping".to_owned()));
+    }
+    // Whoever asks may be nobody: which file and why is for the log.
+    let broken = |what: &str, failure: Failure| {
+        tracing::error!(%failure, "not ready: {what} cannot be read");
+        not_ready(format!("{what} cannot be read ({})", failure.code.name()))
+    };
+    let check = async {
+        app.team.check().await.map_err(|failure| broken("the team's records", failure))?;
+        app.team.lore().history.repos().await.map_err(|failure| broken("the index", failure))
+    };
+    match tokio::time::timeout(READY, check).await {
+        Ok(checked) => checked.map(|_| Text("ready".to_owned())),
+        Err(_) => Err(not_ready("the index does not answer in time".to_owned())),
+    }
+}
+
+pub(crate) async fn metrics(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text, Refusal> {
+    let jobs = app.team.count_jobs(&Asker::local()).await?;
+    Ok(Text(app.metrics.text(&Gauges { jobs, sessions: app.mcp.sessions.count() })))
+}
+
+pub(crate) async fn openapi(app: Arc<App>, _: Asked, _: Nothing) -> Result<Json<Value>, Refusal> {
+    Ok(Json(crate::openapi::document(&app.routes)))
+}
+
+/// Where to get tokens for a resource (RFC 9728).
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ProtectedResource {
+    resource: String,
+    resource_name: &'static str,
+    authorization_servers: Vec<String>,
+    bearer_methods_supported: [&'static str; 1],
+}
+
+fn protected(app: &App, resource: String) -> Result<Json<ProtectedResource>, Refusal> {
+    let Some(issuer) = &app.issuer else {
+        let message = "this server has no authorization server: `POST /auth/login` gives tokens";
+        return Err(Refusal::new(StatusCode::NOT_FOUND, Code::InvalidArgument, message));
+    };
+    Ok(Json(ProtectedResource {
+        resource,
+        resource_name: "Lore",
+        authorization_servers: vec![issuer.clone()],
+        bearer_methods_supported: ["header"],
+    }))
+}
+
+pub(crate) async fn resource(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<ProtectedResource>, Refusal> {
+    protected(&app, asked.base)
+}
+
+pub(crate) async fn mcp_resource(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<ProtectedResource>, Refusal> {
+    protected(&app, format!("{}/mcp", asked.base))
+}

@@ -1,0 +1,115 @@
+//! Personal tokens.
+
+use std::sync::Arc;
+
+use lore_model::{Code, Failure, Permission, Token, TokenId, brief};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DONE, Done, cut, limit, time};
+use crate::{
+    answer::{Json, Refusal},
+    app::App,
+    input::Nothing,
+    routes::Asked,
+};
+
+/// A personal token without its secret.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Token")]
+pub(crate) struct TokenShown {
+    id: i64,
+    /// What its owner calls it.
+    name: String,
+    /// Its owner.
+    username: String,
+    /// Since when.
+    created_at: String,
+    /// Until when; null for as long as it is not revoked.
+    expires_at: Option<String>,
+    /// When it was last used.
+    last_used_at: Option<String>,
+}
+
+impl From<Token> for TokenShown {
+    fn from(token: Token) -> Self {
+        Self {
+            id: token.id.0,
+            name: token.name,
+            username: token.username.to_string(),
+            created_at: time(token.created_at),
+            expires_at: token.expires_at.map(time),
+            last_used_at: token.last_used_at.map(time),
+        }
+    }
+}
+
+/// Whose tokens, and how many.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TokensQuery {
+    /// Everybody's, for those who manage users.
+    all: Option<bool>,
+    /// How many, up to 1000; 100 where nothing is said.
+    limit: Option<u64>,
+}
+
+/// Personal tokens.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TokenList {
+    /// The newest first.
+    tokens: Vec<TokenShown>,
+    /// How many there are.
+    total: usize,
+}
+
+pub(crate) async fn list(app: Arc<App>, asked: Asked, query: TokensQuery) -> Result<Json<TokenList>, Refusal> {
+    let caller = asked.caller()?;
+    let all = query.all.unwrap_or(false);
+    if all && !caller.role.may(Permission::ManageUsers) {
+        let message = "the tokens of all users are for those with the permission `manage_users`";
+        return Err(Failure::new(Code::PermissionDenied, message).into());
+    }
+    let tokens = app.team.tokens((!all).then_some(caller.id)).await?;
+    let (tokens, total) = cut(tokens, limit(query.limit));
+    Ok(Json(TokenList { tokens: tokens.into_iter().map(TokenShown::from).collect(), total }))
+}
+
+/// A token that somebody wants.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewToken {
+    /// What it is for.
+    name: String,
+    /// For how long; for ever where nothing is said.
+    expires_in_days: Option<u32>,
+}
+
+/// A token at the one moment when it is known.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CreatedToken {
+    /// It is not shown again.
+    token: String,
+    id: i64,
+    name: String,
+    /// Until when; null for as long as it is not revoked.
+    expires_at: Option<String>,
+}
+
+pub(crate) async fn create(app: Arc<App>, asked: Asked, given: NewToken) -> Result<Json<CreatedToken>, Refusal> {
+    let owner = asked.caller()?.id;
+    let created = app.team.create_token(&asked.asker()?, owner, &given.name, given.expires_in_days).await?;
+    Ok(Json(CreatedToken {
+        token: created.secret,
+        id: created.token.id.0,
+        name: created.token.name,
+        expires_at: created.token.expires_at.map(time),
+    }))
+}
+
+pub(crate) async fn revoke(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<Done>, Refusal> {
+    let absent = || Failure::new(Code::TokenNotFound, format!("there is no token `{}`", brief(asked.name())));
+    let id = asked.name().parse::<i64>().map_err(|_| absent())?;
+    app.team.revoke_token(&asked.asker()?, TokenId(id)).await?;
+    Ok(Json(DONE))
+}

@@ -1,0 +1,263 @@
+//! The socket: accepts connections, lets none of them wait for ever, and ends them in order.
+
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use http::Request;
+use hyper::{
+    body::Incoming,
+    server::conn::{http1, http2},
+    service::service_fn,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use lore_model::{Code, Failure};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+    time::{Instant, MissedTickBehavior, interval, timeout},
+};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use crate::{App, Peer, ServerSetup, tls::Tls};
+
+/// The most bytes that the head of a request may have.
+const HEAD_MAX: usize = 64 * 1024;
+/// Requests at a time over one connection.
+const STREAMS: u32 = 64;
+/// A connection of HTTP/2 without a new request for so long takes no more.
+const IDLE: Duration = Duration::from_mins(5);
+/// How often the certificate is looked at.
+const LOOK: Duration = Duration::from_secs(30);
+/// How long to wait where the system gives no connection.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A server that has its socket and does not accept yet.
+pub struct Bound {
+    app: Arc<App>,
+    listener: TcpListener,
+    address: SocketAddr,
+    tls: Option<Tls>,
+}
+
+/// Serves until `shutdown`, then lets what is under way finish.
+pub async fn serve(setup: ServerSetup, shutdown: impl Future<Output = ()>) -> Result<(), Failure> {
+    let bound = Bound::open(App::new(setup)?).await?;
+    bound.serve(shutdown).await;
+    Ok(())
+}
+
+impl Bound {
+    /// Takes the socket, and reads the certificate where there is one.
+    pub async fn open(app: Arc<App>) -> Result<Self, Failure> {
+        let listen = app.options.listen;
+        let tls = app.options.tls.as_ref().map(Tls::open).transpose()?;
+        let failed = |error: std::io::Error| {
+            let code = match error.kind() {
+                std::io::ErrorKind::AddrInUse => Code::Busy,
+                _ => Code::NoAccess,
+            };
+            Failure::new(code, format!("the server cannot listen on {listen}: {error}"))
+                .hint("another program may have it: choose another one with `--listen ADDRESS:PORT`")
+        };
+        let listener = TcpListener::bind(listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        if app.options.is_open() {
+            tracing::warn!(%address, "other machines can reach the server and nothing is encrypted: use TLS or a proxy");
+        }
+        Ok(Self { app, listener, address, tls })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// How people reach it.
+    pub fn url(&self) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// Serves until `shutdown`, then lets what is under way finish, in bounded time.
+    pub async fn serve(mut self, shutdown: impl Future<Output = ()>) {
+        let places = Arc::new(Semaphore::new(self.app.options.limits.connections));
+        let stop = CancellationToken::new();
+        let mut connections = JoinSet::new();
+        let mut look = interval(LOOK);
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            tokio::select! {
+                () = &mut shutdown => break,
+                (stream, address, place) = accept(&self.listener, &places) => {
+                    let connection = Connection {
+                        app: Arc::clone(&self.app),
+                        address,
+                        stop: stop.clone(),
+                        _place: place,
+                    };
+                    let acceptor = self.tls.as_ref().map(Tls::acceptor);
+                    connections.spawn(connection.serve(stream, acceptor));
+                }
+                Some(ended) = connections.join_next() => if let Err(error) = ended {
+                    tracing::error!(%error, "a connection was lost");
+                },
+                _ = look.tick() => if let Some(tls) = &mut self.tls { tls.reload() },
+            }
+        }
+        // Nobody is let in any more; whoever is here may finish.
+        drop(self.listener);
+        let patience = self.app.options.limits.stopping;
+        let stopping = async {
+            stop.cancel();
+            self.app.stop().await;
+            while connections.join_next().await.is_some() {}
+        };
+        if timeout(patience, stopping).await.is_err() {
+            tracing::warn!("requests that did not finish in time were cut off");
+            connections.shutdown().await;
+        }
+    }
+}
+
+/// The next connection, once there is place for it.
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
+    loop {
+        let Ok(place) = Arc::clone(places).acquire_owned().await else { return std::future::pending().await };
+        match listener.accept().await {
+            Ok((stream, address)) => return (stream, address, place),
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// One connection. Its place is free again when it is dropped.
+struct Connection {
+    app: Arc<App>,
+    address: SocketAddr,
+    stop: CancellationToken,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Counts an open connection.
+struct Counted(Arc<App>);
+
+impl Counted {
+    fn new(app: Arc<App>) -> Self {
+        app.metrics.connections.fetch_add(1, Ordering::Relaxed);
+        Self(app)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Connection {
+    async fn serve(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
+        let _counted = Counted::new(Arc::clone(&self.app));
+        // Small events must not wait until more has come together.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "the connection is gone");
+            return;
+        }
+        let Some(tls) = tls else { return self.http1(stream, false).await };
+        let accepting = tokio::select! {
+            accepted = timeout(self.app.options.limits.head, tls.accept(stream)) => accepted,
+            () = self.stop.cancelled() => return,
+        };
+        match accepting {
+            Ok(Ok(stream)) if stream.get_ref().1.alpn_protocol() == Some(b"h2") => self.http2(stream).await,
+            Ok(Ok(stream)) => self.http1(stream, true).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a client did not speak TLS"),
+            Err(_) => tracing::debug!("a client took too long for the TLS handshake"),
+        }
+    }
+
+    async fn http1(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, tls: bool) {
+        let peer = Peer { address: self.address.ip(), tls };
+        let service = service_fn(|request: Request<Incoming>| {
+            let app = Arc::clone(&self.app);
+            async move { Ok::<_, Infallible>(app.handle(request, peer).await) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.app.options.limits.head)
+            .max_buf_size(HEAD_MAX)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        let served = tokio::select! {
+            served = connection.as_mut() => served,
+            () = self.stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        ended(served);
+    }
+
+    async fn http2(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let peer = Peer { address: self.address.ip(), tls: true };
+        let requests = AtomicU64::new(0);
+        let service = service_fn(|request: Request<Incoming>| {
+            requests.fetch_add(1, Ordering::Relaxed);
+            let app = Arc::clone(&self.app);
+            async move { Ok::<_, Infallible>(app.handle(request, peer).await) }
+        });
+        let connection = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .max_concurrent_streams(STREAMS)
+            .max_header_list_size(u32::try_from(HEAD_MAX).unwrap_or(u32::MAX))
+            .keep_alive_interval(Duration::from_secs(30))
+            .keep_alive_timeout(Duration::from_secs(20))
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        let mut idle = tokio::time::interval_at(Instant::now() + self.app.options.limits.head, IDLE);
+        idle.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut seen = 0;
+        let mut ending = false;
+        let served = loop {
+            tokio::select! {
+                served = connection.as_mut() => break served,
+                () = self.stop.cancelled(), if !ending => {
+                    ending = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+                _ = idle.tick(), if !ending => {
+                    let now = requests.load(Ordering::Relaxed);
+                    if now == 0 {
+                        // It has not said anything yet.
+                        return;
+                    }
+                    if now == seen {
+                        // What is under way goes on; the client opens another connection for more.
+                        ending = true;
+                        connection.as_mut().graceful_shutdown();
+                    }
+                    seen = now;
+                }
+            }
+        };
+        ended(served);
+    }
+}
+
+fn ended(served: hyper::Result<()>) {
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}

@@ -1,0 +1,109 @@
+//! What whoever runs the server may choose.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
+
+use lore_model::{Code, Failure, brief};
+
+use crate::Network;
+
+/// What whoever runs the server may choose.
+#[derive(Debug, Clone)]
+pub struct ServerOptions {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Names it is reached by beside those of the machine to itself and the address it listens on.
+    pub hosts: Vec<String>,
+    /// Origins of web pages that may use it.
+    pub origins: Vec<String>,
+    /// Who may say for whom they ask: reverse proxies.
+    pub trusted_proxies: Vec<Network>,
+    /// The certificate, where it speaks TLS itself.
+    pub tls: Option<TlsFiles>,
+    /// An authorization server that clients are told about.
+    pub oauth_issuer: Option<String>,
+    /// How clients reach it, where that is not the name they use: `https://lore.example`.
+    pub public_url: Option<String>,
+    /// How much, and how long.
+    pub limits: Limits,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 8000)),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            trusted_proxies: Vec::new(),
+            tls: None,
+            oauth_issuer: None,
+            public_url: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl ServerOptions {
+    /// Whether passwords and tokens could be read on their way: other machines reach it, and nothing encrypts.
+    pub fn is_open(&self) -> bool {
+        !self.listen.ip().is_loopback() && self.tls.is_none() && self.trusted_proxies.is_empty()
+    }
+}
+
+/// Files with a certificate chain and its key, in PEM.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    /// The certificate, and those that vouch for it.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
+/// How much, and how long.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// The most bytes of a request, except for MCP.
+    pub body: usize,
+    /// The most bytes of an MCP message.
+    pub mcp_body: usize,
+    /// How long a client may take for the head of a request, and for the TLS handshake.
+    pub head: Duration,
+    /// How long a client may take for the body of a request.
+    pub sending: Duration,
+    /// How long an answer may take, except for MCP.
+    pub request: Duration,
+    /// How many connections there are at a time.
+    pub connections: usize,
+    /// How long requests that are under way may take when the server stops.
+    pub stopping: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 1024 * 1024,
+            mcp_body: 4 * 1024 * 1024,
+            head: Duration::from_secs(10),
+            sending: Duration::from_secs(30),
+            request: Duration::from_mins(1),
+            connections: 1024,
+            stopping: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A URL as it may stand in a header: `http` or `https`, printable, without a slash at its end.
+pub(crate) fn plain_url(what: &str, text: &str) -> Result<String, Failure> {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let fits = rest.is_some_and(|rest| {
+        !rest.is_empty() && rest.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '?' | '#' | '@'))
+    });
+    if !fits {
+        return Err(Failure::new(Code::InvalidArgument, format!("`{}` cannot be the {what}", brief(text)))
+            .hint("it is like `https://lore.example`"));
+    }
+    Ok(text.trim_end_matches('/').to_owned())
+}

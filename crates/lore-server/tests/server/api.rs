@@ -1,0 +1,163 @@
+//! Users, repositories, jobs, and what the server tells about itself.
+
+use http::StatusCode;
+use lore_server::ServerOptions;
+use serde_json::{Value, json};
+
+use crate::support::{Fixture, PASSWORD, Told, ask, login, server};
+
+async fn call(server: &Fixture, token: &str, line: &str, body: Value) -> Told {
+    let asked = ask(line).token(token);
+    if body.is_null() { asked.of(server).await } else { asked.json(&body).of(server).await }
+}
+
+#[tokio::test]
+async fn users_are_added_changed_and_removed() {
+    let server = server(ServerOptions::default()).await;
+    let token = server.token_of("admin").await;
+    let new = json!({"username": "Ada", "password": PASSWORD, "role": "normal_user"});
+    let told = call(&server, &token, "POST /api/users", new.clone()).await;
+    let user = json!({"username": "ada", "role": "normal_user", "created_at": "2027-01-15T08:00:00Z"});
+    assert_eq!(told.json(), json!({"success": true, "user": user, "message": "user `ada` is added"}));
+    let again = call(&server, &token, "POST /api/users", new).await;
+    assert_eq!((again.status, again.code().as_str()), (StatusCode::CONFLICT, "user_exists"));
+    let weak = json!({"username": "bob", "password": "short", "role": "normal_user"});
+    assert_eq!(call(&server, &token, "POST /api/users", weak).await.status, StatusCode::BAD_REQUEST);
+    let role = json!({"username": "bob", "password": PASSWORD, "role": "king"});
+    let told = call(&server, &token, "POST /api/users", role).await;
+    assert!(told.status == StatusCode::BAD_REQUEST && told.text.contains("power_user"), "{}", told.text);
+    let tokens = server.login("ada").await;
+    let change = json!({"role": "power_user", "password": "quite another password"});
+    let told = call(&server, &token, "PATCH /api/users/ada", change).await;
+    assert_eq!(told.json()["user"]["role"], "power_user", "{}", told.text);
+    let access = tokens["access_token"].as_str().unwrap();
+    assert_eq!(ask("GET /auth/me").token(access).of(&server).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(login("ada", "quite another password").of(&server).await.status, StatusCode::OK);
+    assert_eq!(call(&server, &token, "PATCH /api/users/ada", json!({})).await.status, StatusCode::BAD_REQUEST);
+    let list = call(&server, &token, "GET /api/users?limit=2", Value::Null).await.json();
+    assert_eq!((list["users"].as_array().unwrap().len(), &list["total"]), (2, &json!(4)));
+    let told = call(&server, &token, "DELETE /api/users/ada", Value::Null).await;
+    assert_eq!(told.json(), json!({"success": true, "message": "user `ada` is removed"}));
+    assert_eq!(call(&server, &token, "DELETE /api/users/ada", Value::Null).await.code(), "user_not_found");
+    let last = call(&server, &token, "DELETE /api/users/admin", Value::Null).await;
+    assert_eq!((last.status, last.code().as_str()), (StatusCode::CONFLICT, "conflict"), "an admin must be left");
+}
+
+#[tokio::test]
+async fn repositories_are_kept_through_jobs() {
+    let server = server(ServerOptions::default()).await;
+    let (admin, normal) = (server.token_of("admin").await, server.token_of("normal").await);
+    let new = json!({"url": "https://secret@git.example/api.git", "alias": "api", "refresh_every": "6h"});
+    let told = call(&server, &admin, "POST /api/golden", new.clone()).await;
+    let begun = told.json();
+    assert_eq!((&begun["success"], &begun["message"]), (&json!(true), &json!("`api` is being added")), "{begun}");
+    let id = begun["job_id"].as_str().unwrap();
+    let list = call(&server, &normal, "GET /api/golden", Value::Null).await;
+    assert!(!list.text.contains("secret"), "{}", list.text);
+    let golden = &list.json()["repositories"][0];
+    assert_eq!(golden["repo_url"], "https://git.example/api.git");
+    assert_eq!((&golden["refresh_every"], &golden["state"]), (&json!(21_600), &json!("adding")));
+    let job = call(&server, &admin, &format!("GET /api/jobs/{id}"), Value::Null).await.json();
+    assert_eq!(job["job"]["operation_type"], "add_golden_repo");
+    assert_eq!((&job["job"]["status"], &job["job"]["started_at"]), (&json!("pending"), &Value::Null));
+    assert_eq!((&job["job"]["username"], &job["logs"]), (&json!("admin"), &json!([])));
+    let told = call(&server, &normal, &format!("GET /api/jobs/{id}"), Value::Null).await;
+    assert_eq!(told.code(), "job_not_found", "another's job is not there");
+    let told = call(&server, &normal, &format!("POST /api/jobs/{id}/cancel"), Value::Null).await;
+    assert_eq!(told.code(), "job_not_found");
+    assert_eq!(call(&server, &normal, "GET /api/jobs", Value::Null).await.json(), json!({"jobs": [], "total": 0}));
+    let pending = call(&server, &admin, "GET /api/jobs?status=pending&limit=1", Value::Null).await.json();
+    assert_eq!(pending["total"], 1);
+    assert_eq!(call(&server, &admin, "GET /api/jobs?status=odd", Value::Null).await.status, StatusCode::BAD_REQUEST);
+    let told = call(&server, &admin, "PATCH /api/golden/api", json!({"refresh_every": null})).await;
+    assert_eq!(told.json()["success"], true, "{}", told.text);
+    let told = call(&server, &admin, "GET /api/golden", Value::Null).await.json();
+    assert_eq!(told["repositories"][0]["refresh_every"], Value::Null);
+    let short = call(&server, &admin, "PATCH /api/golden/api", json!({"refresh_every": 1})).await;
+    assert_eq!(short.status, StatusCode::BAD_REQUEST);
+    let told = call(&server, &admin, &format!("POST /api/jobs/{id}/cancel"), json!({})).await;
+    assert_eq!(told.json(), json!({"success": true, "message": "the job is cancelled"}));
+    assert_eq!(call(&server, &admin, "POST /api/golden/none/refresh", json!({})).await.code(), "repo_not_found");
+    let told = call(&server, &admin, "DELETE /api/golden/none?force=true", Value::Null).await;
+    assert_eq!(told.code(), "repo_not_found");
+}
+
+#[tokio::test]
+async fn users_who_ask_side_by_side_get_their_own_answers() {
+    let server = server(ServerOptions::default()).await;
+    let mut asking = tokio::task::JoinSet::new();
+    let server = std::sync::Arc::new(server);
+    for name in ["admin", "power", "normal"] {
+        let token = server.token_of(name).await;
+        for _ in 0..4 {
+            let (server, token) = (std::sync::Arc::clone(&server), token.clone());
+            asking.spawn(async move {
+                for _ in 0..100 {
+                    let told = ask("GET /auth/me").token(&token).of(&server).await;
+                    assert_eq!(told.json()["user"]["username"], name);
+                    let told = ask("GET /api/tokens").token(&token).of(&server).await;
+                    for other in ["admin", "power", "normal"].into_iter().filter(|other| *other != name) {
+                        assert!(!told.text.contains(&format!("\"{other}\"")), "{}", told.text);
+                    }
+                }
+            });
+        }
+    }
+    while let Some(done) = asking.join_next().await {
+        done.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_server_says_whether_it_is_ready() {
+    let server = server(ServerOptions::default()).await;
+    assert_eq!(ask("GET /readyz").of(&server).await.text, "ready");
+    server.app.stop().await;
+    let told = ask("GET /readyz").of(&server).await;
+    assert_eq!(told.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(told.json()["error"]["message"], "the server is stopping");
+    assert_eq!(ask("GET /healthz").of(&server).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_server_whose_records_are_damaged_is_not_ready_and_tells_no_path() {
+    let server = server(ServerOptions::default()).await;
+    let path = server.folder.path().join("team.db");
+    std::fs::write(&path, vec![b'x'; 8192]).unwrap();
+    drop(std::fs::remove_file(server.folder.path().join("team.db-wal")));
+    let told = ask("GET /readyz").of(&server).await;
+    assert_eq!(told.status, StatusCode::SERVICE_UNAVAILABLE, "{}", told.text);
+    assert!(told.text.contains("the team's records cannot be read"), "{}", told.text);
+    let folder = server.folder.path().to_str().unwrap();
+    assert!(!told.text.contains(folder), "{}", told.text);
+    let told = login("power", PASSWORD).of(&server).await;
+    assert!(told.status.is_server_error() && !told.text.contains(folder), "{}", told.text);
+}
+
+#[tokio::test]
+async fn numbers_are_told_without_names() {
+    let server = server(ServerOptions::default()).await;
+    let token = server.token_of("normal").await;
+    for line in ["GET /auth/me", "GET /nothing", "GET /api/jobs/abc", "FOO /x", "GET /api/users/secret-path"] {
+        ask(line).token(&token).of(&server).await;
+    }
+    let text = ask("GET /metrics").token(&token).of(&server).await.text;
+    for line in [
+        r#"lore_http_requests_total{method="GET",route="/auth/me",status="200"} 1"#,
+        r#"lore_http_requests_total{method="GET",route="/api/jobs/{id}",status="404"} 1"#,
+        r#"lore_http_requests_total{method="other",route="(none)",status="404"} 2"#,
+        r#"lore_http_request_duration_seconds_count{method="GET",route="/auth/me"} 1"#,
+        r#"lore_jobs{status="pending"} 0"#,
+        "lore_mcp_sessions 0",
+        "process_start_time_seconds 1800000000",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    for word in ["normal", "nothing", "secret-path", "abc"] {
+        assert!(!text.contains(word), "{word}\n{text}");
+    }
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        assert!(value.parse::<f64>().is_ok() && !name.is_empty(), "{line}");
+    }
+}

@@ -1,0 +1,78 @@
+//! What is logged, and what never is.
+
+use std::{
+    io::Write,
+    sync::{Arc, Mutex},
+};
+
+use lore_server::ServerOptions;
+use serde_json::json;
+
+use crate::support::{PASSWORD, ask, login, server};
+
+#[derive(Clone, Default)]
+struct Captured(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Captured {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Captured {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn secrets_are_never_logged() {
+    let captured = Captured::default();
+    let writer = captured.clone();
+    let subscriber = tracing_subscriber::fmt()
+        // As the program has it: rmcp logs whole messages below that.
+        .with_env_filter("trace,rmcp=warn")
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let server = server(ServerOptions::default()).await;
+    let mut secrets = vec![PASSWORD.to_owned(), "a wrong secret".to_owned(), "query-secret".to_owned()];
+    login("power", "a wrong secret").of(&server).await;
+    let tokens = server.login("power").await;
+    let access = tokens["access_token"].as_str().unwrap().to_owned();
+    let refreshed = ask("POST /auth/refresh").json(&json!({"refresh_token": tokens["refresh_token"]}));
+    let next = refreshed.of(&server).await.json();
+    let again = ask("POST /auth/refresh").json(&json!({"refresh_token": tokens["refresh_token"]}));
+    again.of(&server).await;
+    let personal = server.token_of("admin").await;
+    secrets.extend([access.clone(), personal.clone()]);
+    secrets.extend(["access_token", "refresh_token"].map(|key| next[key].as_str().unwrap().to_owned()));
+    secrets.push(tokens["refresh_token"].as_str().unwrap().to_owned());
+    ask("GET /auth/me?access_token=query-secret").token(&access).of(&server).await;
+    ask("GET /api/golden/query-secret").token(&personal).header("cookie", "a=query-secret").of(&server).await;
+    ask("POST /api/users").token(&personal).json(&json!({"password": PASSWORD, "role": 5})).of(&server).await;
+    ask("POST /api/tokens").token(&personal).json(&json!({"name": "t"})).of(&server).await;
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "list_repositories", "arguments": {"x": "query-secret"}}});
+    ask("POST /mcp").token(&personal).json(&call).of(&server).await;
+    server.clock.panic_from_now_on(true);
+    login("power", PASSWORD).of(&server).await;
+    server.clock.panic_from_now_on(false);
+    let log = captured.text();
+    for secret in &secrets {
+        assert!(!log.contains(secret.as_str()), "{secret} is in the log:\n{log}");
+    }
+    assert!(!log.contains("lore_pat_") && !log.contains("lore_rt_"), "{log}");
+    let requests: Vec<&str> = log.lines().filter(|line| line.contains(" INFO ") && line.contains("request")).collect();
+    let has = |words: &[&str]| requests.iter().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(has(&["path=\"/auth/login\"", "status=401", "method=\"POST\"", "took_ms="]), "{log}");
+    assert!(has(&["path=\"/mcp\"", "user=admin", "tool=\"list_repositories\"", "outcome="]), "{log}");
+    assert!(has(&["path=\"/api/users\"", "user=admin", "status=400"]), "{log}");
+    assert!(has(&["path=\"(none)\"", "status=405"]) || has(&["path=\"(none)\""]), "{log}");
+    assert!(log.contains("a request panicked"), "{log}");
+}

@@ -1,0 +1,102 @@
+//! Logging in, going on, logging out.
+
+use http::StatusCode;
+use lore_server::ServerOptions;
+use serde_json::{Value, json};
+
+use crate::support::{Fixture, PASSWORD, Told, ask, login, server};
+
+async fn refresh(server: &Fixture, tokens: &Value) -> Told {
+    ask("POST /auth/refresh").json(&json!({"refresh_token": tokens["refresh_token"]})).of(server).await
+}
+
+async fn me(server: &Fixture, tokens: &Value) -> StatusCode {
+    ask("GET /auth/me").token(tokens["access_token"].as_str().unwrap()).of(server).await.status
+}
+
+#[tokio::test]
+async fn a_login_has_the_shape_of_the_contract() {
+    let server = server(ServerOptions::default()).await;
+    let told = login("Power", PASSWORD).of(&server).await;
+    assert_eq!(told.header("cache-control"), Some("no-store"));
+    assert_eq!(told.header("x-content-type-options"), Some("nosniff"));
+    let tokens = told.json();
+    let keys: Vec<&str> = tokens.as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = ["access_token", "token_type", "expires_in", "user", "refresh_token", "refresh_token_expires_in"];
+    assert_eq!(keys, expected);
+    assert_eq!((&tokens["token_type"], &tokens["expires_in"]), (&json!("bearer"), &json!(900)));
+    let user = json!({"username": "power", "role": "power_user", "created_at": "2027-01-15T08:00:00Z"});
+    assert_eq!(tokens["user"], user);
+    let told = ask("GET /auth/me").token(tokens["access_token"].as_str().unwrap()).of(&server).await;
+    assert_eq!(told.json(), json!({"user": user, "permissions": ["query_repos", "activate_repos"]}));
+}
+
+#[tokio::test]
+async fn an_access_token_ends_after_its_time_and_a_refresh_token_gives_the_next() {
+    let server = server(ServerOptions::default()).await;
+    let first = server.login("power").await;
+    server.clock.pass(899);
+    assert_eq!(me(&server, &first).await, StatusCode::OK);
+    server.clock.pass(1);
+    assert_eq!(me(&server, &first).await, StatusCode::UNAUTHORIZED);
+    let second = refresh(&server, &first).await.json();
+    assert_eq!(me(&server, &second).await, StatusCode::OK);
+    server.clock.pass(31 * 86_400);
+    assert_eq!(refresh(&server, &second).await.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_refresh_token_that_is_used_twice_ends_the_login() {
+    let server = server(ServerOptions::default()).await;
+    let first = server.login("power").await;
+    let other = server.login("power").await;
+    let second = refresh(&server, &first).await.json();
+    assert_eq!(me(&server, &second).await, StatusCode::OK);
+    let again = refresh(&server, &first).await;
+    assert_eq!((again.status, again.code().as_str()), (StatusCode::UNAUTHORIZED, "unauthenticated"));
+    assert_eq!(me(&server, &first).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(me(&server, &second).await, StatusCode::UNAUTHORIZED, "whoever has the other one is out too");
+    assert_eq!(refresh(&server, &second).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(me(&server, &other).await, StatusCode::OK, "another login has nothing to do with it");
+}
+
+#[tokio::test]
+async fn logging_out_ends_all_tokens_of_the_login() {
+    let server = server(ServerOptions::default()).await;
+    let tokens = server.login("power").await;
+    let out = ask("POST /auth/logout").token(tokens["access_token"].as_str().unwrap());
+    assert_eq!(out.of(&server).await.json(), json!({"success": true}));
+    assert_eq!(me(&server, &tokens).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(refresh(&server, &tokens).await.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_new_password_ends_all_logins() {
+    let server = server(ServerOptions::default()).await;
+    let tokens = server.login("power").await;
+    let change = |current: &str, new: &str| {
+        ask("POST /auth/password")
+            .token(tokens["access_token"].as_str().unwrap())
+            .json(&json!({"current_password": current, "new_password": new}))
+    };
+    let wrong = change("wrong password", "another long password").of(&server).await;
+    assert_eq!(wrong.status, StatusCode::FORBIDDEN);
+    let weak = change(PASSWORD, "short").of(&server).await;
+    assert_eq!(weak.status, StatusCode::BAD_REQUEST, "{}", weak.text);
+    let done = change(PASSWORD, "another long password").of(&server).await;
+    assert_eq!(done.json(), json!({"success": true}));
+    assert_eq!(me(&server, &tokens).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(login("power", PASSWORD).of(&server).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(login("power", "another long password").of(&server).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_login_does_not_tell_who_there_is() {
+    let server = server(ServerOptions::default()).await;
+    let known = login("power", "wrong password").of(&server).await;
+    let unknown = login("nobody", "wrong password").of(&server).await;
+    let odd = login("no body\u{0}'; --", "wrong password").of(&server).await;
+    assert_eq!((known.status, &known.text), (unknown.status, &unknown.text));
+    assert_eq!((known.status, &known.text), (odd.status, &odd.text));
+    assert_eq!(known.header("www-authenticate"), None, "a browser must not ask for a password by itself");
+}

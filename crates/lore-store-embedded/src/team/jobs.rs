@@ -1,0 +1,264 @@
+//! Jobs: adding them, whose turn it is, and how they end.
+
+use std::collections::HashMap;
+
+use lore_model::{Actor, Job, JobId, JobLine, JobStatus, JobTask, Operation, RepoName, UserId};
+use lore_store::{Cancelled, JobEnd, JobLimits, JobQuery, NewJob, Requeue, StoreError, TeamChange};
+use rusqlite::{Connection, Params, Row, Transaction, params};
+
+use super::{
+    note,
+    repos::{apply, name},
+};
+use crate::{
+    rows::{count, unfit},
+    truth::Fault,
+};
+
+type Result<T> = std::result::Result<T, Fault>;
+
+/// So many lines are kept of one job.
+const LINES_MAX: i64 = 1000;
+
+const COLUMNS: &str = "number, id, operation, alias, branch, user, username, status, created_at, started_at, completed_at, \
+                       progress, result, error, attempts, not_before, cancel";
+
+fn job(row: &Row<'_>) -> rusqlite::Result<(i64, Job)> {
+    let (id, operation, status): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(7)?);
+    let alias: Option<String> = row.get(3)?;
+    let job = Job {
+        id: JobId::parse(&id).ok_or_else(|| unfit(1, id))?,
+        task: JobTask {
+            operation: Operation::parse(&operation).ok_or_else(|| unfit(2, operation))?,
+            alias: alias.map(|alias| RepoName::parse(&alias)).transpose().map_err(|what| unfit(3, what))?,
+            golden: Vec::new(),
+            branch: row.get(4)?,
+        },
+        user: row.get::<_, Option<i64>>(5)?.map(UserId),
+        username: row.get(6)?,
+        status: JobStatus::parse(&status).ok_or_else(|| unfit(7, status))?,
+        created_at: row.get(8)?,
+        started_at: row.get(9)?,
+        completed_at: row.get(10)?,
+        progress: row.get(11)?,
+        result: row.get(12)?,
+        error: row.get(13)?,
+        attempts: row.get(14)?,
+        not_before: row.get(15)?,
+        cancel_requested: row.get(16)?,
+    };
+    Ok((row.get(0)?, job))
+}
+
+/// The jobs that the rest of the query chooses.
+pub(super) fn select(connection: &Connection, rest: &str, values: impl Params) -> Result<Vec<Job>> {
+    let mut statement = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM jobs {rest}"))?;
+    let mut members = connection.prepare_cached("SELECT golden FROM job_golden WHERE job = ?1 ORDER BY position")?;
+    let mut jobs = Vec::new();
+    for row in statement.query_map(values, job)? {
+        let (number, mut job) = row?;
+        job.task.golden = members.query_map([number], |row| name(row, 0))?.collect::<rusqlite::Result<_>>()?;
+        jobs.push(job);
+    }
+    Ok(jobs)
+}
+
+pub(super) fn find(connection: &Connection, id: &JobId) -> Result<Option<Job>> {
+    Ok(select(connection, "WHERE id = ?1", [id.as_str()])?.pop())
+}
+
+fn get(connection: &Connection, id: &JobId) -> Result<Job> {
+    find(connection, id)?.ok_or_else(|| StoreError::Absent(format!("job {id}")).into())
+}
+
+pub(super) fn add(transaction: &Transaction<'_>, new: &NewJob, changes: &[TeamChange], by: &Actor) -> Result<Job> {
+    let user = new.user.map(|user| user.0);
+    let unfinished = "WHERE user IS ?1 AND status IN ('pending', 'running') ORDER BY number";
+    let unfinished = select(transaction, unfinished, [user])?;
+    // Asked for twice is done once, as long as it has not begun.
+    let same = |job: &&Job| job.status == JobStatus::Pending && job.task == new.task;
+    if let Some(same) = unfinished.iter().find(same).filter(|_| new.done.is_none()) {
+        return Ok(same.clone());
+    }
+    if new.done.is_none() && unfinished.len() >= new.user_max {
+        let what = format!("{} jobs of yours are not finished: wait for them, or cancel some", unfinished.len());
+        return Err(StoreError::Refused(what).into());
+    }
+    apply(transaction, changes, by)?;
+    let done = new.done.is_some();
+    let JobTask { operation, alias, golden, branch } = &new.task;
+    transaction.execute(
+        "INSERT INTO jobs (id, operation, alias, branch, user, username, status, created_at, started_at, completed_at,
+                           progress, result)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10, ?11)",
+        params![
+            new.id.as_str(),
+            operation.as_str(),
+            alias.as_ref().map(RepoName::as_str),
+            branch,
+            user,
+            new.username,
+            if done { JobStatus::Completed.as_str() } else { JobStatus::Pending.as_str() },
+            by.at,
+            done.then_some(by.at),
+            if done { 100 } else { 0 },
+            new.done
+        ],
+    )?;
+    let number = transaction.last_insert_rowid();
+    for (position, alias) in (0_i64..).zip(golden) {
+        transaction.execute(
+            "INSERT INTO job_golden (job, position, golden) VALUES (?1, ?2, ?3)",
+            params![number, position, alias.as_str()],
+        )?;
+    }
+    get(transaction, &new.id)
+}
+
+pub(super) fn claim(transaction: &Transaction<'_>, limits: JobLimits, at: i64) -> Result<Option<Job>> {
+    let running = select(transaction, "WHERE status = 'running'", [])?;
+    if running.len() >= limits.running {
+        return Ok(None);
+    }
+    let of = |user: Option<UserId>| running.iter().filter(|job| job.user == user).count();
+    let is_busy = |golden: &RepoName| running.iter().any(|job| job.task.golden.contains(golden));
+    let pending = "WHERE status = 'pending' AND coalesce(not_before, 0) <= ?1 ORDER BY number";
+    let pending = select(transaction, pending, [at])?;
+    let can_run = |job: &&Job| of(job.user) < limits.per_user && !job.task.golden.iter().any(is_busy);
+    let turns = last_turns(transaction)?;
+    let turn = |job: &&Job| (of(job.user), turns.get(&owner(job)).copied().unwrap_or(0));
+    // Of those whose turn it is equally, the oldest: `min_by_key` keeps the first.
+    let Some(next) = pending.iter().filter(can_run).min_by_key(turn) else { return Ok(None) };
+    transaction.execute(
+        "UPDATE jobs SET status = 'running', started_at = ?2, attempts = attempts + 1, progress = 0, not_before = NULL
+         WHERE id = ?1",
+        params![next.id.as_str(), at],
+    )?;
+    transaction.execute(
+        "INSERT OR REPLACE INTO turns (user, turn) SELECT ?1, coalesce(max(turn), 0) + 1 FROM turns",
+        [owner(next)],
+    )?;
+    find(transaction, &next.id)
+}
+
+/// Who takes turns: a user, or 0 for the server itself.
+fn owner(job: &Job) -> i64 {
+    job.user.map_or(0, |user| user.0)
+}
+
+fn last_turns(connection: &Connection) -> Result<HashMap<i64, i64>> {
+    let mut statement = connection.prepare_cached("SELECT user, turn FROM turns")?;
+    let turns = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
+    Ok(turns)
+}
+
+pub(super) fn log(transaction: &Transaction<'_>, id: &JobId, at: i64, text: &str) -> Result<()> {
+    transaction.execute(
+        "INSERT INTO job_lines (job, at, text) SELECT number, ?2, ?3 FROM jobs
+         WHERE id = ?1 AND (SELECT count(*) FROM job_lines WHERE job = number) < ?4",
+        params![id.as_str(), at, text, LINES_MAX],
+    )?;
+    Ok(())
+}
+
+pub(super) fn lines(connection: &Connection, id: &JobId) -> Result<Vec<JobLine>> {
+    let sql =
+        "SELECT job_lines.at, text FROM job_lines JOIN jobs ON number = job WHERE id = ?1 ORDER BY job_lines.rowid";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([id.as_str()], |row| Ok(JobLine { at: row.get(0)?, text: row.get(1)? }))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) fn end(
+    transaction: &Transaction<'_>,
+    id: &JobId,
+    end: &JobEnd,
+    changes: &[TeamChange],
+    by: &Actor,
+) -> Result<bool> {
+    let ended = transaction.execute(
+        "UPDATE jobs SET status = ?2, completed_at = ?3, result = ?4, error = ?5,
+                         progress = iif(?2 = 'completed', 100, progress)
+         WHERE id = ?1 AND status = 'running'",
+        params![id.as_str(), end.status.as_str(), end.at, end.result, end.error],
+    )?;
+    if ended == 0 {
+        return Ok(false);
+    }
+    apply(transaction, changes, by)?;
+    Ok(true)
+}
+
+pub(super) fn requeue(transaction: &Transaction<'_>, id: &JobId, again: &Requeue) -> Result<()> {
+    let Requeue { at, not_before, why, counts } = again;
+    let requeued = transaction.execute(
+        "UPDATE jobs SET status = 'pending', not_before = ?2, error = ?3, attempts = attempts - iif(?4, 0, 1)
+         WHERE id = ?1 AND status = 'running'",
+        params![id.as_str(), not_before, why, counts],
+    )?;
+    if requeued > 0 {
+        log(transaction, id, *at, &format!("waits to be tried again: {why}"))?;
+    }
+    Ok(())
+}
+
+pub(super) fn cancel(transaction: &Transaction<'_>, id: &JobId, by: &Actor) -> Result<Option<Cancelled>> {
+    let Some(job) = find(transaction, id)? else { return Ok(None) };
+    let outcome = match job.status {
+        JobStatus::Pending => {
+            transaction.execute(
+                "UPDATE jobs SET status = 'cancelled', completed_at = ?2, cancel = 1 WHERE id = ?1",
+                params![id.as_str(), by.at],
+            )?;
+            // What it was to bring about will not be.
+            undo(transaction, &job, by)?;
+            Cancelled::Now
+        }
+        JobStatus::Running => {
+            transaction.execute("UPDATE jobs SET cancel = 1 WHERE id = ?1", [id.as_str()])?;
+            Cancelled::Asked
+        }
+        over => return Ok(Some(Cancelled::Over(over))),
+    };
+    note(transaction, by, "cancel_job", id.as_str(), job.task.operation.as_str())?;
+    Ok(Some(outcome))
+}
+
+/// Takes back what asking for a job has changed already.
+fn undo(transaction: &Transaction<'_>, job: &Job, by: &Actor) -> Result<()> {
+    let Some(alias) = job.task.golden.first() else { return Ok(()) };
+    match job.task.operation {
+        Operation::AddGolden => apply(transaction, &[TeamChange::RemoveGolden(alias.clone())], by),
+        Operation::RemoveGolden => {
+            let sql = "UPDATE golden SET state = 'ready' WHERE alias = ?1 AND state = 'removing'";
+            transaction.execute(sql, [alias.as_str()])?;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn list(connection: &Connection, query: &JobQuery) -> Result<(Vec<Job>, usize)> {
+    let filter = "WHERE (?1 IS NULL OR user = ?1) AND (?2 IS NULL OR status = ?2)";
+    let (user, status) = (query.user.map(|user| user.0), query.status.map(JobStatus::as_str));
+    let rest = format!("{filter} ORDER BY number DESC LIMIT ?3");
+    let jobs = select(connection, &rest, params![user, status, count(query.limit)])?;
+    let sql = format!("SELECT count(*) FROM jobs {filter}");
+    let total: i64 = connection.prepare_cached(&sql)?.query_row(params![user, status], |row| row.get(0))?;
+    Ok((jobs, usize::try_from(total).unwrap_or(0)))
+}
+
+pub(super) fn count_by_status(connection: &Connection, user: Option<UserId>) -> Result<Vec<(JobStatus, u64)>> {
+    let sql = "SELECT status, count(*) FROM jobs WHERE ?1 IS NULL OR user = ?1 GROUP BY status";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([user.map(|user| user.0)], |row| {
+        let status: String = row.get(0)?;
+        Ok((JobStatus::parse(&status).ok_or_else(|| unfit(0, status))?, row.get::<_, i64>(1)?))
+    })?;
+    let mut counted = Vec::new();
+    for row in rows {
+        let (status, number) = row?;
+        counted.push((status, u64::try_from(number).unwrap_or(0)));
+    }
+    Ok(counted)
+}

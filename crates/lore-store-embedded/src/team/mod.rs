@@ -1,0 +1,331 @@
+//! What a team server knows, in a SQLite file of its own. The file is a [`TruthFile`].
+
+mod jobs;
+mod repos;
+mod users;
+
+use std::{path::PathBuf, sync::Arc};
+
+use async_trait::async_trait;
+use lore_model::{
+    Activation, Actor, AuditEntry, Golden, Job, JobId, JobLine, JobStatus, LoginId, RepoName, Role, Token, TokenId,
+    User, UserId, UserName,
+};
+use lore_store::{
+    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, Requeue, Result, Rotation, SecretHash, TeamChange,
+    TeamStore,
+};
+use rusqlite::{Connection, Transaction, params};
+
+use crate::{
+    db::run,
+    migrate::TEAM,
+    rows::count,
+    truth::{Fault, TruthFile},
+};
+
+/// What a team server knows, in one folder.
+#[derive(Clone)]
+pub struct EmbeddedTeam {
+    file: Arc<TruthFile>,
+}
+
+impl EmbeddedTeam {
+    /// The team in this folder, which need not exist yet.
+    pub fn new(home: impl Into<PathBuf>) -> Self {
+        Self { file: Arc::new(TruthFile::new(home.into(), "team.db", &TEAM)) }
+    }
+
+    async fn read<T: Default + Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        let file = Arc::clone(&self.file);
+        run(move || file.read(query)).await
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T> {
+        let file = Arc::clone(&self.file);
+        run(move || file.write(work)).await
+    }
+}
+
+/// Writes an act down.
+fn note(
+    transaction: &Transaction<'_>,
+    by: &Actor,
+    act: &str,
+    subject: &str,
+    outcome: &str,
+) -> std::result::Result<(), Fault> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO acts (at, username, address, act, subject, outcome) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![by.at, by.name, by.address, act, subject, outcome])?;
+    Ok(())
+}
+
+#[async_trait]
+impl TeamStore for EmbeddedTeam {
+    async fn add_user(&self, name: &UserName, role: Role, password: &str, by: &Actor) -> Result<User> {
+        let (name, password, by) = (name.clone(), password.to_owned(), by.clone());
+        self.write(move |transaction| users::add(transaction, &name, role, &password, &by)).await
+    }
+
+    async fn list_users(&self) -> Result<Vec<User>> {
+        self.read(|connection| users::select(connection, "ORDER BY name", [])).await
+    }
+
+    async fn find_user(&self, name: &UserName) -> Result<Option<User>> {
+        let name = name.clone();
+        self.read(move |connection| Ok(users::select(connection, "WHERE name = ?1", [name.as_str()])?.pop())).await
+    }
+
+    async fn password_of(&self, user: UserId) -> Result<Option<String>> {
+        self.read(move |connection| users::password(connection, user)).await
+    }
+
+    async fn set_password(&self, user: UserId, password: &str, by: &Actor) -> Result<()> {
+        let (password, by) = (password.to_owned(), by.clone());
+        self.write(move |transaction| users::set_password(transaction, user, &password, &by)).await
+    }
+
+    async fn rehash_password(&self, user: UserId, old: &str, new: &str) -> Result<()> {
+        let (old, new) = (old.to_owned(), new.to_owned());
+        self.write(move |transaction| {
+            let sql = "UPDATE users SET password = ?3 WHERE id = ?1 AND password = ?2";
+            transaction.execute(sql, params![user.0, old, new])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn set_role(&self, user: UserId, role: Role, by: &Actor) -> Result<User> {
+        let by = by.clone();
+        self.write(move |transaction| users::set_role(transaction, user, role, &by)).await
+    }
+
+    async fn remove_user(&self, user: UserId, by: &Actor) -> Result<()> {
+        let by = by.clone();
+        self.write(move |transaction| users::remove(transaction, user, &by)).await
+    }
+
+    async fn signing_key(&self, fresh: [u8; 32]) -> Result<[u8; 32]> {
+        self.write(move |transaction| users::signing_key(transaction, fresh)).await
+    }
+
+    async fn add_login(&self, user: UserId, refresh: SecretHash, at: i64, expires_at: i64) -> Result<LoginId> {
+        self.write(move |transaction| users::add_login(transaction, user, refresh, at, expires_at)).await
+    }
+
+    async fn rotate_login(&self, old: SecretHash, new: SecretHash, at: i64, expires_at: i64) -> Result<Rotation> {
+        self.write(move |transaction| users::rotate(transaction, old, new, at, expires_at)).await
+    }
+
+    async fn end_login(&self, login: LoginId) -> Result<()> {
+        self.write(move |transaction| {
+            transaction.execute("DELETE FROM logins WHERE id = ?1", [login.0])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn user_of_login(&self, login: LoginId, at: i64) -> Result<Option<User>> {
+        self.read(move |connection| {
+            let rest = "WHERE id = (SELECT user FROM logins WHERE id = ?1 AND expires_at > ?2)";
+            Ok(users::select(connection, rest, params![login.0, at])?.pop())
+        })
+        .await
+    }
+
+    async fn add_token(&self, new: &NewToken, by: &Actor) -> Result<Token> {
+        let (user, name, secret, expires_at) = (new.user, new.name.clone(), new.secret, new.expires_at);
+        let by = by.clone();
+        self.write(move |transaction| users::add_token(transaction, user, &name, secret, expires_at, &by)).await
+    }
+
+    async fn list_tokens(&self, user: Option<UserId>) -> Result<Vec<Token>> {
+        self.read(move |connection| match user {
+            Some(user) => users::tokens(connection, "WHERE user = ?1 ORDER BY tokens.id DESC", [user.0]),
+            None => users::tokens(connection, "ORDER BY tokens.id DESC", []),
+        })
+        .await
+    }
+
+    async fn revoke_token(&self, token: TokenId, user: Option<UserId>, by: &Actor) -> Result<bool> {
+        let by = by.clone();
+        self.write(move |transaction| users::revoke_token(transaction, token, user, &by)).await
+    }
+
+    async fn find_token(&self, secret: SecretHash) -> Result<Option<(Token, User)>> {
+        self.read(move |connection| {
+            let Some(token) = users::tokens(connection, "WHERE hash = ?1", [secret])?.pop() else { return Ok(None) };
+            let user = users::select(connection, "WHERE id = ?1", [token.user.0])?.pop();
+            Ok(user.map(|user| (token, user)))
+        })
+        .await
+    }
+
+    async fn note_uses(&self, tokens: &[(TokenId, i64)], aliases: &[(UserId, RepoName, i64)]) -> Result<()> {
+        let (tokens, aliases) = (tokens.to_vec(), aliases.to_vec());
+        self.write(move |transaction| {
+            for (token, at) in tokens {
+                transaction.execute("UPDATE tokens SET last_used_at = ?2 WHERE id = ?1", params![token.0, at])?;
+            }
+            for (user, alias, at) in aliases {
+                transaction.execute(
+                    "UPDATE activations SET accessed_at = ?3 WHERE user = ?1 AND alias = ?2",
+                    params![user.0, alias.as_str(), at],
+                )?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn list_golden(&self) -> Result<Vec<Golden>> {
+        self.read(|connection| repos::golden(connection, "ORDER BY alias", [])).await
+    }
+
+    async fn find_golden(&self, alias: &RepoName) -> Result<Option<Golden>> {
+        let alias = alias.clone();
+        self.read(move |connection| Ok(repos::golden(connection, "WHERE alias = ?1", [alias.as_str()])?.pop())).await
+    }
+
+    async fn list_activations(&self, user: Option<UserId>) -> Result<Vec<Activation>> {
+        self.read(move |connection| match user {
+            Some(user) => repos::activations(connection, "WHERE user = ?1 ORDER BY alias", [user.0]),
+            None => repos::activations(connection, "ORDER BY user, alias", []),
+        })
+        .await
+    }
+
+    async fn find_activation(&self, user: UserId, alias: &RepoName) -> Result<Option<Activation>> {
+        let alias = alias.clone();
+        self.read(move |connection| {
+            let rest = "WHERE user = ?1 AND alias = ?2";
+            Ok(repos::activations(connection, rest, params![user.0, alias.as_str()])?.pop())
+        })
+        .await
+    }
+
+    async fn wanted_branches(&self, alias: &RepoName) -> Result<Vec<String>> {
+        let alias = alias.clone();
+        self.read(move |connection| repos::wanted_branches(connection, &alias)).await
+    }
+
+    async fn change(&self, changes: &[TeamChange], by: &Actor) -> Result<()> {
+        let (changes, by) = (changes.to_vec(), by.clone());
+        self.write(move |transaction| repos::apply(transaction, &changes, &by)).await
+    }
+
+    async fn add_job(&self, new: &NewJob, changes: &[TeamChange], by: &Actor) -> Result<Job> {
+        let (new, changes, by) = (new.clone(), changes.to_vec(), by.clone());
+        self.write(move |transaction| jobs::add(transaction, &new, &changes, &by)).await
+    }
+
+    async fn claim_job(&self, limits: &JobLimits, at: i64) -> Result<Option<Job>> {
+        let limits = *limits;
+        // Mostly nothing waits, and that takes no lock.
+        let waits = "SELECT EXISTS (SELECT 1 FROM jobs WHERE status = 'pending')";
+        if !self.read(move |connection| Ok(connection.query_row(waits, [], |row| row.get::<_, bool>(0))?)).await? {
+            return Ok(None);
+        }
+        self.write(move |transaction| jobs::claim(transaction, limits, at)).await
+    }
+
+    async fn note_progress(&self, job: &JobId, progress: u8) -> Result<()> {
+        let job = job.clone();
+        self.write(move |transaction| {
+            let sql = "UPDATE jobs SET progress = max(progress, ?2) WHERE id = ?1 AND status = 'running'";
+            transaction.execute(sql, params![job.as_str(), progress])?;
+            Ok(())
+        })
+        .await
+    }
+
+    async fn log_job(&self, job: &JobId, at: i64, text: &str) -> Result<()> {
+        let (job, text) = (job.clone(), text.to_owned());
+        self.write(move |transaction| jobs::log(transaction, &job, at, &text)).await
+    }
+
+    async fn end_job(&self, job: &JobId, end: &JobEnd, changes: &[TeamChange], by: &Actor) -> Result<bool> {
+        let (job, end, changes, by) = (job.clone(), end.clone(), changes.to_vec(), by.clone());
+        self.write(move |transaction| jobs::end(transaction, &job, &end, &changes, &by)).await
+    }
+
+    async fn requeue_job(&self, job: &JobId, again: &Requeue) -> Result<()> {
+        let (job, again) = (job.clone(), again.clone());
+        self.write(move |transaction| jobs::requeue(transaction, &job, &again)).await
+    }
+
+    async fn cancel_job(&self, job: &JobId, by: &Actor) -> Result<Option<Cancelled>> {
+        let (job, by) = (job.clone(), by.clone());
+        self.write(move |transaction| jobs::cancel(transaction, &job, &by)).await
+    }
+
+    async fn running_jobs(&self) -> Result<Vec<Job>> {
+        self.read(|connection| jobs::select(connection, "WHERE status = 'running' ORDER BY number", [])).await
+    }
+
+    async fn find_job(&self, job: &JobId) -> Result<Option<Job>> {
+        let job = job.clone();
+        self.read(move |connection| jobs::find(connection, &job)).await
+    }
+
+    async fn list_jobs(&self, query: &JobQuery) -> Result<(Vec<Job>, usize)> {
+        let query = query.clone();
+        self.read(move |connection| jobs::list(connection, &query)).await
+    }
+
+    async fn job_log(&self, job: &JobId) -> Result<Vec<JobLine>> {
+        let job = job.clone();
+        self.read(move |connection| jobs::lines(connection, &job)).await
+    }
+
+    async fn count_jobs(&self, user: Option<UserId>) -> Result<Vec<(JobStatus, u64)>> {
+        self.read(move |connection| jobs::count_by_status(connection, user)).await
+    }
+
+    async fn forget_jobs(&self, before: i64) -> Result<u64> {
+        self.write(move |transaction| {
+            let sql = "DELETE FROM jobs WHERE completed_at IS NOT NULL AND completed_at < ?1";
+            Ok(transaction.execute(sql, [before])? as u64)
+        })
+        .await
+    }
+
+    async fn note_act(&self, by: &Actor, act: &str, subject: &str, outcome: &str) -> Result<()> {
+        let (by, act, subject, outcome) = (by.clone(), act.to_owned(), subject.to_owned(), outcome.to_owned());
+        self.write(move |transaction| note(transaction, &by, &act, &subject, &outcome)).await
+    }
+
+    async fn list_acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize)> {
+        self.read(move |connection| {
+            let sql = "SELECT at, username, address, act, subject, outcome FROM acts ORDER BY id DESC LIMIT ?1";
+            let mut statement = connection.prepare_cached(sql)?;
+            let rows = statement.query_map([count(limit)], |row| {
+                Ok(AuditEntry {
+                    at: row.get(0)?,
+                    username: row.get(1)?,
+                    address: row.get(2)?,
+                    act: row.get(3)?,
+                    subject: row.get(4)?,
+                    outcome: row.get(5)?,
+                })
+            })?;
+            let entries = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+            let total: i64 = connection.query_row("SELECT count(*) FROM acts", [], |row| row.get(0))?;
+            Ok((entries, usize::try_from(total).unwrap_or(0)))
+        })
+        .await
+    }
+
+    async fn check(&self) -> Result<()> {
+        self.read(|connection| Ok(connection.query_row("SELECT count(*) FROM users", [], |_| Ok(()))?)).await
+    }
+}

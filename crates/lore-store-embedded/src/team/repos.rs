@@ -1,0 +1,240 @@
+//! Golden repositories, and what users have activated of them.
+
+use lore_model::{Activation, Actor, Golden, GoldenState, RepoName, UserId};
+use lore_store::{StoreError, TeamChange};
+use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, params};
+
+use super::note;
+use crate::{rows::unfit, truth::Fault};
+
+type Result<T> = std::result::Result<T, Fault>;
+
+pub(super) fn name(row: &Row<'_>, column: usize) -> rusqlite::Result<RepoName> {
+    let text: String = row.get(column)?;
+    RepoName::parse(&text).map_err(|what| unfit(column, what))
+}
+
+/// The golden repositories that the rest of the query chooses.
+pub(super) fn golden(connection: &Connection, rest: &str, values: impl Params) -> Result<Vec<Golden>> {
+    let sql = format!(
+        "SELECT alias, url, branch, temporal, refresh_every, state, created_at, refreshed_at, tried_at, last_error FROM golden {rest}"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map(values, |row| {
+        let state: String = row.get(5)?;
+        Ok(Golden {
+            alias: name(row, 0)?,
+            url: row.get(1)?,
+            branch: row.get(2)?,
+            temporal: row.get(3)?,
+            refresh_every: row.get(4)?,
+            state: GoldenState::parse(&state).ok_or_else(|| unfit(5, state))?,
+            created_at: row.get(6)?,
+            refreshed_at: row.get(7)?,
+            tried_at: row.get(8)?,
+            last_error: row.get(9)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The activations that the rest of the query chooses.
+pub(super) fn activations(connection: &Connection, rest: &str, values: impl Params) -> Result<Vec<Activation>> {
+    let sql = format!("SELECT id, user, alias, composite, branch, activated_at, accessed_at FROM activations {rest}");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let rows = statement.query_map(values, |row| {
+        let activation = Activation {
+            user: UserId(row.get(1)?),
+            alias: name(row, 2)?,
+            golden: Vec::new(),
+            composite: row.get(3)?,
+            branch: row.get(4)?,
+            activated_at: row.get(5)?,
+            accessed_at: row.get(6)?,
+        };
+        Ok((row.get::<_, i64>(0)?, activation))
+    })?;
+    let mut members =
+        connection.prepare_cached("SELECT golden FROM members WHERE activation = ?1 ORDER BY position")?;
+    let mut found = Vec::new();
+    for row in rows {
+        let (id, mut activation) = row?;
+        activation.golden = members.query_map([id], |row| name(row, 0))?.collect::<rusqlite::Result<_>>()?;
+        found.push(activation);
+    }
+    Ok(found)
+}
+
+/// The branches of a golden repository that somebody wants beside its main one.
+pub(super) fn wanted_branches(connection: &Connection, alias: &RepoName) -> Result<Vec<String>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT branch FROM activations JOIN members ON activation = activations.id
+         WHERE golden = ?1 AND branch IS NOT NULL
+         UNION
+         SELECT branch FROM jobs JOIN job_golden ON job = number
+         WHERE golden = ?1 AND branch IS NOT NULL AND status IN ('pending', 'running') AND operation <> 'add_golden_repo'
+         ORDER BY branch",
+    )?;
+    let branches = statement.query_map([alias.as_str()], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    Ok(branches)
+}
+
+fn get_golden(connection: &Connection, alias: &RepoName) -> Result<Golden> {
+    let found = golden(connection, "WHERE alias = ?1", [alias.as_str()])?.pop();
+    found.ok_or_else(|| StoreError::Absent(format!("golden repository `{alias}`")).into())
+}
+
+/// Makes the changes in their order.
+pub(super) fn apply(transaction: &Transaction<'_>, changes: &[TeamChange], by: &Actor) -> Result<()> {
+    changes.iter().try_for_each(|change| apply_one(transaction, change, by))
+}
+
+fn apply_one(transaction: &Transaction<'_>, change: &TeamChange, by: &Actor) -> Result<()> {
+    match change {
+        TeamChange::AddGolden(new) => add_golden(transaction, new, by),
+        TeamChange::Refreshed { alias, at } => {
+            transaction.execute(
+                "UPDATE golden SET state = 'ready', refreshed_at = ?2, tried_at = ?2, last_error = NULL
+                 WHERE alias = ?1 AND state <> 'removing'",
+                params![alias.as_str(), at],
+            )?;
+            Ok(())
+        }
+        TeamChange::RefreshFailed { alias, at, error } => {
+            transaction.execute(
+                "UPDATE golden SET tried_at = ?2, last_error = ?3 WHERE alias = ?1",
+                params![alias.as_str(), at, error],
+            )?;
+            Ok(())
+        }
+        TeamChange::RefreshEvery(alias, every) => {
+            get_golden(transaction, alias)?;
+            let sql = "UPDATE golden SET refresh_every = ?2 WHERE alias = ?1";
+            transaction.execute(sql, params![alias.as_str(), every])?;
+            let outcome = every.map_or("never".to_owned(), |seconds| format!("every {seconds} s"));
+            note(transaction, by, "set_refresh", alias.as_str(), &outcome)
+        }
+        TeamChange::Temporal(alias, temporal) => {
+            get_golden(transaction, alias)?;
+            let sql = "UPDATE golden SET temporal = ?2 WHERE alias = ?1";
+            transaction.execute(sql, params![alias.as_str(), temporal])?;
+            note(transaction, by, "set_temporal", alias.as_str(), if *temporal { "on" } else { "off" })
+        }
+        TeamChange::RemovingGolden { alias, force } => removing(transaction, alias, *force, by),
+        TeamChange::RemoveGolden(alias) => {
+            transaction.execute(
+                "DELETE FROM activations WHERE id IN (SELECT activation FROM members WHERE golden = ?1)",
+                [alias.as_str()],
+            )?;
+            transaction.execute("DELETE FROM golden WHERE alias = ?1", [alias.as_str()])?;
+            Ok(())
+        }
+        TeamChange::Activate(activation) => activate(transaction, activation),
+        TeamChange::Deactivate(user, alias) => {
+            let sql = "DELETE FROM activations WHERE user = ?1 AND alias = ?2";
+            if transaction.execute(sql, params![user.0, alias.as_str()])? == 0 {
+                return Err(StoreError::Absent(format!("activated repository `{alias}`")).into());
+            }
+            Ok(())
+        }
+        TeamChange::SetBranch(user, alias, branch) => {
+            let sql = "UPDATE activations SET branch = ?3 WHERE user = ?1 AND alias = ?2 AND NOT composite";
+            if transaction.execute(sql, params![user.0, alias.as_str(), branch])? == 0 {
+                return Err(StoreError::Absent(format!("activated repository `{alias}`")).into());
+            }
+            Ok(())
+        }
+    }
+}
+
+fn add_golden(transaction: &Transaction<'_>, new: &Golden, by: &Actor) -> Result<()> {
+    let folded = new.alias.as_str().to_lowercase();
+    let known = "SELECT alias FROM golden WHERE folded = ?1";
+    let known: Option<String> = transaction.query_row(known, [&folded], |row| row.get(0)).optional()?;
+    if let Some(known) = known {
+        return Err(StoreError::Exists(format!("there is a golden repository `{known}` already")).into());
+    }
+    // What a user calls so would be another repository from now on.
+    let taken = "SELECT EXISTS (SELECT 1 FROM activations WHERE alias = ?1)";
+    if transaction.query_row(taken, [new.alias.as_str()], |row| row.get(0))? {
+        let what = format!("`{}` is what a user calls another repository already: choose another alias", new.alias);
+        return Err(StoreError::Exists(what).into());
+    }
+    transaction.execute(
+        "INSERT INTO golden (alias, folded, url, branch, temporal, refresh_every, state, created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![
+            new.alias.as_str(),
+            folded,
+            new.url,
+            new.branch,
+            new.temporal,
+            new.refresh_every,
+            new.state.as_str(),
+            new.created_at
+        ],
+    )?;
+    note(transaction, by, "add_golden_repo", new.alias.as_str(), &new.url)
+}
+
+fn removing(transaction: &Transaction<'_>, alias: &RepoName, force: bool, by: &Actor) -> Result<()> {
+    get_golden(transaction, alias)?;
+    let activated: i64 =
+        transaction.query_row("SELECT count(*) FROM members WHERE golden = ?1", [alias.as_str()], |row| row.get(0))?;
+    if activated > 0 && !force {
+        let users: i64 = transaction.query_row(
+            "SELECT count(DISTINCT user) FROM activations JOIN members ON activation = activations.id WHERE golden = ?1",
+            [alias.as_str()],
+            |row| row.get(0),
+        )?;
+        let times = |count: i64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
+        return Err(StoreError::Refused(format!(
+            "golden repository `{alias}` is in use: {} of {}",
+            times(activated, "activation"),
+            times(users, "user")
+        ))
+        .into());
+    }
+    transaction.execute("UPDATE golden SET state = 'removing' WHERE alias = ?1", [alias.as_str()])?;
+    let outcome =
+        if activated > 0 { format!("asked for, with {activated} activations") } else { "asked for".to_owned() };
+    note(transaction, by, "remove_golden_repo", alias.as_str(), &outcome)
+}
+
+fn activate(transaction: &Transaction<'_>, new: &Activation) -> Result<()> {
+    for alias in &new.golden {
+        let found = get_golden(transaction, alias)?;
+        if found.state != GoldenState::Ready {
+            let what = format!("golden repository `{alias}` is not ready: it is {}", found.state.as_str());
+            return Err(StoreError::Refused(what).into());
+        }
+    }
+    // A golden repository is found by its own alias: that must not mean another one to one user.
+    let is_golden = !golden(transaction, "WHERE alias = ?1", [new.alias.as_str()])?.is_empty();
+    if is_golden && (new.composite || new.golden != [new.alias.clone()]) {
+        let what = format!("`{}` is the alias of a golden repository: choose another one", new.alias);
+        return Err(StoreError::Exists(what).into());
+    }
+    let rest = "WHERE user = ?1 AND alias = ?2";
+    let known = activations(transaction, rest, params![new.user.0, new.alias.as_str()])?.pop();
+    if let Some(known) = known {
+        if known.composite != new.composite || (!new.composite && known.golden != new.golden) {
+            let what = format!("you have a repository called `{}` already: choose another alias", new.alias);
+            return Err(StoreError::Exists(what).into());
+        }
+        let sql = "DELETE FROM activations WHERE user = ?1 AND alias = ?2";
+        transaction.execute(sql, params![new.user.0, new.alias.as_str()])?;
+    }
+    transaction.execute(
+        "INSERT INTO activations (user, alias, composite, branch, activated_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![new.user.0, new.alias.as_str(), new.composite, new.branch, new.activated_at],
+    )?;
+    let id = transaction.last_insert_rowid();
+    for (position, alias) in (0_i64..).zip(&new.golden) {
+        transaction.execute(
+            "INSERT INTO members (activation, position, golden) VALUES (?1, ?2, ?3)",
+            params![id, position, alias.as_str()],
+        )?;
+    }
+    Ok(())
+}

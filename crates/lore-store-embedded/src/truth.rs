@@ -1,0 +1,164 @@
+//! A SQLite file whose content exists nowhere else: what reviewers said, what a team has.
+//!
+//! Every process opens it for itself. A write is one short immediate transaction, on disk before it returns; it does not
+//! make those wait who read.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use lore_store::{Result, StoreError};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::{
+    db::{FileId, file_id, make_home, open_read_only, prepare},
+    error::{explain, explain_io},
+    migrate::Schema,
+};
+
+/// How long a file that others are busy with is tried to be opened.
+const OPENING: Duration = Duration::from_secs(10);
+
+/// One such file.
+pub(crate) struct TruthFile {
+    home: PathBuf,
+    file: PathBuf,
+    schema: &'static Schema,
+    reader: Slot,
+    writer: Slot,
+}
+
+/// A connection that is kept, with the file it is on.
+type Slot = Mutex<Option<(Option<FileId>, Connection)>>;
+
+/// Why a step was not taken.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// SQLite says so.
+    Sql(rusqlite::Error),
+    /// What was asked for cannot be.
+    Said(StoreError),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Said(error)
+    }
+}
+
+impl TruthFile {
+    /// The file of that name in this folder; neither need exist yet.
+    pub(crate) fn new(home: PathBuf, name: &str, schema: &'static Schema) -> Self {
+        let file = home.join(name);
+        Self { home, file, schema, reader: Slot::default(), writer: Slot::default() }
+    }
+
+    /// The folder.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Whether anything was ever written.
+    pub(crate) fn exists(&self) -> bool {
+        file_id(&self.file).is_some()
+    }
+
+    /// Runs `query` in a read transaction; where nothing was ever written, the answer is the default.
+    pub(crate) fn read<T: Default>(&self, query: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T> {
+        if !self.exists() {
+            return Ok(T::default());
+        }
+        match self.with(&self.reader, |_| Ok(())) {
+            Err(StoreError::NoAccess { .. }) => Ok(self.read_only(query)?.unwrap_or_default()),
+            Err(error) => Err(error),
+            Ok(()) => self.with(&self.reader, |connection| query(&*connection.transaction()?)),
+        }
+    }
+
+    /// Runs `work` as one step that is on disk before this returns.
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T> {
+        self.with(&self.writer, |connection| {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let answer = work(&transaction)?;
+            transaction.commit()?;
+            Ok(answer)
+        })
+    }
+
+    /// Where nothing can be written, what is there can still be read.
+    fn read_only<T>(&self, query: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<Option<T>> {
+        let (mut connection, _) = open_read_only(&self.file)?;
+        if self.schema.version(&self.file, &connection)? != self.schema.newest() {
+            return Ok(None);
+        }
+        let answer = connection.transaction().map_err(Fault::from).and_then(|transaction| query(&transaction));
+        answer.map(Some).map_err(|fault| self.explain(fault))
+    }
+
+    fn explain(&self, fault: Fault) -> StoreError {
+        match fault {
+            Fault::Sql(error) => explain(&self.file, error),
+            Fault::Said(error) => error,
+        }
+    }
+
+    /// Runs `work` on the connection that is kept here, opening it where needed.
+    fn with<T>(&self, slot: &Slot, work: impl FnOnce(&mut Connection) -> Result<T, Fault>) -> Result<T> {
+        let mut open = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        // The file may have been moved away, and another one made in its place.
+        let kept = open.take().filter(|(file, _)| file.is_some() && *file == file_id(&self.file));
+        let kept = match kept {
+            Some(kept) => kept,
+            None => (None, self.connect()?),
+        };
+        let (file, connection) = open.insert(kept);
+        *file = file_id(&self.file);
+        let answer = work(connection);
+        if matches!(answer, Err(Fault::Sql(_))) {
+            // Whatever state it is in, the next call begins anew.
+            *open = None;
+        }
+        answer.map_err(|fault| self.explain(fault))
+    }
+
+    fn connect(&self) -> Result<Connection> {
+        make_home(&self.home).map_err(|error| explain_io(&self.home, &error))?;
+        let deadline = Instant::now() + OPENING;
+        loop {
+            match self.try_connect() {
+                // Not every lock of a file that is just being made is waited for by SQLite itself.
+                Err(StoreError::Locked) if Instant::now() < deadline => {
+                    std::thread::park_timeout(Duration::from_millis(5));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn try_connect(&self) -> Result<Connection> {
+        let open = || {
+            let connection = Connection::open(&self.file)?;
+            prepare(&connection)?;
+            Ok(connection)
+        };
+        let mut connection = open().map_err(|error| explain(&self.file, error))?;
+        // First of all: what a newer Lore has written is left alone.
+        self.schema.version(&self.file, &connection)?;
+        let configure = |connection: &Connection| {
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "synchronous", "FULL")?;
+            connection.pragma_update(None, "foreign_keys", true)
+        };
+        configure(&connection).map_err(|error| explain(&self.file, error))?;
+        self.schema.migrate(&self.file, &mut connection)?;
+        Ok(connection)
+    }
+}

@@ -1,0 +1,347 @@
+//! What every store of a team must do.
+
+use std::sync::Arc;
+
+use lore_model::{
+    Activation, Actor, Golden, GoldenState, JobId, JobStatus, JobTask, Operation, RepoName, Role, User, UserId,
+    UserName,
+};
+
+use super::OK;
+use crate::{
+    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, Requeue, Rotation, StoreError, TeamChange, TeamStore,
+};
+
+/// Checks a store of a team; `make` makes an empty one.
+pub async fn check_team<S: TeamStore>(make: impl Fn() -> Arc<S>) {
+    users_have_names_of_their_own_and_one_admin_stays(&*make()).await;
+    a_refresh_token_that_comes_twice_ends_its_login(&*make()).await;
+    tokens_are_found_by_their_hash_until_they_are_revoked(&*make()).await;
+    aliases_mean_one_thing(&*make()).await;
+    a_golden_repository_in_use_is_not_removed_unless_that_is_wanted(&*make()).await;
+    branches_are_wanted_by_activations_and_jobs(&*make()).await;
+    users_take_turns(&*make()).await;
+    a_job_and_what_it_brings_about_are_one_step(&*make()).await;
+    what_waits_is_cancelled_and_taken_back(&*make()).await;
+    removing_a_user_removes_what_is_theirs(&*make()).await;
+}
+
+fn by(at: i64) -> Actor {
+    Actor { name: "root".to_owned(), address: Some("127.0.0.1".to_owned()), at }
+}
+
+fn alias(text: &str) -> RepoName {
+    RepoName::parse(text).expect(OK)
+}
+
+async fn user<S: TeamStore>(store: &S, name: &str, role: Role) -> User {
+    store.add_user(&UserName::parse(name).expect(OK), role, "hash", &by(1)).await.expect(OK)
+}
+
+fn golden(name: &str) -> Golden {
+    Golden {
+        alias: alias(name),
+        url: format!("https://example.com/{name}.git"),
+        branch: None,
+        temporal: false,
+        refresh_every: None,
+        state: GoldenState::Adding,
+        created_at: 1,
+        refreshed_at: None,
+        tried_at: None,
+        last_error: None,
+    }
+}
+
+async fn add_golden<S: TeamStore>(store: &S, name: &str) {
+    let ready = TeamChange::Refreshed { alias: alias(name), at: 2 };
+    store.change(&[TeamChange::AddGolden(golden(name)), ready], &by(2)).await.expect(OK);
+}
+
+fn activation(user: UserId, name: &str, members: &[&str], branch: Option<&str>) -> Activation {
+    Activation {
+        user,
+        alias: alias(name),
+        golden: members.iter().map(|member| alias(member)).collect(),
+        composite: members.len() > 1,
+        branch: branch.map(str::to_owned),
+        activated_at: 3,
+        accessed_at: None,
+    }
+}
+
+fn job(number: u8, operation: Operation, user: Option<&User>, golden: &[&str]) -> NewJob {
+    NewJob {
+        id: JobId::new([number; 16]),
+        task: JobTask { operation, alias: None, golden: golden.iter().map(|name| alias(name)).collect(), branch: None },
+        user: user.map(|user| user.id),
+        username: user.map_or("(schedule)".to_owned(), |user| user.name.to_string()),
+        user_max: 100,
+        done: None,
+    }
+}
+
+const LIMITS: JobLimits = JobLimits { running: 10, per_user: 10 };
+
+fn end(status: JobStatus, at: i64) -> JobEnd {
+    JobEnd { status, at, result: Some("done".to_owned()), error: None }
+}
+
+async fn users_have_names_of_their_own_and_one_admin_stays<S: TeamStore>(store: &S) {
+    assert_eq!(store.list_users().await.expect(OK), []);
+    let ada = user(store, "ada", Role::Admin).await;
+    let again = store.add_user(&ada.name, Role::NormalUser, "x", &by(2)).await;
+    assert!(matches!(again, Err(StoreError::Exists(_))), "{again:?}");
+    for refused in
+        [store.set_role(ada.id, Role::PowerUser, &by(3)).await.map(|_| ()), store.remove_user(ada.id, &by(3)).await]
+    {
+        assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+    }
+    let bob = user(store, "bob", Role::Admin).await;
+    assert_eq!(store.set_role(ada.id, Role::NormalUser, &by(4)).await.expect(OK).role, Role::NormalUser);
+    assert!(store.remove_user(bob.id, &by(5)).await.is_err());
+    assert_eq!(store.password_of(ada.id).await.expect(OK).as_deref(), Some("hash"));
+    store.rehash_password(ada.id, "other", "new").await.expect(OK);
+    assert_eq!(store.password_of(ada.id).await.expect(OK).as_deref(), Some("hash"));
+    store.rehash_password(ada.id, "hash", "new").await.expect(OK);
+    assert_eq!(store.password_of(ada.id).await.expect(OK).as_deref(), Some("new"));
+    let key = store.signing_key([1; 32]).await.expect(OK);
+    assert_eq!(store.signing_key([2; 32]).await.expect(OK), key);
+    let (acts, total) = store.list_acts(2).await.expect(OK);
+    assert_eq!((acts[0].act.as_str(), acts[0].subject.as_str(), acts.len(), total), ("set_role", "ada", 2, 3));
+}
+
+async fn a_refresh_token_that_comes_twice_ends_its_login<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    let login = store.add_login(ada.id, [1; 32], 10, 100).await.expect(OK);
+    let other = store.add_login(ada.id, [9; 32], 10, 100).await.expect(OK);
+    assert_eq!(store.user_of_login(login, 20).await.expect(OK).as_ref(), Some(&ada));
+    assert_eq!(store.user_of_login(login, 100).await.expect(OK), None, "its time is over");
+    let rotated = store.rotate_login([1; 32], [2; 32], 20, 200).await.expect(OK);
+    assert_eq!(rotated, Rotation::Rotated(login, ada.clone()));
+    assert_eq!(store.user_of_login(login, 150).await.expect(OK).as_ref(), Some(&ada));
+    assert_eq!(store.rotate_login([7; 32], [8; 32], 20, 200).await.expect(OK), Rotation::Unknown);
+    assert_eq!(store.rotate_login([1; 32], [3; 32], 30, 200).await.expect(OK), Rotation::Reused(ada.clone()));
+    assert_eq!(store.user_of_login(login, 40).await.expect(OK), None);
+    assert_eq!(store.rotate_login([2; 32], [4; 32], 40, 200).await.expect(OK), Rotation::Unknown);
+    assert_eq!(store.user_of_login(other, 40).await.expect(OK).as_ref(), Some(&ada), "another login is not concerned");
+    assert_eq!(store.rotate_login([9; 32], [5; 32], 100, 200).await.expect(OK), Rotation::Unknown, "too late");
+    let third = store.add_login(ada.id, [6; 32], 10, 1000).await.expect(OK);
+    store.set_password(ada.id, "other", &by(50)).await.expect(OK);
+    assert_eq!(store.user_of_login(third, 60).await.expect(OK), None, "another password ends all logins");
+}
+
+async fn tokens_are_found_by_their_hash_until_they_are_revoked<S: TeamStore>(store: &S) {
+    let (ada, bob) = (user(store, "ada", Role::Admin).await, user(store, "bob", Role::NormalUser).await);
+    let new = |user: &User, name: &str, byte: u8| NewToken {
+        user: user.id,
+        name: name.to_owned(),
+        secret: [byte; 32],
+        expires_at: Some(99),
+    };
+    let token = store.add_token(&new(&ada, "laptop", 1), &by(5)).await.expect(OK);
+    store.add_token(&new(&bob, "laptop", 2), &by(6)).await.expect(OK);
+    let again = store.add_token(&new(&ada, "laptop", 3), &by(7)).await;
+    assert!(matches!(again, Err(StoreError::Exists(_))), "{again:?}");
+    assert_eq!(store.find_token([1; 32]).await.expect(OK), Some((token.clone(), ada.clone())));
+    assert_eq!(store.find_token([3; 32]).await.expect(OK), None);
+    store.note_uses(&[(token.id, 77)], &[]).await.expect(OK);
+    assert_eq!(store.list_tokens(Some(ada.id)).await.expect(OK)[0].last_used_at, Some(77));
+    assert_eq!(store.list_tokens(None).await.expect(OK).len(), 2);
+    assert!(!store.revoke_token(token.id, Some(bob.id), &by(8)).await.expect(OK), "it is not bob's");
+    assert!(store.revoke_token(token.id, Some(ada.id), &by(8)).await.expect(OK));
+    assert!(!store.revoke_token(token.id, None, &by(8)).await.expect(OK));
+    assert_eq!(store.find_token([1; 32]).await.expect(OK), None);
+}
+
+async fn aliases_mean_one_thing<S: TeamStore>(store: &S) {
+    let (ada, bob) = (user(store, "ada", Role::Admin).await, user(store, "bob", Role::PowerUser).await);
+    for name in ["api", "web"] {
+        add_golden(store, name).await;
+    }
+    let change = async |change: TeamChange| store.change(&[change], &by(9)).await;
+    let exists = |ended: Result<(), StoreError>| assert!(matches!(ended, Err(StoreError::Exists(_))), "{ended:?}");
+    exists(change(TeamChange::AddGolden(golden("API"))).await);
+    change(TeamChange::Activate(activation(ada.id, "mine", &["api"], Some("dev")))).await.expect(OK);
+    exists(change(TeamChange::Activate(activation(ada.id, "mine", &["web"], None))).await);
+    exists(change(TeamChange::Activate(activation(ada.id, "mine", &["api", "web"], None))).await);
+    exists(change(TeamChange::Activate(activation(bob.id, "api", &["web"], None))).await);
+    exists(change(TeamChange::Activate(activation(bob.id, "api", &["api", "web"], None))).await);
+    exists(change(TeamChange::AddGolden(golden("mine"))).await);
+    change(TeamChange::Activate(activation(bob.id, "api", &["api"], None))).await.expect(OK);
+    change(TeamChange::Activate(activation(bob.id, "mine", &["web", "api"], None))).await.expect(OK);
+    let absent = change(TeamChange::Activate(activation(bob.id, "x", &["none"], None))).await;
+    assert!(matches!(absent, Err(StoreError::Absent(_))), "{absent:?}");
+    let found = store.find_activation(bob.id, &alias("mine")).await.expect(OK).expect(OK);
+    assert_eq!((found.golden, found.composite), (vec![alias("web"), alias("api")], true));
+    assert_eq!(store.list_activations(Some(ada.id)).await.expect(OK).len(), 1);
+    change(TeamChange::SetBranch(ada.id, alias("mine"), Some("main".to_owned()))).await.expect(OK);
+    let found = store.find_activation(ada.id, &alias("mine")).await.expect(OK).expect(OK);
+    assert_eq!(found.branch.as_deref(), Some("main"));
+    assert!(change(TeamChange::SetBranch(bob.id, alias("mine"), None)).await.is_err(), "a composite has no branch");
+    change(TeamChange::Activate(activation(ada.id, "mine", &["api"], Some("dev")))).await.expect(OK);
+    store.note_uses(&[], &[(ada.id, alias("mine"), 50)]).await.expect(OK);
+    let found = store.find_activation(ada.id, &alias("mine")).await.expect(OK).expect(OK);
+    assert_eq!((found.branch.as_deref(), found.accessed_at), (Some("dev"), Some(50)));
+    change(TeamChange::Deactivate(ada.id, alias("mine"))).await.expect(OK);
+    assert!(change(TeamChange::Deactivate(ada.id, alias("mine"))).await.is_err());
+}
+
+async fn a_golden_repository_in_use_is_not_removed_unless_that_is_wanted<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    add_golden(store, "api").await;
+    add_golden(store, "web").await;
+    let both = activation(ada.id, "both", &["api", "web"], None);
+    store.change(&[TeamChange::Activate(both)], &by(9)).await.expect(OK);
+    let removing = |force| TeamChange::RemovingGolden { alias: alias("api"), force };
+    let refused = store.change(&[removing(false)], &by(9)).await;
+    assert!(
+        matches!(&refused, Err(StoreError::Refused(what)) if what.contains("1 activation of 1 user")),
+        "{refused:?}"
+    );
+    store.change(&[removing(true)], &by(9)).await.expect(OK);
+    let found = store.find_golden(&alias("api")).await.expect(OK).expect(OK);
+    assert_eq!(found.state, GoldenState::Removing);
+    let late = store.change(&[TeamChange::Activate(activation(ada.id, "late", &["api"], None))], &by(9)).await;
+    assert!(matches!(late, Err(StoreError::Refused(_))), "{late:?}");
+    store.change(&[TeamChange::Refreshed { alias: alias("api"), at: 10 }], &by(9)).await.expect(OK);
+    let found = store.find_golden(&alias("api")).await.expect(OK).expect(OK);
+    assert_eq!(found.state, GoldenState::Removing, "a refresh that ends late brings nothing back");
+    store.change(&[TeamChange::RemoveGolden(alias("api"))], &by(9)).await.expect(OK);
+    assert_eq!(store.list_activations(None).await.expect(OK), [], "what it was a part of goes with it");
+    assert_eq!(store.list_golden().await.expect(OK).len(), 1);
+}
+
+async fn branches_are_wanted_by_activations_and_jobs<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    add_golden(store, "api").await;
+    store.change(&[TeamChange::Activate(activation(ada.id, "a", &["api"], Some("one")))], &by(9)).await.expect(OK);
+    let mut new = job(1, Operation::Activate, Some(&ada), &["api"]);
+    new.task.branch = Some("two".to_owned());
+    store.add_job(&new, &[], &by(9)).await.expect(OK);
+    assert_eq!(store.wanted_branches(&alias("api")).await.expect(OK), ["one", "two"]);
+    store.cancel_job(&new.id, &by(9)).await.expect(OK);
+    assert_eq!(store.wanted_branches(&alias("api")).await.expect(OK), ["one"]);
+}
+
+async fn users_take_turns<S: TeamStore>(store: &S) {
+    let (ada, bob) = (user(store, "ada", Role::Admin).await, user(store, "bob", Role::Admin).await);
+    let names = ["a", "b", "c", "d", "e"];
+    for (number, name) in (1..).zip(names) {
+        let owner = if number <= 4 { &ada } else { &bob };
+        store
+            .add_job(&job(number, Operation::Sync, Some(owner), &[name]), &[], &by(i64::from(number)))
+            .await
+            .expect(OK);
+    }
+    let mut same = job(9, Operation::Sync, Some(&ada), &["b"]);
+    assert_eq!(store.add_job(&same, &[], &by(9)).await.expect(OK).id, JobId::new([2; 16]), "it waits already");
+    (same.task.branch, same.user_max) = (Some("other".to_owned()), 4);
+    let refused = store.add_job(&same, &[], &by(9)).await;
+    assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+    let one = JobLimits { running: 1, per_user: 1 };
+    let mut order = Vec::new();
+    while let Some(begun) = store.claim_job(&one, 20).await.expect(OK) {
+        assert_eq!((begun.status, begun.attempts, begun.started_at), (JobStatus::Running, 1, Some(20)));
+        assert_eq!(store.claim_job(&one, 20).await.expect(OK), None, "one at a time");
+        order.push(begun.task.golden[0].as_str().to_owned());
+        assert!(store.end_job(&begun.id, &end(JobStatus::Completed, 21), &[], &by(21)).await.expect(OK));
+    }
+    assert_eq!(order, ["a", "e", "b", "c", "d"], "bob does not wait for all of ada's");
+    // Two on one repository are never begun together.
+    for number in [11, 12] {
+        let who = if number == 11 { &ada } else { &bob };
+        store.add_job(&job(number, Operation::RefreshGolden, Some(who), &["x"]), &[], &by(30)).await.expect(OK);
+    }
+    let first = store.claim_job(&LIMITS, 31).await.expect(OK).expect(OK);
+    assert_eq!(store.claim_job(&LIMITS, 31).await.expect(OK), None);
+    let mut again = Requeue { at: 32, not_before: 100, why: "the network".to_owned(), counts: true };
+    store.requeue_job(&first.id, &again).await.expect(OK);
+    let second = store.claim_job(&LIMITS, 33).await.expect(OK).expect(OK);
+    assert_ne!(second.id, first.id);
+    store.end_job(&second.id, &end(JobStatus::Failed, 34), &[], &by(34)).await.expect(OK);
+    assert_eq!(store.claim_job(&LIMITS, 99).await.expect(OK), None, "not before its time");
+    let begun = store.claim_job(&LIMITS, 100).await.expect(OK).expect(OK);
+    assert_eq!((begun.id.clone(), begun.attempts), (first.id, 2));
+    assert_eq!(store.running_jobs().await.expect(OK), std::slice::from_ref(&begun));
+    (again.counts, again.not_before) = (false, 0);
+    store.requeue_job(&begun.id, &again).await.expect(OK);
+    assert_eq!(store.find_job(&begun.id).await.expect(OK).expect(OK).attempts, 1);
+    let lines = store.job_log(&JobId::new([11; 16])).await.expect(OK).len()
+        + store.job_log(&JobId::new([12; 16])).await.expect(OK).len();
+    assert_eq!(lines, 2);
+    assert_eq!(store.forget_jobs(30).await.expect(OK), 5);
+}
+
+async fn a_job_and_what_it_brings_about_are_one_step<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    let add = [TeamChange::AddGolden(golden("api"))];
+    let new = job(1, Operation::AddGolden, Some(&ada), &["api"]);
+    store.add_job(&new, &add, &by(1)).await.expect(OK);
+    let failed = store.add_job(&job(2, Operation::AddGolden, Some(&ada), &["api", "x"]), &add, &by(1)).await;
+    assert!(failed.is_err());
+    assert_eq!(store.find_job(&JobId::new([2; 16])).await.expect(OK), None, "neither or both");
+    let begun = store.claim_job(&LIMITS, 2).await.expect(OK).expect(OK);
+    store.note_progress(&begun.id, 40).await.expect(OK);
+    store.note_progress(&begun.id, 30).await.expect(OK);
+    assert_eq!(store.find_job(&begun.id).await.expect(OK).expect(OK).progress, 40, "it never goes back");
+    let impossible = [TeamChange::Activate(activation(ada.id, "x", &["none"], None))];
+    assert!(store.end_job(&begun.id, &end(JobStatus::Completed, 3), &impossible, &by(3)).await.is_err());
+    assert_eq!(store.find_job(&begun.id).await.expect(OK).expect(OK).status, JobStatus::Running);
+    let ready = [TeamChange::Refreshed { alias: alias("api"), at: 4 }];
+    assert!(store.end_job(&begun.id, &end(JobStatus::Completed, 4), &ready, &by(4)).await.expect(OK));
+    assert!(!store.end_job(&begun.id, &end(JobStatus::Failed, 5), &[], &by(5)).await.expect(OK), "it ends once");
+    let ended = store.find_job(&begun.id).await.expect(OK).expect(OK);
+    assert_eq!((ended.status, ended.progress, ended.completed_at), (JobStatus::Completed, 100, Some(4)));
+    assert_eq!(store.find_golden(&alias("api")).await.expect(OK).expect(OK).state, GoldenState::Ready);
+    let mut instant = job(3, Operation::Activate, Some(&ada), &["api"]);
+    instant.done = Some("it was there".to_owned());
+    let done =
+        store.add_job(&instant, &[TeamChange::Activate(activation(ada.id, "api", &["api"], None))], &by(6)).await;
+    assert_eq!(done.expect(OK).status, JobStatus::Completed);
+    let counted = store.count_jobs(Some(ada.id)).await.expect(OK);
+    assert_eq!(counted, [(JobStatus::Completed, 2)]);
+    let query = JobQuery { user: Some(ada.id), status: Some(JobStatus::Completed), limit: 1 };
+    let (listed, total) = store.list_jobs(&query).await.expect(OK);
+    assert_eq!((listed[0].id.clone(), listed.len(), total), (JobId::new([3; 16]), 1, 2));
+}
+
+async fn what_waits_is_cancelled_and_taken_back<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    let new = job(1, Operation::AddGolden, Some(&ada), &["api"]);
+    store.add_job(&new, &[TeamChange::AddGolden(golden("api"))], &by(1)).await.expect(OK);
+    assert_eq!(store.cancel_job(&new.id, &by(2)).await.expect(OK), Some(Cancelled::Now));
+    assert_eq!(store.find_golden(&alias("api")).await.expect(OK), None);
+    assert_eq!(store.cancel_job(&new.id, &by(2)).await.expect(OK), Some(Cancelled::Over(JobStatus::Cancelled)));
+    assert_eq!(store.cancel_job(&JobId::new([7; 16]), &by(2)).await.expect(OK), None);
+    add_golden(store, "web").await;
+    let remove = job(2, Operation::RemoveGolden, Some(&ada), &["web"]);
+    let removing = [TeamChange::RemovingGolden { alias: alias("web"), force: false }];
+    store.add_job(&remove, &removing, &by(3)).await.expect(OK);
+    store.cancel_job(&remove.id, &by(4)).await.expect(OK);
+    assert_eq!(store.find_golden(&alias("web")).await.expect(OK).expect(OK).state, GoldenState::Ready);
+    store.add_job(&job(3, Operation::RefreshGolden, None, &["web"]), &[], &by(5)).await.expect(OK);
+    let begun = store.claim_job(&LIMITS, 6).await.expect(OK).expect(OK);
+    assert_eq!(store.cancel_job(&begun.id, &by(7)).await.expect(OK), Some(Cancelled::Asked));
+    assert!(store.find_job(&begun.id).await.expect(OK).expect(OK).cancel_requested);
+}
+
+async fn removing_a_user_removes_what_is_theirs<S: TeamStore>(store: &S) {
+    user(store, "ada", Role::Admin).await;
+    let bob = user(store, "bob", Role::PowerUser).await;
+    add_golden(store, "api").await;
+    store.change(&[TeamChange::Activate(activation(bob.id, "api", &["api"], None))], &by(3)).await.expect(OK);
+    let login = store.add_login(bob.id, [1; 32], 10, 100).await.expect(OK);
+    let token = NewToken { user: bob.id, name: "x".to_owned(), secret: [2; 32], expires_at: None };
+    store.add_token(&token, &by(4)).await.expect(OK);
+    let waiting = job(1, Operation::Sync, Some(&bob), &["api"]);
+    store.add_job(&waiting, &[], &by(5)).await.expect(OK);
+    store.remove_user(bob.id, &by(6)).await.expect(OK);
+    assert_eq!(store.list_activations(None).await.expect(OK), []);
+    assert_eq!(store.user_of_login(login, 20).await.expect(OK), None);
+    assert_eq!(store.find_token([2; 32]).await.expect(OK), None);
+    let job = store.find_job(&waiting.id).await.expect(OK).expect(OK);
+    assert_eq!((job.status, job.user, job.username.as_str()), (JobStatus::Cancelled, None, "bob"));
+    let next = user(store, "bob", Role::PowerUser).await;
+    assert_ne!(next.id, bob.id, "ids are not used again");
+}

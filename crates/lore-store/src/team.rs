@@ -1,0 +1,280 @@
+//! Storage of what a team server knows: users and how they show who they are, its repositories, its jobs.
+//!
+//! All of it is truth that exists nowhere else. Every call that changes something is one step that is on disk before it
+//! returns, and administrative acts are written to the audit log in the same step.
+
+use async_trait::async_trait;
+use lore_model::{
+    Activation, Actor, AuditEntry, Golden, Job, JobId, JobLine, JobStatus, JobTask, LoginId, RepoName, Role, Token,
+    TokenId, User, UserId, UserName,
+};
+
+use crate::Result;
+
+/// What is kept in place of a secret.
+pub type SecretHash = [u8; 32];
+
+/// What a team server knows.
+#[async_trait]
+pub trait TeamStore: Send + Sync {
+    /// Adds a user with the hash of their password. Fails with `Exists` where there is one of that name.
+    async fn add_user(&self, name: &UserName, role: Role, password: &str, by: &Actor) -> Result<User>;
+
+    /// Every user, by name.
+    async fn list_users(&self) -> Result<Vec<User>>;
+
+    /// The user of that name.
+    async fn find_user(&self, name: &UserName) -> Result<Option<User>>;
+
+    /// The hash of a user's password.
+    async fn password_of(&self, user: UserId) -> Result<Option<String>>;
+
+    /// Gives a user another password; all their logins end.
+    async fn set_password(&self, user: UserId, password: &str, by: &Actor) -> Result<()>;
+
+    /// Replaces the hash of a password that stays the same, if it is still the old one.
+    async fn rehash_password(&self, user: UserId, old: &str, new: &str) -> Result<()>;
+
+    /// Gives a user another role. Fails with `Refused` where no admin would be left.
+    async fn set_role(&self, user: UserId, role: Role, by: &Actor) -> Result<User>;
+
+    /// Removes a user with all that is theirs; waiting jobs are cancelled. Fails with `Refused` where no admin would be left.
+    async fn remove_user(&self, user: UserId, by: &Actor) -> Result<()>;
+
+    /// The key that access tokens are signed with: this one, unless there was one before.
+    async fn signing_key(&self, fresh: [u8; 32]) -> Result<[u8; 32]>;
+
+    /// Begins a login with its first refresh token.
+    async fn add_login(&self, user: UserId, refresh: SecretHash, at: i64, expires_at: i64) -> Result<LoginId>;
+
+    /// Takes a refresh token and puts another in its place. One that was taken before ends its whole login.
+    async fn rotate_login(&self, old: SecretHash, new: SecretHash, at: i64, expires_at: i64) -> Result<Rotation>;
+
+    /// Ends a login.
+    async fn end_login(&self, login: LoginId) -> Result<()>;
+
+    /// The user of a login that has not ended.
+    async fn user_of_login(&self, login: LoginId, at: i64) -> Result<Option<User>>;
+
+    /// Adds a personal token.
+    async fn add_token(&self, new: &NewToken, by: &Actor) -> Result<Token>;
+
+    /// The personal tokens of a user, or of all, the newest first.
+    async fn list_tokens(&self, user: Option<UserId>) -> Result<Vec<Token>>;
+
+    /// Ends a personal token, of this user where one is named; tells whether there was one.
+    async fn revoke_token(&self, token: TokenId, user: Option<UserId>, by: &Actor) -> Result<bool>;
+
+    /// The token with this hash and its owner, expired or not.
+    async fn find_token(&self, secret: SecretHash) -> Result<Option<(Token, User)>>;
+
+    /// Notes when tokens were used and aliases asked about.
+    async fn note_uses(&self, tokens: &[(TokenId, i64)], aliases: &[(UserId, RepoName, i64)]) -> Result<()>;
+
+    /// Every golden repository, by alias.
+    async fn list_golden(&self) -> Result<Vec<Golden>>;
+
+    /// The golden repository of that alias.
+    async fn find_golden(&self, alias: &RepoName) -> Result<Option<Golden>>;
+
+    /// Activations of a user, or of all, by alias.
+    async fn list_activations(&self, user: Option<UserId>) -> Result<Vec<Activation>>;
+
+    /// What a user calls so.
+    async fn find_activation(&self, user: UserId, alias: &RepoName) -> Result<Option<Activation>>;
+
+    /// The branches of a golden repository that are wanted beside its main one: by activations, and by jobs that are not over.
+    async fn wanted_branches(&self, alias: &RepoName) -> Result<Vec<String>>;
+
+    /// Makes changes as one step.
+    async fn change(&self, changes: &[TeamChange], by: &Actor) -> Result<()>;
+
+    /// Adds a job and makes these changes as one step; where the same is waiting already for the same user, that one is
+    /// returned. Fails with `Refused` where the user has as many unfinished jobs as they may have.
+    async fn add_job(&self, new: &NewJob, changes: &[TeamChange], by: &Actor) -> Result<Job>;
+
+    /// Begins the job whose turn it is: users take turns, and those for whom less is being done come first.
+    async fn claim_job(&self, limits: &JobLimits, at: i64) -> Result<Option<Job>>;
+
+    /// Notes how far a job is.
+    async fn note_progress(&self, job: &JobId, progress: u8) -> Result<()>;
+
+    /// Adds a line to what is told of a job.
+    async fn log_job(&self, job: &JobId, at: i64, text: &str) -> Result<()>;
+
+    /// Ends a running job and makes these changes as one step; tells whether it was running.
+    async fn end_job(&self, job: &JobId, end: &JobEnd, changes: &[TeamChange], by: &Actor) -> Result<bool>;
+
+    /// Puts a running job back among those that wait.
+    async fn requeue_job(&self, job: &JobId, again: &Requeue) -> Result<()>;
+
+    /// Cancels a job that waits, and asks one that runs to stop.
+    async fn cancel_job(&self, job: &JobId, by: &Actor) -> Result<Option<Cancelled>>;
+
+    /// The jobs that are marked as running.
+    async fn running_jobs(&self) -> Result<Vec<Job>>;
+
+    /// One job.
+    async fn find_job(&self, job: &JobId) -> Result<Option<Job>>;
+
+    /// Jobs, the newest first, and how many there are.
+    async fn list_jobs(&self, query: &JobQuery) -> Result<(Vec<Job>, usize)>;
+
+    /// What is told of a job, oldest first.
+    async fn job_log(&self, job: &JobId) -> Result<Vec<JobLine>>;
+
+    /// How many jobs of a user, or of all, stand how.
+    async fn count_jobs(&self, user: Option<UserId>) -> Result<Vec<(JobStatus, u64)>>;
+
+    /// Forgets jobs that were over before this moment.
+    async fn forget_jobs(&self, before: i64) -> Result<u64>;
+
+    /// Notes an act that changed nothing here.
+    async fn note_act(&self, by: &Actor, act: &str, subject: &str, outcome: &str) -> Result<()>;
+
+    /// The newest administrative acts, and how many there are.
+    async fn list_acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize)>;
+
+    /// Reads something, to see that it can be read.
+    async fn check(&self) -> Result<()>;
+}
+
+/// A personal token that is to be added.
+pub struct NewToken {
+    /// Whose it is.
+    pub user: UserId,
+    /// What they call it.
+    pub name: String,
+    /// The hash of its secret.
+    pub secret: SecretHash,
+    /// Until when (seconds since 1970); `None` for ever.
+    pub expires_at: Option<i64>,
+}
+
+/// What came of a refresh token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rotation {
+    /// It was taken, and the other one counts now.
+    Rotated(LoginId, User),
+    /// It had been taken before: somebody else has it. The login is over.
+    Reused(User),
+    /// It is not known, or its time is over.
+    Unknown,
+}
+
+/// A job that is to be done.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    /// Its id.
+    pub id: JobId,
+    /// What it is about.
+    pub task: JobTask,
+    /// For whom.
+    pub user: Option<UserId>,
+    /// Their name.
+    pub username: String,
+    /// How many unfinished jobs the user may have, this one included.
+    pub user_max: usize,
+    /// Where it is done already: what came of it. It is kept as completed then.
+    pub done: Option<String>,
+}
+
+/// How many jobs run at a time.
+#[derive(Debug, Clone, Copy)]
+pub struct JobLimits {
+    /// Of all users.
+    pub running: usize,
+    /// Of one.
+    pub per_user: usize,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone)]
+pub struct JobEnd {
+    /// Completed, failed or cancelled.
+    pub status: JobStatus,
+    /// When (seconds since 1970).
+    pub at: i64,
+    /// What came of it.
+    pub result: Option<String>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// How a job is to be tried again.
+#[derive(Debug, Clone)]
+pub struct Requeue {
+    /// The moment (seconds since 1970).
+    pub at: i64,
+    /// It is not begun before this one.
+    pub not_before: i64,
+    /// Why it was not done.
+    pub why: String,
+    /// Whether the attempt counts: not where the server merely stopped.
+    pub counts: bool,
+}
+
+/// What came of a wish to cancel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancelled {
+    /// It had not begun, and never will.
+    Now,
+    /// It is being done; it was told to stop.
+    Asked,
+    /// It was over already, like this.
+    Over(JobStatus),
+}
+
+/// Which jobs are listed.
+#[derive(Debug, Clone, Default)]
+pub struct JobQuery {
+    /// Of this user; `None` for all.
+    pub user: Option<UserId>,
+    /// That stand so; `None` for any.
+    pub status: Option<JobStatus>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// One change of what the team has.
+#[derive(Debug, Clone)]
+pub enum TeamChange {
+    /// A golden repository is to be there. Fails with `Exists` where there is one of that alias.
+    AddGolden(Golden),
+    /// A golden repository was fetched and read; it answers from now on.
+    Refreshed {
+        /// Which.
+        alias: RepoName,
+        /// When (seconds since 1970).
+        at: i64,
+    },
+    /// A golden repository could not be fetched or read.
+    RefreshFailed {
+        /// Which.
+        alias: RepoName,
+        /// When it was tried (seconds since 1970).
+        at: i64,
+        /// Why not.
+        error: String,
+    },
+    /// Sets how often a golden repository is fetched.
+    RefreshEvery(RepoName, Option<i64>),
+    /// Sets whether the past of a golden repository is kept.
+    Temporal(RepoName, bool),
+    /// A golden repository is about to be removed. Fails with `Refused` where it is activated, unless that goes too.
+    RemovingGolden {
+        /// Which.
+        alias: RepoName,
+        /// Whether what users have activated of it goes too.
+        force: bool,
+    },
+    /// A golden repository is gone, and with it what users had activated of it.
+    RemoveGolden(RepoName),
+    /// A user has this from now on, in place of what they called so where it is the same golden repository or composite;
+    /// fails with `Exists` where they call something else so, and with `Absent` where a golden repository is not there.
+    Activate(Activation),
+    /// A user has it no longer; fails with `Absent` where they had not.
+    Deactivate(UserId, RepoName),
+    /// A user's alias stands for another branch from now on; fails with `Absent` where they have no such alias.
+    SetBranch(UserId, RepoName, Option<String>),
+}

@@ -1,0 +1,22 @@
+//! Drives a real team server: starts it, asks it over HTTP, kills it, and remembers what it promised.
+
+mod client;
+mod corpus;
+pub mod kill;
+mod model;
+mod server;
+mod traffic;
+
+use std::{sync::mpsc, time::Duration};
+
+pub use client::{Client, Fault, Reply};
+pub use corpus::{Corpus, Size, add_commit};
+pub use server::{Running, Server};
+
+/// Waits, where there is no event to wait for.
+pub fn pause(time: Duration) {
+    let (_keep, nothing) = mpsc::channel::<()>();
+    if nothing.recv_timeout(time).is_ok() {
+        unreachable!("nobody sends");
+    }
+}

@@ -1,0 +1,201 @@
+//! A `lore server` on a free port, in folders of its own.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{Child, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::{Client, pause};
+use crate::Lore;
+
+/// What the kernel counts times of processes in, on every Linux there is.
+const TICKS: f64 = 100.0;
+
+/// A server that can be started again and again on the same data.
+#[derive(Debug)]
+pub struct Server {
+    lore: Lore,
+    data: PathBuf,
+    allowed: Vec<PathBuf>,
+}
+
+/// A server that runs. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    address: SocketAddr,
+    /// The password of the first user, where it was made by this start.
+    password: Option<String>,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    /// With an empty data folder; it may clone from below `allowed`.
+    pub fn new(binary: &Path, allowed: &[&Path]) -> Self {
+        let lore = Lore::new(binary);
+        let data = lore.home().join("team");
+        Self { lore, data, allowed: allowed.iter().map(|dir| dir.to_path_buf()).collect() }
+    }
+
+    /// Its data folder.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// The program, for commands on the data.
+    pub fn lore(&self) -> &Lore {
+        &self.lore
+    }
+
+    /// Starts it and waits until it listens.
+    pub fn start(&self) -> Result<Running> {
+        let mut command = self.lore.command(&["server", "--listen", "127.0.0.1:0"]);
+        command.arg("--data").arg(&self.data);
+        for dir in &self.allowed {
+            command.arg("--allow-local").arg(dir);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().context("cannot start lore")?;
+        let mut errors = BufReader::new(child.stderr.take().context("lore has no standard error")?);
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let (mut password, mut line) = (None, String::new());
+        let address = loop {
+            line.clear();
+            if errors.read_line(&mut line)? == 0 {
+                let said = log.lock().unwrap_or_else(PoisonError::into_inner).join("\n");
+                bail!("lore server ended with {} instead of listening: {said}", child.wait()?);
+            }
+            if let Some((_, found)) = line.split_once("with the password ") {
+                password = Some(found.trim().to_owned());
+            }
+            if let Some((_, url)) = line.split_once("is listening on http://") {
+                break url.trim().parse()?;
+            }
+            log.lock().unwrap_or_else(PoisonError::into_inner).push(line.trim_end().to_owned());
+        };
+        let told = Arc::clone(&log);
+        std::thread::spawn(move || {
+            for line in errors.lines().map_while(Result::ok) {
+                told.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            }
+        });
+        Ok(Running { child, address, password, log })
+    }
+
+    /// What is wrong with the index, where something is. No server may be running.
+    pub fn diagnosis(&self) -> Result<Option<String>> {
+        let data = self.data.to_str().context("the data folder is no text")?;
+        let output = self.lore.run(&["doctor", "--deep", "--json", "--home", data]);
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let findings = told["findings"].as_array().cloned().unwrap_or_default();
+        ensure!(!findings.is_empty(), "`lore doctor` printed nothing: {}", output.stderr);
+        let about = |finding: &&Value| finding["about"] == "index" || finding["about"] == "code";
+        let bad: Vec<String> = findings
+            .iter()
+            .filter(about)
+            .filter(|finding| finding["level"] != "ok")
+            .map(|finding| finding["text"].to_string())
+            .collect();
+        if output.status.success() && bad.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(format!("lore doctor ({}): {}", output.status, bad.join("; "))))
+    }
+}
+
+impl Running {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A connection without a token.
+    pub fn client(&self) -> Client {
+        Client::new(self.address, None)
+    }
+
+    /// A connection of a user.
+    pub fn client_of(&self, token: &str) -> Client {
+        Client::new(self.address, Some(token))
+    }
+
+    /// A personal token of the first user, after the very first start.
+    pub fn admin_token(&self) -> Result<String> {
+        let password = self.password.as_deref().context("this was not the first start")?;
+        self.token_of("admin", password, "driver")
+    }
+
+    /// Logs a user in and makes a personal token.
+    pub fn token_of(&self, user: &str, password: &str, name: &str) -> Result<String> {
+        let login = json!({"username": user, "password": password});
+        let access = self.client().rest("POST", "/auth/login", Some(&login))?;
+        let access = access["access_token"].as_str().context("the login has no token")?.to_owned();
+        let made = self.client_of(&access).rest("POST", "/api/tokens", Some(&json!({"name": name})))?;
+        Ok(made["token"].as_str().context("there is no token")?.to_owned())
+    }
+
+    /// Waits until a job is over, and gives it; fails where that takes too long.
+    pub fn wait_for(&self, client: &mut Client, job: &str, most: Duration) -> Result<Value> {
+        let started = Instant::now();
+        loop {
+            let told = client.rest("GET", &format!("/api/jobs/{job}"), None)?["job"].take();
+            if !matches!(told["status"].as_str(), Some("pending" | "running")) {
+                return Ok(told);
+            }
+            ensure!(started.elapsed() < most, "job {job} is not over after {most:?}: {told}");
+            pause(Duration::from_millis(100));
+        }
+    }
+
+    /// Adds a golden repository and waits until it is ready.
+    pub fn add_golden(&self, client: &mut Client, source: &Path, alias: &str, most: Duration) -> Result<()> {
+        let asked = json!({"url": source, "alias": alias});
+        let answer = client.rest("POST", "/api/golden", Some(&asked))?;
+        let id = answer["job_id"].as_str().context("there is no job")?;
+        let job = self.wait_for(client, id, most)?;
+        ensure!(job["status"] == "completed", "`{alias}` was not added: {job}");
+        Ok(())
+    }
+
+    /// The process.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// What it has logged so far.
+    pub fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The memory it holds, in bytes.
+    pub fn memory(&self) -> Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("the kernel tells no memory")?;
+        let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
+        Ok(kilobytes * 1024)
+    }
+
+    /// User and system time in seconds: its own, and that of the programs that it has started and waited for.
+    pub fn cpu(&self) -> Result<(f64, f64)> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        let fields: Vec<&str> = stat.rsplit_once(')').context("no stat")?.1.split_whitespace().collect();
+        let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
+        Ok(((ticks(11) + ticks(12)) / TICKS, (ticks(13) + ticks(14)) / TICKS))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may be dead already; that is what is wanted.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

@@ -1,0 +1,53 @@
+//! `add_golden_repo`: a repository that the server keeps.
+
+use lore_core::team::AddGolden;
+use lore_model::{Failure, Permission};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{job, run},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "add_golden_repo",
+    title: "Add a golden repository",
+    toolset: Toolset::Admin,
+    about: "Add a golden repository to the server: it is cloned and indexed, and everybody can ask it then. Poll the job with `get_job_details`.",
+    permission: Permission::ManageGoldenRepos,
+    offered: Offered::OnServer,
+    read_only: false,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, add),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Repository URL (git clone URL)
+    url: String,
+    /// Repository alias (unique identifier)
+    alias: String,
+    /// Default branch; left out: the repository's own
+    branch: Option<String>,
+    /// Keeps former versions too, for temporal queries (default false)
+    enable_temporal: Option<bool>,
+    /// Fetches it by itself every so many seconds; left out: never
+    refresh_every: Option<i64>,
+}
+
+async fn add(context: Context, input: Input) -> Result<Answer, Failure> {
+    let (team, by) = context.on_server()?;
+    let request = AddGolden {
+        url: input.url,
+        alias: input.alias,
+        branch: input.branch,
+        temporal: input.enable_temporal.unwrap_or(false),
+        refresh_every: input.refresh_every,
+    };
+    let alias = request.alias.trim().to_owned();
+    let asked = team.add_golden(&by, request).await?;
+    Ok(job(&asked, &format!("golden repository `{alias}` is being added")))
+}

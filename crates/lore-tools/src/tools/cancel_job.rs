@@ -1,0 +1,47 @@
+//! `cancel_job`: stops a job.
+
+use lore_core::team::Cancelled;
+use lore_model::{Failure, Permission};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{job, run},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "cancel_job",
+    title: "Cancel a job",
+    toolset: Toolset::Repos,
+    about: "Cancel a job: one that waits never begins, one that runs is told to stop. What it had read stays.",
+    permission: Permission::QueryRepos,
+    offered: Offered::OnServer,
+    read_only: false,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, cancel),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// The `job_id` of the answer that began it
+    job_id: String,
+}
+
+async fn cancel(context: Context, input: Input) -> Result<Answer, Failure> {
+    let (team, by) = context.on_server()?;
+    let cancelled = team.cancel_job(&by, &input.job_id).await?;
+    let report = team.job(&by, &input.job_id).await?;
+    Ok(job(&report.job, &cancelled_message(cancelled)))
+}
+
+/// What came of the wish.
+fn cancelled_message(cancelled: Cancelled) -> String {
+    match cancelled {
+        Cancelled::Now => "it had not begun, and never will".to_owned(),
+        Cancelled::Asked => "it is being stopped".to_owned(),
+        Cancelled::Over(status) => format!("it was over already: {}", status.as_str()),
+    }
+}

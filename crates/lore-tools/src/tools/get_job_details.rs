@@ -1,0 +1,59 @@
+//! `get_job_details`: one job.
+
+use std::time::{Duration, Instant};
+
+use lore_model::{Failure, Permission};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{job_json, run, succeeded, time},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "get_job_details",
+    title: "Details of a job",
+    toolset: Toolset::Repos,
+    about: "How a job stands: status (pending, running, completed, failed, cancelled), progress, result or error, and what it did. wait_seconds waits until it is over, and reports progress meanwhile.",
+    permission: Permission::QueryRepos,
+    offered: Offered::OnServer,
+    read_only: true,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, details),
+};
+
+/// The longest wait for a job's end.
+const WAIT_MAX: i64 = 300;
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// The `job_id` of the answer that began it
+    job_id: String,
+    /// Waits so many seconds for its end (0-300, default 0)
+    wait_seconds: Option<i64>,
+}
+
+async fn details(context: Context, input: Input) -> Result<Answer, Failure> {
+    let (team, by) = context.on_server()?;
+    let wait = u64::try_from(input.wait_seconds.unwrap_or(0).clamp(0, WAIT_MAX)).unwrap_or(0);
+    let until = Instant::now() + Duration::from_secs(wait);
+    let report = loop {
+        let report = team.job(&by, &input.job_id).await?;
+        let (job, last) = (&report.job, report.lines.last());
+        if let Some(progress) = &context.asked.progress {
+            let what = last.map_or(job.status.as_str(), |line| line.text.as_str());
+            progress.tell(f64::from(job.progress), Some(100.0), what);
+        }
+        if job.status.is_over() || Instant::now() >= until {
+            break report;
+        }
+        team.job_moved().await;
+    };
+    let lines: Vec<Value> =
+        report.lines.iter().map(|line| json!({"at": time(Some(line.at)), "text": line.text})).collect();
+    Ok(succeeded(json!({"job": job_json(&report.job), "logs": lines})))
+}

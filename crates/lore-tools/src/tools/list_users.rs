@@ -1,0 +1,52 @@
+//! `list_users`: who may use the server.
+
+use lore_model::{Failure, Permission, User};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{run, succeeded, time},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "list_users",
+    title: "List users",
+    toolset: Toolset::Admin,
+    about: "List all users.",
+    permission: Permission::ManageUsers,
+    offered: Offered::OnServer,
+    read_only: true,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, list),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {}
+
+async fn list(context: Context, _: Input) -> Result<Answer, Failure> {
+    let (team, _) = context.on_server()?;
+    let users = team.users().await?;
+    let rows: Vec<Value> = users.iter().take(USERS_MAX).map(user_json).collect();
+    let mut fields = json!({"users": rows, "total": users.len()});
+    if users.len() > USERS_MAX {
+        fields["truncated"] = true.into();
+        fields["note"] = format!("this is not all: the first {USERS_MAX} of {} users are listed", users.len()).into();
+    }
+    Ok(succeeded(fields))
+}
+
+/// So many users are told of at once.
+const USERS_MAX: usize = 1000;
+
+/// A user as the contract has them.
+pub(super) fn user_json(user: &User) -> Value {
+    json!({
+        "username": user.name.as_str(),
+        "role": user.role.as_str(),
+        "created_at": time(Some(user.created_at)),
+    })
+}

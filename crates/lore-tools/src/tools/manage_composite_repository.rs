@@ -1,0 +1,58 @@
+//! `manage_composite_repository`: several repositories under one alias.
+
+use lore_core::team::CompositeChange;
+use lore_model::{Code, Failure, Permission, brief};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{job, run},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "manage_composite_repository",
+    title: "Manage a composite",
+    toolset: Toolset::Repos,
+    about: "Manage composite repository operations (create, update, delete): several golden repositories that you ask as one.",
+    permission: Permission::ActivateRepos,
+    offered: Offered::OnServer,
+    read_only: false,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, manage),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Operation type: create, update, delete
+    operation: String,
+    /// Composite repository alias
+    user_alias: String,
+    /// Golden repository aliases to include: for create and update
+    #[serde(default)]
+    #[schemars(extend("default" = null))]
+    golden_repo_aliases: Vec<String>,
+}
+
+async fn manage(context: Context, input: Input) -> Result<Answer, Failure> {
+    let (team, by) = context.on_server()?;
+    let change = match input.operation.trim().to_lowercase().as_str() {
+        "create" => CompositeChange::Create,
+        "update" => CompositeChange::Update,
+        "delete" => CompositeChange::Delete,
+        other => {
+            return Err(Failure::new(Code::InvalidArgument, format!("there is no operation `{}`", brief(other)))
+                .hint("it is create, update or delete"));
+        }
+    };
+    let asked = team.change_composite(&by, change, &input.user_alias, &input.golden_repo_aliases).await?;
+    let alias = asked.task.alias.as_ref().map(ToString::to_string).unwrap_or_default();
+    let done = match change {
+        CompositeChange::Create => "is created",
+        CompositeChange::Update => "is updated",
+        CompositeChange::Delete => "is deleted",
+    };
+    Ok(job(&asked, &format!("composite `{alias}` {done}")))
+}

@@ -1,0 +1,38 @@
+//! `remove_golden_repo`: a repository that the server keeps no longer.
+
+use lore_model::{Failure, Permission};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{job, run},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "remove_golden_repo",
+    title: "Remove a golden repository",
+    toolset: Toolset::Admin,
+    about: "Remove a golden repository from the server, with its index. Where users have activated it, only with force, which takes it away from them.",
+    permission: Permission::ManageGoldenRepos,
+    offered: Offered::OnServer,
+    read_only: false,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, remove),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// Repository alias
+    alias: String,
+    /// Removes it although users have activated it (default false)
+    force: Option<bool>,
+}
+
+async fn remove(context: Context, input: Input) -> Result<Answer, Failure> {
+    let (team, by) = context.on_server()?;
+    let asked = team.remove_golden(&by, input.alias.trim(), input.force.unwrap_or(false)).await?;
+    Ok(job(&asked, &format!("golden repository `{}` is being removed", input.alias.trim())))
+}

@@ -1,0 +1,46 @@
+//! `switch_branch`: another branch for the caller's alias.
+
+use lore_core::team::Switched;
+use lore_model::{Failure, Permission};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{
+    Answer, Context, Errors, Offered, Tool, Toolset,
+    repositories::{job, run, succeeded},
+    schema,
+};
+
+pub(super) static TOOL: Tool = Tool {
+    name: "switch_branch",
+    title: "Switch branch",
+    toolset: Toolset::Repos,
+    about: "Switch repository to different branch. Where that is indexed already it is done at once; else the answer has a job_id, and the switch happens when the job is done.",
+    permission: Permission::ActivateRepos,
+    offered: Offered::OnServer,
+    read_only: false,
+    errors: Errors::Result,
+    input: schema::input::<Input>,
+    call: |context, args| run(&TOOL, context, args, switch),
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Input {
+    /// User alias of repository
+    user_alias: String,
+    /// Target branch name
+    branch_name: String,
+}
+
+async fn switch(context: Context, input: Input) -> Result<Answer, Failure> {
+    let (team, by) = context.on_server()?;
+    let (alias, branch) = (input.user_alias.trim(), input.branch_name.trim());
+    Ok(match team.switch_branch(&by, alias, branch).await? {
+        Switched::Now => succeeded(json!({"message": format!("`{alias}` is on branch `{branch}`")})),
+        Switched::Later(asked) => job(
+            &asked,
+            &format!("`{alias}` will be on branch `{branch}` once that is indexed; until then it is as before"),
+        ),
+    })
+}

@@ -1,0 +1,218 @@
+//! What can be administered, over whatever it is done: a server, or its data on this machine.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use lore_model::{Code, Failure, JobStatus, Role, UserName};
+use lore_remote::{
+    AuditEntry, Client, Golden, GoldenChange, Job, JobDetails, NewGolden, NewToken, Secret, Started, Token, User,
+};
+
+use super::{
+    Context, local,
+    remote::{self, ServerArgs},
+};
+
+/// Whose tokens are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// One's own.
+    Own,
+    /// Everybody's.
+    Everybodys,
+    /// That user's; only where the data is on this machine and nobody is logged in.
+    Of(UserName),
+}
+
+/// Whether a repository goes even if somebody uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removal {
+    /// Only if nobody does.
+    IfUnused,
+    /// In any case.
+    Forced,
+}
+
+/// What becomes of data that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// It is an error.
+    Fails,
+    /// It is made.
+    IsMade,
+}
+
+/// One method for each act.
+#[async_trait]
+pub(super) trait Administration: Send + Sync {
+    /// Everybody who may use the server.
+    async fn users(&self) -> Result<Vec<User>, Failure>;
+    /// Lets somebody in.
+    async fn add_user(&self, name: &UserName, role: Role, password: &Secret) -> Result<User, Failure>;
+    /// Makes somebody something else.
+    async fn set_role(&self, name: &UserName, role: Role) -> Result<User, Failure>;
+    /// Gives somebody another password.
+    async fn set_password(&self, name: &UserName, password: &Secret) -> Result<User, Failure>;
+    /// Lets somebody in no longer.
+    async fn remove_user(&self, name: &UserName) -> Result<(), Failure>;
+    /// What was done and tried, the newest first.
+    async fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, Failure>;
+    /// Personal tokens.
+    async fn tokens(&self, whose: &Whose) -> Result<Vec<Token>, Failure>;
+    /// Makes a personal token.
+    async fn create_token(&self, whose: &Whose, name: &str, days: Option<u32>) -> Result<NewToken, Failure>;
+    /// Takes a personal token back.
+    async fn revoke_token(&self, id: &str) -> Result<(), Failure>;
+    /// The repositories that the server keeps.
+    async fn golden(&self) -> Result<Vec<Golden>, Failure>;
+    /// Lets the server keep a repository.
+    async fn add_golden(&self, new: &NewGolden) -> Result<Started, Failure>;
+    /// Changes how a repository is kept.
+    async fn set_golden(&self, alias: &str, change: GoldenChange) -> Result<Started, Failure>;
+    /// Brings a repository up to date.
+    async fn refresh_golden(&self, alias: &str) -> Result<Started, Failure>;
+    /// Lets the server keep a repository no longer.
+    async fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure>;
+    /// Jobs, the newest first.
+    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Vec<Job>, Failure>;
+    /// A job and its notes.
+    async fn job(&self, id: &str) -> Result<JobDetails, Failure>;
+    /// Stops a job; what is to be said about it.
+    async fn cancel_job(&self, id: &str) -> Result<String, Failure>;
+}
+
+/// What the arguments name.
+pub(super) fn open(context: &Context<'_>, args: &ServerArgs) -> Result<Box<dyn Administration>, Failure> {
+    open_as(context, args, Absent::Fails)
+}
+
+/// The same, where the data of a server is made if there is none.
+pub(super) fn open_or_make(context: &Context<'_>, args: &ServerArgs) -> Result<Box<dyn Administration>, Failure> {
+    open_as(context, args, Absent::IsMade)
+}
+
+fn open_as(context: &Context<'_>, args: &ServerArgs, absent: Absent) -> Result<Box<dyn Administration>, Failure> {
+    match (&args.data, &args.url) {
+        (Some(_), Some(_)) => Err(Failure::new(Code::InvalidArgument, "`--url` and `--data` exclude each other")
+            .hint("a server is asked over the network, its data directory is opened on this machine")),
+        (Some(folder), None) => Ok(Box::new(local::open(context, folder, absent)?)),
+        (None, url) => {
+            let url = remote::server_url(context, url.as_deref(), &args.connect)?;
+            let connection = remote::connection(context, &url, &args.connect)?;
+            let authority = remote::authority(context, &connection, &args.name)?;
+            Ok(Box::new(Remote(Arc::new(Client::new(connection, authority)))))
+        }
+    }
+}
+
+/// A server, asked over the network.
+struct Remote(Arc<Client>);
+
+impl Remote {
+    /// The client blocks, so it is asked on a thread for such.
+    async fn ask<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Client) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let client = Arc::clone(&self.0);
+        let asked = tokio::task::spawn_blocking(move || ask(&client)).await;
+        asked.unwrap_or_else(|_| Err(Failure::new(Code::Interrupted, "the request was given up")))
+    }
+}
+
+#[async_trait]
+impl Administration for Remote {
+    async fn users(&self) -> Result<Vec<User>, Failure> {
+        self.ask(Client::users).await
+    }
+
+    async fn add_user(&self, name: &UserName, role: Role, password: &Secret) -> Result<User, Failure> {
+        let (name, password) = (name.clone(), password.clone());
+        self.ask(move |client| client.add_user(name.as_str(), &password, role.as_str())).await
+    }
+
+    async fn set_role(&self, name: &UserName, role: Role) -> Result<User, Failure> {
+        let name = name.clone();
+        self.ask(move |client| client.set_role(name.as_str(), role.as_str())).await
+    }
+
+    async fn set_password(&self, name: &UserName, password: &Secret) -> Result<User, Failure> {
+        let (name, password) = (name.clone(), password.clone());
+        self.ask(move |client| client.set_password(name.as_str(), &password)).await
+    }
+
+    async fn remove_user(&self, name: &UserName) -> Result<(), Failure> {
+        let name = name.clone();
+        self.ask(move |client| client.remove_user(name.as_str())).await
+    }
+
+    async fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, Failure> {
+        self.ask(move |client| client.audit(limit)).await
+    }
+
+    async fn tokens(&self, whose: &Whose) -> Result<Vec<Token>, Failure> {
+        match whose {
+            Whose::Of(_) => Err(only_own()),
+            whose => {
+                let all = *whose == Whose::Everybodys;
+                self.ask(move |client| client.tokens(all)).await
+            }
+        }
+    }
+
+    async fn create_token(&self, whose: &Whose, name: &str, days: Option<u32>) -> Result<NewToken, Failure> {
+        if *whose != Whose::Own {
+            return Err(only_own());
+        }
+        let name = name.to_owned();
+        self.ask(move |client| client.create_token(&name, days)).await
+    }
+
+    async fn revoke_token(&self, id: &str) -> Result<(), Failure> {
+        let id = id.to_owned();
+        self.ask(move |client| client.revoke_token(&id)).await
+    }
+
+    async fn golden(&self) -> Result<Vec<Golden>, Failure> {
+        self.ask(Client::golden).await
+    }
+
+    async fn add_golden(&self, new: &NewGolden) -> Result<Started, Failure> {
+        let new = new.clone();
+        self.ask(move |client| client.add_golden(&new)).await
+    }
+
+    async fn set_golden(&self, alias: &str, change: GoldenChange) -> Result<Started, Failure> {
+        let alias = alias.to_owned();
+        self.ask(move |client| client.set_golden(&alias, change)).await
+    }
+
+    async fn refresh_golden(&self, alias: &str) -> Result<Started, Failure> {
+        let alias = alias.to_owned();
+        self.ask(move |client| client.refresh_golden(&alias)).await
+    }
+
+    async fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure> {
+        let alias = alias.to_owned();
+        self.ask(move |client| client.remove_golden(&alias, removal == Removal::Forced)).await
+    }
+
+    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Vec<Job>, Failure> {
+        self.ask(move |client| client.jobs(status.map(JobStatus::as_str), limit)).await
+    }
+
+    async fn job(&self, id: &str) -> Result<JobDetails, Failure> {
+        let id = id.to_owned();
+        self.ask(move |client| client.job(&id)).await
+    }
+
+    async fn cancel_job(&self, id: &str) -> Result<String, Failure> {
+        let id = id.to_owned();
+        self.ask(move |client| client.cancel_job(&id)).await
+    }
+}
+
+fn only_own() -> Failure {
+    Failure::new(Code::InvalidArgument, "on a server everybody makes their own tokens")
+        .hint("leave out `--user`, or give `--data DIR` where the data is on this machine")
+}

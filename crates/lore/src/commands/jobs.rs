@@ -1,0 +1,205 @@
+//! `lore jobs`: what a team server is doing.
+
+use std::time::Duration;
+
+use clap::Subcommand;
+use lore_model::{Code, Failure, JobStatus};
+use lore_remote::{Job, JobDetails, Started};
+use serde_json::{Value, json};
+
+use super::{
+    Context,
+    administration::{self, Administration},
+    remote::ServerArgs,
+    table::{self, or_dash},
+};
+use crate::{
+    progress::Percent,
+    ui::{BOLD, DIM, one_line},
+};
+
+/// How often a job is looked at: first often, then less.
+const FIRST_LOOK: Duration = Duration::from_millis(100);
+const LAST_LOOK: Duration = Duration::from_secs(2);
+
+/// See and stop what a team server is doing
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  lore jobs list --status running --url https://lore.example.com\n  lore jobs show 4f2a…\n  lore jobs wait 4f2a…"
+)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List jobs, newest first
+    List {
+        /// Only those in this state
+        #[arg(long, value_name = "STATUS", value_parser = JobStatus::ALL.map(JobStatus::as_str))]
+        status: Option<String>,
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        limit: usize,
+    },
+    /// Show a job and what it noted
+    Show {
+        /// Its id
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Stop a job
+    Cancel {
+        /// Its id
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Wait until a job is over
+    Wait {
+        /// Its id
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+}
+
+/// Whether a command stays until its job is over.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct WaitArgs {
+    /// Stay until it is done [default on a terminal]
+    #[arg(long, conflicts_with = "no_wait")]
+    wait: bool,
+    /// Do not stay
+    #[arg(long)]
+    no_wait: bool,
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let there = administration::open(context, &args.server)?;
+    let ui = context.ui;
+    match args.action {
+        Action::List { status, limit } => {
+            let status = status.as_deref().and_then(JobStatus::parse);
+            let jobs = there.jobs(status, limit).await?;
+            if ui.is_json() {
+                return ui.value(&json!({"jobs": jobs, "total": jobs.len()}));
+            }
+            let rows: Vec<Vec<String>> = jobs
+                .iter()
+                .map(|job| {
+                    let progress = job.progress.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.0} %"));
+                    let (since, who) = (or_dash(job.created_at.as_deref()), or_dash(job.username.as_deref()));
+                    vec![job.job_id.clone(), job.operation_type.clone(), job.status.clone(), progress, since, who]
+                })
+                .collect();
+            table::show(ui, &["job", "what", "status", "done", "since", "for"], &rows, "there are no jobs")
+        }
+        Action::Show { id } => show(context, &there.job(&id).await?),
+        Action::Cancel { id } => {
+            let message = there.cancel_job(&id).await?;
+            if ui.is_json() {
+                return ui.value(&json!({"cancelled": id, "message": message}));
+            }
+            ui.line(&if message.is_empty() { format!("{id} is stopped") } else { one_line(&message) })
+        }
+        Action::Wait { id } => {
+            let job = follow(context, there.as_ref(), &id).await?;
+            over(context, &job)
+        }
+    }
+}
+
+fn show(context: &Context<'_>, details: &JobDetails) -> Result<(), Failure> {
+    let ui = context.ui;
+    if ui.is_json() {
+        return ui.value(&json!(details));
+    }
+    let job = &details.job;
+    ui.line(&format!("{}  {}  {}", ui.paint(BOLD, &one_line(&job.job_id)), job.operation_type, job.status))?;
+    for (what, when) in [("asked for", &job.created_at), ("begun", &job.started_at), ("over", &job.completed_at)] {
+        if let Some(when) = when {
+            ui.line(&format!("  {what:9}  {}", one_line(when)))?;
+        }
+    }
+    if let Some(error) = text(&job.error) {
+        ui.line(&format!("  error      {}", one_line(&error)))?;
+    }
+    if let Some(result) = text(&job.result) {
+        ui.line(&format!("  result     {}", one_line(&result)))?;
+    }
+    for log in &details.logs {
+        let at = ui.paint(DIM, &one_line(&or_dash(log.at.as_deref())));
+        ui.line(&format!("  {at}  {}", one_line(&log.text)))?;
+    }
+    Ok(())
+}
+
+/// What there is to say of a value: texts as they are.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+/// Tells what was begun, and stays until it is done where that is wanted.
+pub(super) async fn report(
+    context: &Context<'_>,
+    there: &dyn Administration,
+    started: Started,
+    wait: WaitArgs,
+) -> Result<(), Failure> {
+    let ui = context.ui;
+    let stays = wait.wait || (ui.is_terminal() && !ui.is_json() && !wait.no_wait);
+    match &started.job_id {
+        Some(id) if stays => {
+            if !ui.is_json() {
+                ui.note(&started.message);
+            }
+            let job = follow(context, there, id).await?;
+            over(context, &job)
+        }
+        _ if ui.is_json() => ui.value(&json!(started)),
+        Some(id) => {
+            ui.line(&one_line(&started.message))?;
+            ui.note(&format!("`lore jobs wait {id}` stays until it is done"));
+            Ok(())
+        }
+        None => ui.line(&one_line(&started.message)),
+    }
+}
+
+/// Looks at a job until it is over.
+async fn follow(context: &Context<'_>, there: &dyn Administration, id: &str) -> Result<Job, Failure> {
+    let mut bar: Option<Percent> = None;
+    let mut pause = FIRST_LOOK;
+    loop {
+        let job = there.job(id).await?.job;
+        let shown = bar.get_or_insert_with(|| Percent::new(context.ui, &job.operation_type));
+        shown.at(job.progress.unwrap_or(0.0));
+        // A state that this program does not know may be the last one: it cannot tell.
+        if JobStatus::parse(&job.status).is_none_or(JobStatus::is_over) {
+            shown.finish();
+            return Ok(job);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 3 / 2).min(LAST_LOOK);
+    }
+}
+
+/// What became of a job: a failure where it failed.
+fn over(context: &Context<'_>, job: &Job) -> Result<(), Failure> {
+    let said = text(&job.error).map_or_else(String::new, |error| format!(": {error}"));
+    match JobStatus::parse(&job.status) {
+        Some(JobStatus::Failed) => Err(Failure::new(Code::Conflict, format!("the job {} failed{said}", job.job_id))
+            .hint(format!("`lore jobs show {}` tells what it noted", job.job_id))),
+        Some(JobStatus::Cancelled) => {
+            Err(Failure::new(Code::Interrupted, format!("the job {} was stopped{said}", job.job_id)))
+        }
+        _ if context.ui.is_json() => context.ui.value(&json!({"job": job})),
+        _ => context.ui.line(&format!("{} {}", one_line(&job.operation_type), one_line(&job.status))),
+    }
+}

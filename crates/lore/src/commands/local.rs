@@ -1,0 +1,260 @@
+//! Administration of a server's data on this machine, beside the server or while there is none.
+//!
+//! Jobs are the server's: where one runs on the data, it does them; where none does, they are done here as long as the
+//! command waits, and the rest is left to the next start.
+
+use std::{fs::File, path::Path, sync::Arc};
+
+use async_trait::async_trait;
+use lore_core::{
+    Cancel,
+    team::{AddGolden, Asker, Cancelled, GoldenChange as CoreChange, Team, main_branch},
+};
+use lore_model::{Code, Failure, JobStatus, Role, TokenId, User as CoreUser, UserName, brief};
+use lore_remote::{
+    AuditEntry, Golden, GoldenChange, Job, JobDetails, JobLog, NewGolden, NewToken, RefreshEvery, Secret, Started,
+    Token, User,
+};
+use serde_json::Value;
+use tokio::{sync::Mutex, task::JoinHandle};
+
+use super::{
+    Context,
+    administration::{Absent, Administration, Removal, Whose},
+};
+use crate::wire;
+
+/// A team on this machine.
+pub(super) struct Local {
+    team: Arc<Team>,
+    data: std::path::PathBuf,
+    runner: Mutex<Option<Runner>>,
+}
+
+/// What does the jobs here, while no server does.
+struct Runner {
+    stop: Cancel,
+    _task: JoinHandle<()>,
+    _lock: File,
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// Opens the data of a server. It must be there, so that a slip of the pen makes no second one.
+pub(super) fn open(context: &Context<'_>, data: &Path, absent: Absent) -> Result<Local, Failure> {
+    if absent == Absent::Fails && !data.join("team.db").exists() {
+        return Err(Failure::new(Code::InvalidArgument, format!("there is no data of a server in {}", data.display()))
+            .hint("`lore users add NAME --role admin --data DIR` makes it, and so does `lore server --data DIR`"));
+    }
+    let team = wire::team(&context.loaded, data, wire::TeamOptions::default());
+    Ok(Local { team, data: data.to_owned(), runner: Mutex::default() })
+}
+
+impl Local {
+    /// Tells of a job, and begins to do it where no server does.
+    async fn started(&self, job: Option<lore_model::Job>, message: String) -> Result<Started, Failure> {
+        let Some(job) = job else { return Ok(Started { job_id: None, message }) };
+        let mut runner = self.runner.lock().await;
+        if runner.is_none()
+            && let Some(lock) = wire::lock_data(&self.data)?
+        {
+            self.team.recover().await?;
+            let stop = Cancel::default();
+            let (team, told) = (Arc::clone(&self.team), stop.clone());
+            let task = tokio::spawn(async move { team.run(&told).await });
+            *runner = Some(Runner { stop, _task: task, _lock: lock });
+        }
+        Ok(Started { job_id: Some(job.id.to_string()), message })
+    }
+
+    async fn owner(&self, whose: &Whose) -> Result<Option<CoreUser>, Failure> {
+        match whose {
+            Whose::Of(name) => self.team.user(name.as_str()).await.map(Some),
+            Whose::Everybodys => Ok(None),
+            Whose::Own => {
+                Err(Failure::new(Code::InvalidArgument, "nobody is logged in where the data is opened directly")
+                    .hint("say whose with `--user NAME`, or `--all`"))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Administration for Local {
+    async fn users(&self) -> Result<Vec<User>, Failure> {
+        Ok(self.team.users().await?.iter().map(user).collect())
+    }
+
+    async fn add_user(&self, name: &UserName, role: Role, password: &Secret) -> Result<User, Failure> {
+        let added = self.team.create_user(&Asker::local(), name.as_str(), password.expose(), role).await?;
+        Ok(user(&added))
+    }
+
+    async fn set_role(&self, name: &UserName, role: Role) -> Result<User, Failure> {
+        Ok(user(&self.team.set_role(&Asker::local(), name.as_str(), role).await?))
+    }
+
+    async fn set_password(&self, name: &UserName, password: &Secret) -> Result<User, Failure> {
+        Ok(user(&self.team.set_password(&Asker::local(), name.as_str(), password.expose()).await?))
+    }
+
+    async fn remove_user(&self, name: &UserName) -> Result<(), Failure> {
+        self.team.remove_user(&Asker::local(), name.as_str()).await.map(|_| ())
+    }
+
+    async fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, Failure> {
+        let (acts, _) = self.team.acts(limit).await?;
+        let entry = |act: lore_model::AuditEntry| AuditEntry {
+            at: time(Some(act.at)),
+            username: Some(act.username),
+            address: act.address,
+            act: act.act,
+            subject: Some(act.subject),
+            outcome: Some(act.outcome),
+        };
+        Ok(acts.into_iter().map(entry).collect())
+    }
+
+    async fn tokens(&self, whose: &Whose) -> Result<Vec<Token>, Failure> {
+        // Whoever can open the data sees all of it.
+        let owner = if *whose == Whose::Own { None } else { self.owner(whose).await? };
+        let tokens = self.team.tokens(owner.map(|owner| owner.id)).await?;
+        let token = |token: lore_model::Token| Token {
+            id: token.id.0.to_string(),
+            name: token.name,
+            username: Some(token.username.to_string()),
+            created_at: time(Some(token.created_at)),
+            expires_at: time(token.expires_at),
+            last_used_at: time(token.last_used_at),
+        };
+        Ok(tokens.into_iter().map(token).collect())
+    }
+
+    async fn create_token(&self, whose: &Whose, name: &str, days: Option<u32>) -> Result<NewToken, Failure> {
+        let owner = self.owner(whose).await?.ok_or_else(|| {
+            Failure::new(Code::InvalidArgument, "a token belongs to one user").hint("say whose with `--user NAME`")
+        })?;
+        let made = self.team.create_token(&Asker::local(), owner.id, name, days).await?;
+        Ok(NewToken {
+            token: Secret::new(made.secret),
+            id: made.token.id.0.to_string(),
+            name: made.token.name,
+            expires_at: time(made.token.expires_at),
+        })
+    }
+
+    async fn revoke_token(&self, id: &str) -> Result<(), Failure> {
+        let number = id.trim().parse().map_err(|_| {
+            Failure::new(Code::TokenNotFound, format!("there is no token {}", brief(id)))
+                .hint("`lore tokens list` shows them")
+        })?;
+        self.team.revoke_token(&Asker::local(), TokenId(number)).await
+    }
+
+    async fn golden(&self) -> Result<Vec<Golden>, Failure> {
+        let repos = self.team.lore().history.repos().await?;
+        let row = |golden: lore_model::Golden| {
+            let main = main_branch(&golden, &repos);
+            let mut more = serde_json::Map::new();
+            more.insert("state".to_owned(), golden.state.as_str().into());
+            more.insert("refreshed_at".to_owned(), time(golden.refreshed_at).into());
+            more.insert("last_error".to_owned(), golden.last_error.clone().into());
+            Golden {
+                alias: golden.alias.to_string(),
+                repo_url: Some(golden.url.clone()),
+                default_branch: main,
+                created_at: time(Some(golden.created_at)),
+                enable_temporal: golden.temporal,
+                refresh_every: golden.refresh_every.and_then(|seconds| u64::try_from(seconds).ok()),
+                more,
+            }
+        };
+        Ok(self.team.golden().await?.into_iter().map(row).collect())
+    }
+
+    async fn add_golden(&self, new: &NewGolden) -> Result<Started, Failure> {
+        let request = AddGolden {
+            url: new.url.clone(),
+            alias: new.alias.clone(),
+            branch: new.branch.clone(),
+            temporal: new.temporal,
+            refresh_every: new.refresh_every.and_then(seconds),
+        };
+        let job = self.team.add_golden(&Asker::local(), request).await?;
+        self.started(Some(job), format!("golden repository `{}` is being added", new.alias)).await
+    }
+
+    async fn set_golden(&self, alias: &str, change: GoldenChange) -> Result<Started, Failure> {
+        let change = CoreChange { refresh_every: change.refresh_every.map(seconds), temporal: change.temporal };
+        let job = self.team.change_golden(&Asker::local(), alias, &change).await?;
+        self.started(job, format!("golden repository `{alias}` is changed")).await
+    }
+
+    async fn refresh_golden(&self, alias: &str) -> Result<Started, Failure> {
+        let job = self.team.refresh_golden(&Asker::local(), alias).await?;
+        self.started(Some(job), format!("golden repository `{alias}` is being refreshed")).await
+    }
+
+    async fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure> {
+        let job = self.team.remove_golden(&Asker::local(), alias, removal == Removal::Forced).await?;
+        self.started(Some(job), format!("golden repository `{alias}` is being removed")).await
+    }
+
+    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Vec<Job>, Failure> {
+        let (jobs, _) = self.team.jobs(&Asker::local(), status, limit).await?;
+        Ok(jobs.iter().map(job).collect())
+    }
+
+    async fn job(&self, id: &str) -> Result<JobDetails, Failure> {
+        let report = self.team.job(&Asker::local(), id).await?;
+        let line = |line: lore_model::JobLine| JobLog { at: time(Some(line.at)), text: line.text };
+        Ok(JobDetails { job: job(&report.job), logs: report.lines.into_iter().map(line).collect() })
+    }
+
+    async fn cancel_job(&self, id: &str) -> Result<String, Failure> {
+        Ok(match self.team.cancel_job(&Asker::local(), id).await? {
+            Cancelled::Now => "it had not begun, and never will".to_owned(),
+            Cancelled::Asked => "it is being stopped".to_owned(),
+            Cancelled::Over(status) => format!("it was over already: {}", status.as_str()),
+        })
+    }
+}
+
+fn time(seconds: Option<i64>) -> Option<String> {
+    Some(jiff::Timestamp::from_second(seconds?).ok()?.to_string())
+}
+
+fn seconds(every: RefreshEvery) -> Option<i64> {
+    match every {
+        RefreshEvery::Seconds(seconds) => i64::try_from(seconds).ok(),
+        RefreshEvery::Never => None,
+    }
+}
+
+fn user(user: &CoreUser) -> User {
+    User {
+        username: user.name.to_string(),
+        role: user.role.as_str().to_owned(),
+        created_at: time(Some(user.created_at)),
+    }
+}
+
+fn job(job: &lore_model::Job) -> Job {
+    let text = |text: &Option<String>| text.clone().map_or(Value::Null, Value::String);
+    Job {
+        job_id: job.id.to_string(),
+        operation_type: job.task.operation.as_str().to_owned(),
+        status: job.status.as_str().to_owned(),
+        created_at: time(Some(job.created_at)),
+        started_at: time(job.started_at),
+        completed_at: time(job.completed_at),
+        progress: Some(f64::from(job.progress)),
+        result: text(&job.result),
+        error: text(&job.error),
+        username: Some(job.username.clone()),
+    }
+}

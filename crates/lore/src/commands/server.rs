@@ -1,0 +1,205 @@
+//! `lore server`: answers a whole team over HTTP.
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use lore_core::{
+    Cancel, SystemClock,
+    team::{Team, TeamSettings},
+};
+use lore_git::{HostRule, RemotePolicy};
+use lore_mcp::{Server, ServerText, SessionLimits, Sessions};
+use lore_model::{Code, Failure, closest};
+use lore_server::{App, Bound, McpSetup, Network, ServerOptions, ServerSetup, TlsFiles};
+use lore_store::JobLimits;
+use lore_tools::{Context as ToolContext, Toolset};
+
+use super::Context;
+use crate::{
+    commands::serve::shutdown_signal,
+    config::Loaded,
+    instructions::server_instructions,
+    wire::{self, TeamOptions},
+};
+
+/// The toolsets that a server can offer: those that are about repositories. The others are about somebody's own machine.
+const TOOLSETS: [Toolset; 6] =
+    [Toolset::Code, Toolset::Repos, Toolset::Insight, Toolset::Admin, Toolset::History, Toolset::Why];
+
+/// How long jobs that are under way may take to stop.
+const STOPPING: Duration = Duration::from_secs(10);
+
+/// Answer a whole team over HTTP
+///
+/// One server keeps the repositories and their index; agents ask it over MCP at `/mcp`, each user with a token of their own.
+/// At the first start it makes the user `admin` and prints the password once. It listens on this machine alone unless you say
+/// otherwise; for other machines, give it a certificate or put it behind a proxy that has one.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Where to listen
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8000")]
+    listen: SocketAddr,
+    /// The folder of the server: its index, its clones, its users [default: `server` in Lore's home]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// A name that clients reach it by, such as `lore.example` (repeatable; `localhost` and the address work anyway)
+    #[arg(long = "host", value_name = "NAME", value_delimiter = ',')]
+    hosts: Vec<String>,
+    /// A web page that may use it, such as `https://app.example` (repeatable)
+    #[arg(long = "origin", value_name = "URL", value_delimiter = ',')]
+    origins: Vec<String>,
+    /// A proxy that says truly for whom it asks: an address, or a network such as `10.0.0.0/8` (repeatable)
+    #[arg(long = "trusted-proxy", value_name = "CIDR", value_delimiter = ',')]
+    trusted_proxies: Vec<Network>,
+    /// The certificate for TLS, with those that vouch for it, in PEM; it is read again when it changes
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The key of the certificate
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// An authorization server that MCP clients are told about (RFC 9728)
+    #[arg(long, value_name = "URL")]
+    oauth_issuer: Option<String>,
+    /// How clients reach it, where a proxy stands in between: `https://lore.example`
+    #[arg(long, value_name = "URL")]
+    public_url: Option<String>,
+    /// Toolsets to offer, separated by commas [default: code, repos, insight, admin, history, why]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    toolsets: Vec<String>,
+    /// A folder beneath which repositories of this machine may be cloned (repeatable)
+    #[arg(long = "allow-local", value_name = "DIR", value_delimiter = ',', help_heading = "What may be cloned")]
+    allow_local: Vec<PathBuf>,
+    /// A host or network that may be cloned from although it is not public: `git.intern`, `10.0.0.0/8` (repeatable)
+    #[arg(long = "allow-host", value_name = "HOST", value_delimiter = ',', help_heading = "What may be cloned")]
+    allow_hosts: Vec<String>,
+    /// Allow cloning over plain http
+    #[arg(long, help_heading = "What may be cloned")]
+    allow_http: bool,
+    /// A file of git configuration for clones: credentials, certificates [default: none]
+    #[arg(long, value_name = "FILE", help_heading = "What may be cloned")]
+    git_config: Option<PathBuf>,
+    /// Jobs that run side by side
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    jobs: u32,
+}
+
+impl Args {
+    /// From now on everything is about the server's own folder.
+    pub(super) fn take_data(&self, loaded: &mut Loaded) {
+        let folder = self.data.clone().unwrap_or_else(|| loaded.home.join("server"));
+        loaded.home = std::path::absolute(&folder).unwrap_or(folder);
+    }
+
+    /// What the server clones: what is public, and what is allowed here.
+    fn policy(&self) -> Result<RemotePolicy, Failure> {
+        let rule = |text: &String| {
+            HostRule::parse(text).map_err(|why| {
+                Failure::new(Code::InvalidArgument, why).hint("`--allow-host` takes a host name or a network")
+            })
+        };
+        Ok(RemotePolicy {
+            allow_http: self.allow_http,
+            allow_local: self.allow_local.clone(),
+            allow_hosts: self.allow_hosts.iter().map(rule).collect::<Result<_, _>>()?,
+            git_config: self.git_config.clone(),
+            ..RemotePolicy::default()
+        })
+    }
+
+    fn options(&self) -> ServerOptions {
+        let tls = self.tls_cert.clone().zip(self.tls_key.clone());
+        ServerOptions {
+            listen: self.listen,
+            hosts: self.hosts.clone(),
+            origins: self.origins.clone(),
+            trusted_proxies: self.trusted_proxies.clone(),
+            tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
+            oauth_issuer: self.oauth_issuer.clone(),
+            public_url: self.public_url.clone(),
+            ..ServerOptions::default()
+        }
+    }
+}
+
+pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let toolsets = toolsets(&args.toolsets)?;
+    let options = args.options();
+    let policy = args.policy()?;
+    // From here on nobody has to kill it.
+    let signal = shutdown_signal();
+    let data = &context.loaded.home;
+    let _lock = wire::lock_data(data)?.ok_or_else(|| {
+        Failure::new(Code::Busy, format!("another server has the folder {}", data.display()))
+            .hint("stop it, or choose another folder with `--data DIR`")
+    })?;
+    let settings = TeamSettings { limits: limits(args.jobs), ..TeamSettings::default() };
+    let team = wire::team(&context.loaded, data, TeamOptions { policy: Some(policy), settings, second: None });
+    team.recover().await?;
+    let is_open = options.is_open();
+    let mcp = mcp(&team, &toolsets);
+    let app = App::new(ServerSetup { team: Arc::clone(&team), clock: Arc::new(SystemClock), mcp, options })?;
+    // Where the address is taken or the certificate cannot be read, nothing has been made yet.
+    let bound = Bound::open(app).await?;
+    if let Some((name, password)) = team.bootstrap().await? {
+        // Once, and to whoever started it: never into a log.
+        context.ui.tell(&format!("the first user is `{name}` with the password {password}"));
+        context.ui.tell("it is not shown again; change it with `POST /auth/password`");
+    }
+    if is_open {
+        context.ui.warn("other machines can reach the server and nothing is encrypted: give it `--tls-cert` and `--tls-key`, or put it behind a proxy and name that with `--trusted-proxy`");
+    }
+    context.ui.tell(&format!("lore server is listening on {}", bound.url()));
+    let cancel = Cancel::default();
+    let jobs = tokio::spawn({
+        let (team, cancel) = (Arc::clone(&team), cancel.clone());
+        async move { team.run(&cancel).await }
+    });
+    let stopping = {
+        let cancel = cancel.clone();
+        async move {
+            signal.await;
+            // Jobs stop while requests finish.
+            cancel.cancel();
+        }
+    };
+    bound.serve(stopping).await;
+    let stopped = tokio::time::timeout(STOPPING, jobs).await;
+    tracing::info!(in_time = stopped.is_ok(), "the server stopped");
+    Ok(())
+}
+
+fn limits(jobs: u32) -> JobLimits {
+    let running = usize::try_from(jobs).unwrap_or(usize::MAX);
+    JobLimits { running, per_user: TeamSettings::default().limits.per_user.min(running) }
+}
+
+/// The MCP servers: all toolsets together, and each by itself.
+fn mcp(team: &Arc<Team>, toolsets: &[Toolset]) -> McpSetup {
+    let tools = ToolContext::for_team(Arc::clone(team));
+    let server = |sets: &[Toolset]| {
+        let text = ServerText { version: env!("CARGO_PKG_VERSION").to_owned(), instructions: server_instructions() };
+        Server::new(lore_tools::server_tools(sets), &tools, text)
+    };
+    McpSetup {
+        all: server(toolsets),
+        toolsets: toolsets.iter().map(|set| (set.name().to_owned(), server(&[*set]))).collect(),
+        sessions: Sessions::new(SessionLimits::default()),
+    }
+}
+
+/// The toolsets of these names; all that a server has where none is named.
+fn toolsets(names: &[String]) -> Result<Vec<Toolset>, Failure> {
+    if names.is_empty() {
+        return Ok(TOOLSETS.to_vec());
+    }
+    let known = TOOLSETS.map(Toolset::name);
+    names
+        .iter()
+        .map(|name| {
+            TOOLSETS.into_iter().find(|set| set.name() == name).ok_or_else(|| {
+                let meant = closest(name, known).map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+                Failure::new(Code::InvalidArgument, format!("a server has no toolset `{name}`"))
+                    .hint(format!("{meant}the toolsets are: {}", known.join(", ")))
+            })
+        })
+        .collect()
+}
