@@ -93,11 +93,11 @@ pub(crate) fn run_asked(clients: &Path, args: &Args) -> Result<()> {
 /// Runs all scenarios against the example and against the product. `clients` is where `clients::install` has put the suite.
 pub(crate) fn run(clients: &Path) -> Result<()> {
     run_example(clients)?;
-    run_product(clients, &build(&["--package", "lore", "--bin", "lore"], "lore")?)
+    run_product(clients, &build("lore")?)
 }
 
 fn run_example(clients: &Path) -> Result<()> {
-    let fixture = build(&["--package", "lore-mcp", "--example", "conformance"], "conformance")?;
+    let fixture = build("conformance")?;
     let fixture = Server::start(&mut program(fixture))?;
     let base = fixture.base();
     for (release, arguments) in RUNS {
@@ -212,10 +212,11 @@ fn node(clients: &Path) -> Result<String> {
     fs::read_to_string(clients.join("node-path")).context("the MCP clients are not installed")
 }
 
-/// Builds a program and asks cargo where it is.
-fn build(what: &[&str], name: &str) -> Result<PathBuf> {
+/// Builds the programs and asks cargo where one of them is. They are built as the tests of the whole workspace are: a
+/// selection of its own would build the dependencies anew.
+fn build(name: &str) -> Result<PathBuf> {
     let mut command = cargo();
-    command.arg("build").args(what);
+    command.args(["build", "--workspace", "--bin", "lore", "--example", "conformance"]);
     let built = command.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit()).output()?;
     ensure!(built.status.success(), "`{name}` for the conformance suite does not build");
     String::from_utf8(built.stdout)?

@@ -15,7 +15,7 @@ use lore_core::{
     history::{History, Places},
     messages::Messages,
     search::{CodeRequest, Search, Settings},
-    team::{Activate, AddGolden, Asker, CompositeChange, GoldenChange, Switched, Team, TeamSettings},
+    team::{Activate, AddGolden, Asker, Cancelled, CompositeChange, GoldenChange, Switched, Team, TeamSettings},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
@@ -304,9 +304,9 @@ async fn golden_repositories_are_fetched_when_it_is_time() {
     let ada = case.user("ada", Role::Admin).await;
     let folder = case.folder("api");
     case.add(&ada, &folder, "api").await;
-    let change = GoldenChange { refresh_every: Some(Some(3600)), temporal: None };
+    let change = GoldenChange { refresh_every: Some(Some(3600)), ..GoldenChange::default() };
     assert!(case.team.change_golden(&ada, "api", &change).await.unwrap().is_none());
-    let too_often = GoldenChange { refresh_every: Some(Some(1)), temporal: None };
+    let too_often = GoldenChange { refresh_every: Some(Some(1)), ..GoldenChange::default() };
     assert!(case.team.change_golden(&ada, "api", &too_often).await.is_err());
     folder.write("src/owl.rs", "pub fn owl() {}\n");
     folder.commit("Owl");
@@ -345,8 +345,144 @@ async fn jobs_are_seen_by_their_owners_and_those_who_manage_repositories() {
     assert_eq!(case.team.jobs(&ada, None, 10).await.unwrap().1, 2);
 }
 
+/// A URL at which nobody answers, and one at which there is a repository.
+fn request(url: &str) -> AddGolden {
+    AddGolden { url: url.to_owned(), alias: "api".to_owned(), branch: None, temporal: false, refresh_every: None }
+}
+
+impl Case {
+    /// Does jobs until something is so.
+    async fn until(&self, what: &str, is_so: impl AsyncFn() -> bool) {
+        let stop = Cancel::default();
+        let wait = async {
+            while !is_so().await {
+                self.team.job_moved().await;
+            }
+            stop.cancel();
+        };
+        let (found, ()) = tokio::join!(tokio::time::timeout(Duration::from_mins(1), wait), self.team.run(&stop));
+        found.expect(what);
+    }
+
+    async fn job(&self, by: &Asker, job: &Job) -> Job {
+        self.team.job(by, job.id.as_str()).await.expect("it goes well").job
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_of_the_network_is_tried_again_later_and_not_for_ever() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let job = case.team.add_golden(&ada, request("http://127.0.0.1:1/api.git")).await.unwrap();
+    let mut waits = Vec::new();
+    for attempt in 1..=4 {
+        case.until("it is tried", async || case.job(&ada, &job).await.not_before.is_some()).await;
+        let now = case.job(&ada, &job).await;
+        assert_eq!((now.status, now.attempts), (JobStatus::Pending, attempt), "{now:?}");
+        let wait = now.not_before.unwrap() - case.clock.now();
+        waits.push(wait);
+        case.clock.0.fetch_add(wait, Ordering::Relaxed);
+        if attempt < 4 {
+            case.until("it is begun", async || case.job(&ada, &job).await.attempts > attempt).await;
+        }
+    }
+    assert_eq!(waits, [10, 20, 40, 80]);
+    let job = case.done(&ada, job).await;
+    assert_eq!((job.status, job.attempts), (JobStatus::Failed, 5), "{job:?}");
+    let lines = case.team.job(&ada, job.id.as_str()).await.unwrap().lines;
+    let again = lines.iter().filter(|line| line.text.starts_with("waits to be tried again")).count();
+    assert_eq!(again, 4, "{lines:?}");
+    assert!(case.team.golden().await.unwrap().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_cancelled_while_it_waits_leaves_nothing_to_the_next_of_its_name() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let job = case.team.add_golden(&ada, request("http://127.0.0.1:1/api.git")).await.unwrap();
+    case.until("it is tried", async || case.job(&ada, &job).await.not_before.is_some()).await;
+    assert_eq!(case.team.cancel_job(&ada, job.id.as_str()).await.unwrap(), Cancelled::Asked);
+    let job = case.done(&ada, job).await;
+    assert_eq!(job.status, JobStatus::Cancelled, "{job:?}");
+    assert!(case.team.golden().await.unwrap().is_empty());
+    assert!(case.team.lore().history.repos().await.unwrap().is_empty());
+    assert_eq!(case.add(&ada, &case.folder("api"), "api").await.status, JobStatus::Completed);
+    assert!(case.finds(&ada, "api", "heron_api").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_says_what_it_did_to_the_last_line() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let job = case.add(&ada, &case.folder("api"), "api").await;
+    let lines = case.team.job(&ada, job.id.as_str()).await.unwrap().lines;
+    assert!(lines.last().is_some_and(|line| line.text.contains("in the index")), "{lines:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_asked_keeps_the_rest_back_no_more_than_it_must() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::PowerUser).await);
+    let api = case.folder("api");
+    case.add(&ada, &api, "api").await;
+    case.add(&ada, &case.folder("web"), "web").await;
+    case.done(&bob, case.activate(&bob, "api", "mine", Some("dev")).await).await;
+    case.activate(&bob, "web", "web", None).await;
+    let visible = async || case.team.all_visible(bob.caller.as_ref().unwrap()).await.unwrap();
+    assert_eq!(visible().await.repos.len(), 2);
+    // Of one repository only one branch is asked.
+    case.activate(&bob, "api", "api", None).await;
+    let both = visible().await;
+    assert_eq!(both.repos.len(), 2);
+    assert!(both.notes[0].contains("`api` and `mine` are branches of one repository"), "{:?}", both.notes);
+    case.team.deactivate(&bob, " api ").await.unwrap();
+    // The branch is merged and removed.
+    api.git(&["branch", "-q", "-D", "dev"]);
+    let job = case.done(&ada, case.team.refresh_golden(&ada, "api").await.unwrap()).await;
+    assert_eq!(job.status, JobStatus::Completed, "{job:?}");
+    let rest = visible().await;
+    assert_eq!(rest.repos.iter().map(|shown| shown.alias.as_str()).collect::<Vec<_>>(), ["web"]);
+    assert!(rest.notes[0].contains("`dev` is not there any more"), "{:?}", rest.notes);
+    // What is about to be removed is not asked, and what is left is.
+    case.team.remove_golden(&ada, "web", true).await.unwrap();
+    let failure = case.team.all_visible(bob.caller.as_ref().unwrap()).await.unwrap_err();
+    assert!(failure.message.contains("`web`") && failure.message.contains("being removed"), "{failure:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_main_branch_is_read() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let api = case.folder("api");
+    case.add(&ada, &api, "api").await;
+    let change = GoldenChange { branch: Some(Some("dev".to_owned())), ..GoldenChange::default() };
+    let job = case.team.change_golden(&ada, "api", &change).await.unwrap().unwrap();
+    assert_eq!(case.done(&ada, job).await.status, JobStatus::Completed);
+    assert!(case.finds(&ada, "api", "salmon_api").await);
+    assert!(case.team.change_golden(&ada, "api", &change).await.unwrap().is_none(), "it is so already");
+}
+
 mod access {
     use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn many_attempts_at_the_same_time_are_as_many_attempts() {
+        let case = Case::new();
+        case.user("ada", Role::Admin).await;
+        let attempts = (0..40).map(|_| {
+            let team = Arc::clone(&case.team);
+            tokio::spawn(async move { team.login("ada", "wrong password 1", Some("192.0.2.9")).await.unwrap_err() })
+        });
+        let mut verified = 0;
+        for attempt in attempts.collect::<Vec<_>>() {
+            let refused = attempt.await.unwrap();
+            match refused.failure.code {
+                Code::Unauthenticated => verified += 1,
+                code => assert_eq!(code, Code::TooManyRequests),
+            }
+        }
+        assert_eq!(verified, 6, "no password is looked at after that");
+    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_login_is_renewed_and_ends_where_a_refresh_token_comes_twice() {

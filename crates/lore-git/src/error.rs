@@ -148,7 +148,7 @@ const TRANSIENT: [&str; 19] = [
 ];
 
 /// What they say where nothing will be other at the next try. It counts more: git adds that the remote end hung up.
-const FINAL: [&str; 12] = [
+const FINAL: [&str; 14] = [
     "authentication failed",
     "permission denied",
     "could not read username",
@@ -161,6 +161,8 @@ const FINAL: [&str; 12] = [
     "transport '",
     "too many authentication failures",
     "unable to update url base from redirection",
+    "repository corruption",
+    "upload-pack: not our ref",
 ];
 
 impl GitError {

@@ -146,6 +146,7 @@ impl Client {
         let mut body = Map::new();
         body.extend(change.refresh_every.map(|every| ("refresh_every".to_owned(), refresh_every(every))));
         body.extend(change.temporal.map(|temporal| ("enable_temporal".to_owned(), json!(temporal))));
+        body.extend(change.branch.map(|branch| ("branch".to_owned(), json!(branch))));
         let path = format!("/api/golden/{}", part(alias));
         self.read(self.ask("PATCH", &path, Some(&Value::Object(body)))?)
     }

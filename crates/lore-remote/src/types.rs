@@ -135,12 +135,14 @@ pub struct NewGolden {
 }
 
 /// What is to change about a repository.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GoldenChange {
     /// How often it is brought up to date.
     pub refresh_every: Option<RefreshEvery>,
     /// Whether its former versions are kept.
     pub temporal: Option<bool>,
+    /// The branch that counts as its main one; empty for the remote's own choice.
+    pub branch: Option<String>,
 }
 
 /// What was begun.

@@ -143,7 +143,24 @@ impl TruthFile {
         }
     }
 
+    /// Makes the file where it is missing, for this user of the machine alone: it may hold secrets, in a folder that others can
+    /// read. What SQLite puts beside it has the same rights.
+    fn make(&self) -> std::io::Result<()> {
+        if self.exists() {
+            return Ok(());
+        }
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(&self.file) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     fn try_connect(&self) -> Result<Connection> {
+        self.make().map_err(|error| explain_io(&self.file, &error))?;
         let open = || {
             let connection = Connection::open(&self.file)?;
             prepare(&connection)?;

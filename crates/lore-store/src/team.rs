@@ -89,8 +89,9 @@ pub trait TeamStore: Send + Sync {
     /// Makes changes as one step.
     async fn change(&self, changes: &[TeamChange], by: &Actor) -> Result<()>;
 
-    /// Adds a job and makes these changes as one step; where the same is waiting already for the same user, that one is
-    /// returned. Fails with `Refused` where the user has as many unfinished jobs as they may have.
+    /// Adds a job and makes these changes as one step; where the same is waiting already for the same user and there is nothing
+    /// to change, that one is returned. Unfinished jobs of the user that decide what the same alias stands for are stopped:
+    /// who asks last is right. Fails with `Refused` where the user has as many unfinished jobs as they may have.
     async fn add_job(&self, new: &NewJob, changes: &[TeamChange], by: &Actor) -> Result<Job>;
 
     /// Begins the job whose turn it is: users take turns, and those for whom less is being done come first.
@@ -102,13 +103,15 @@ pub trait TeamStore: Send + Sync {
     /// Adds a line to what is told of a job.
     async fn log_job(&self, job: &JobId, at: i64, text: &str) -> Result<()>;
 
-    /// Ends a running job and makes these changes as one step; tells whether it was running.
+    /// Ends a running job and makes these changes as one step; tells whether it was running. One that was to give a user
+    /// something and was cancelled meanwhile ends as cancelled, and gives nothing.
     async fn end_job(&self, job: &JobId, end: &JobEnd, changes: &[TeamChange], by: &Actor) -> Result<bool>;
 
     /// Puts a running job back among those that wait.
     async fn requeue_job(&self, job: &JobId, again: &Requeue) -> Result<()>;
 
-    /// Cancels a job that waits, and asks one that runs to stop.
+    /// Cancels a job that waits, and asks one that runs to stop, or one that has left something behind and waits to be tried
+    /// again.
     async fn cancel_job(&self, job: &JobId, by: &Actor) -> Result<Option<Cancelled>>;
 
     /// The jobs that are marked as running.
@@ -126,11 +129,9 @@ pub trait TeamStore: Send + Sync {
     /// How many jobs of a user, or of all, stand how.
     async fn count_jobs(&self, user: Option<UserId>) -> Result<Vec<(JobStatus, u64)>>;
 
-    /// Forgets jobs that were over before this moment.
+    /// Forgets jobs that were over before this moment, and of each user's all but the newest thousand; of administrative acts
+    /// all but the newest.
     async fn forget_jobs(&self, before: i64) -> Result<u64>;
-
-    /// Notes an act that changed nothing here.
-    async fn note_act(&self, by: &Actor, act: &str, subject: &str, outcome: &str) -> Result<()>;
 
     /// The newest administrative acts, and how many there are.
     async fn list_acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize)>;
@@ -268,6 +269,10 @@ pub enum TeamChange {
         /// Whether what users have activated of it goes too.
         force: bool,
     },
+    /// A golden repository that was to be removed stays after all.
+    KeepGolden(RepoName),
+    /// Sets the main branch of a golden repository; `None` for the remote's own choice.
+    MainBranch(RepoName, Option<String>),
     /// A golden repository is gone, and with it what users had activated of it.
     RemoveGolden(RepoName),
     /// A user has this from now on, in place of what they called so where it is the same golden repository or composite;

@@ -25,13 +25,38 @@ where
     I: DeserializeOwned + Send + 'static,
     F: Future<Output = Result<Answer, Failure>> + Send + 'static,
 {
-    Box::pin(lore_core::together(async move {
-        let outcome = match arguments::read(tool.name, &(tool.input)(), args) {
-            Ok(input) => call(context, input).await,
-            Err(failure) => Err(failure),
-        };
-        Ok(outcome.unwrap_or_else(|failure| failed(failure, Map::new())))
-    }))
+    Box::pin(lore_core::together(run_here(tool, context, args, call)))
+}
+
+/// The same for a tool that mostly waits: no thread waits with it.
+pub(crate) fn run_waiting<I, F>(
+    tool: &'static Tool,
+    context: Context,
+    args: Map<String, Value>,
+    call: fn(Context, I) -> F,
+) -> Calling
+where
+    I: DeserializeOwned + Send + 'static,
+    F: Future<Output = Result<Answer, Failure>> + Send + 'static,
+{
+    Box::pin(run_here(tool, context, args, call))
+}
+
+async fn run_here<I, F>(
+    tool: &'static Tool,
+    context: Context,
+    args: Map<String, Value>,
+    call: fn(Context, I) -> F,
+) -> Result<Answer, Failure>
+where
+    I: DeserializeOwned,
+    F: Future<Output = Result<Answer, Failure>>,
+{
+    let outcome = match arguments::read(tool.name, &(tool.input)(), args) {
+        Ok(input) => call(context, input).await,
+        Err(failure) => Err(failure),
+    };
+    Ok(outcome.unwrap_or_else(|failure| failed(failure, Map::new())))
 }
 
 /// `{"success": true, …}`.

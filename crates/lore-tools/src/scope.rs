@@ -152,18 +152,31 @@ pub(crate) async fn indexed_name_or_project(
     }
 }
 
-/// The same for several, of which one may be a composite.
+/// The same for several, of which one may be a composite. Where none is named, on a team server it is all that the caller sees.
 pub(crate) async fn indexed_names(context: &Context, names: Vec<String>) -> Result<Vec<String>, Failure> {
     let Some((team, caller)) = context.team()? else { return Ok(names) };
-    let mut all: Vec<String> = Vec::new();
+    let mut found = Vec::new();
+    if names.is_empty() {
+        found.extend(team.all_visible(caller).await?.repos);
+    }
     for name in names {
-        for shown in team.visible(caller, &name).await?.repos {
-            if !all.iter().any(|known| known == shown.repo.name()) {
-                all.push(shown.repo.name().to_owned());
-            }
+        found.extend(team.visible(caller, &name).await?.repos);
+    }
+    let mut all: Vec<String> = Vec::new();
+    for shown in found {
+        if !all.iter().any(|known| known == shown.repo.name()) {
+            all.push(shown.repo.name().to_owned());
         }
     }
     Ok(all)
+}
+
+/// The names of the repositories that an answer may speak of besides the one that is asked about; `None` for any.
+pub(crate) async fn others(context: &Context) -> Result<Option<Vec<String>>, Failure> {
+    match context.team()? {
+        None => Ok(None),
+        Some(_) => indexed_names(context, Vec::new()).await.map(Some),
+    }
 }
 
 fn names(repos: &[Repo]) -> String {

@@ -16,7 +16,7 @@ pub const MATCHED_PATHS_MAX: usize = 1000;
 const CHANGED_FILES_MAX: usize = 10_000;
 
 /// The most repositories or paths that one question may name.
-const NAMES_MAX: usize = 500;
+const NAMES_MAX: usize = 5000;
 
 /// The longest text that is searched for.
 const TEXT_MAX: usize = 8192;

@@ -358,6 +358,12 @@ impl Search {
         .await
     }
 
+    /// Whether the branch that is asked about is there, or no branch is; a repository that cannot be read still answers from
+    /// the index.
+    pub async fn has_branch(&self, repo: &Repo) -> bool {
+        repo.shown.is_none() || self.tips(repo, &repo.info.local_path).await.is_none_or(|tips| tips.shown.is_some())
+    }
+
     /// The part of a view that shows a repository; `None` where nothing of it is indexed, or not the branch that is asked
     /// about. A branch that is not there any more is a failure: another one's code would be no answer.
     async fn part(

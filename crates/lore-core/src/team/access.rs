@@ -7,7 +7,9 @@ use lore_model::{
 use lore_store::{NewToken, Rotation, SecretHash, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::OnceCell;
+use std::sync::Arc;
+
+use tokio::sync::{OnceCell, Semaphore};
 
 use super::{Asker, Team, password};
 use crate::{blocking, store_failure};
@@ -119,12 +121,7 @@ impl Team {
         let account = name.trim().to_ascii_lowercase();
         let account = account.chars().take(100).collect::<String>();
         let now = self.clock.now();
-        let wait = self.throttle.wait(&account, address, now);
-        if wait > 0 {
-            let failure = Failure::new(Code::TooManyRequests, "too many wrong passwords")
-                .hint(format!("try again in {wait} seconds"));
-            return Err(LoginRefused { failure, retry_after: Some(wait) });
-        }
+        self.throttle.begin(&account, address, now).map_err(too_many)?;
         let user = match UserName::parse(&account) {
             Ok(name) => self.store.find_user(&name).await.map_err(store_failure)?,
             Err(_) => None,
@@ -133,13 +130,12 @@ impl Team {
             Some(user) => self.store.password_of(user.id).await.map_err(store_failure)?,
             None => None,
         };
-        let right = self.verify(password.to_owned(), kept.clone()).await;
+        let right = self.verify(password.to_owned(), kept.clone()).await?;
         let (Some(user), Some(kept), true) = (user, kept, right) else {
-            self.throttle.note_wrong(&account, address, now);
             // Whether there is such a user is nobody's business.
             return Err(Failure::new(Code::Unauthenticated, "the name or the password is wrong").into());
         };
-        self.throttle.note_right(&account, address);
+        self.throttle.note_right(&account, address, now);
         if password::is_outdated(&kept) {
             let new = self.hash(password.to_owned()).await?;
             self.store.rehash_password(user.id, &kept, &new).await.map_err(store_failure)?;
@@ -301,21 +297,23 @@ impl Team {
         Ok(user)
     }
 
-    /// Gives whoever asks another password, if they know the one they have; all their logins end.
-    pub async fn change_password(&self, by: &Asker, current: &str, new: &str) -> Result<(), LoginRefused> {
+    /// Gives whoever asks another password, if they know the one they have; all their logins end. `address` is what attempts
+    /// are counted by.
+    pub async fn change_password(
+        &self,
+        by: &Asker,
+        address: Option<&str>,
+        current: &str,
+        new: &str,
+    ) -> Result<(), LoginRefused> {
         let caller = by.caller()?;
-        let (account, address, now) = (caller.name.as_str(), by.address.as_deref(), self.clock.now());
-        let wait = self.throttle.wait(account, address, now);
-        if wait > 0 {
-            let failure = Failure::new(Code::TooManyRequests, "too many wrong passwords")
-                .hint(format!("try again in {wait} seconds"));
-            return Err(LoginRefused { failure, retry_after: Some(wait) });
-        }
+        let (account, now) = (caller.name.as_str(), self.clock.now());
+        self.throttle.begin(account, address, now).map_err(too_many)?;
         let kept = self.store.password_of(caller.id).await.map_err(store_failure)?;
-        if !self.verify(current.to_owned(), kept).await {
-            self.throttle.note_wrong(account, address, now);
+        if !self.verify(current.to_owned(), kept).await? {
             return Err(Failure::new(Code::PermissionDenied, "the current password is wrong").into());
         }
+        self.throttle.note_right(account, address, now);
         self.set_password(by, account, new).await?;
         Ok(())
     }
@@ -367,26 +365,59 @@ impl Team {
             .hint("`lore tokens list` shows them"))
     }
 
-    /// Hashes a password beside everything else; only so many at a time, since each takes memory.
     async fn hash(&self, password: String) -> Result<String, Failure> {
-        let _place = self.hashing.acquire().await;
-        blocking(move || password::hash(&password)).await
+        self.hashing.run(move || password::hash(&password)).await?
     }
 
     /// Whether this is the password of which that was kept. It takes as long where nothing was.
-    async fn verify(&self, password: String, kept: Option<String>) -> bool {
-        let _place = self.hashing.acquire().await;
-        blocking(move || {
-            let right = password::verify(&password, kept.as_deref().unwrap_or(password::nobodys()));
-            right && kept.is_some()
-        })
-        .await
+    async fn verify(&self, password: String, kept: Option<String>) -> Result<bool, Failure> {
+        self.hashing
+            .run(move || {
+                let right = password::verify(&password, kept.as_deref().unwrap_or(password::nobodys()));
+                right && kept.is_some()
+            })
+            .await
     }
 
     /// Who is written into the audit log.
     pub(super) fn actor(&self, by: &Asker) -> Actor {
         let name = by.caller.as_ref().map_or("(local)".to_owned(), |caller| caller.name.to_string());
         Actor { name, address: by.address.clone(), at: self.clock.now() }
+    }
+}
+
+fn too_many(wait: i64) -> LoginRefused {
+    let failure =
+        Failure::new(Code::TooManyRequests, "too many wrong passwords").hint(format!("try again in {wait} seconds"));
+    LoginRefused { failure, retry_after: Some(wait) }
+}
+
+/// Where passwords are hashed: so many at a time, since each takes memory, and not too many in line.
+pub(super) struct Hashing {
+    places: Arc<Semaphore>,
+    line: Arc<Semaphore>,
+}
+
+impl Hashing {
+    /// So many at a time, and in line, these included.
+    pub(super) fn new(places: usize, line: usize) -> Self {
+        Self { places: Arc::new(Semaphore::new(places)), line: Arc::new(Semaphore::new(line)) }
+    }
+
+    /// Does the work beside everything else. A place is free again when the work is over, whether or not somebody still waits
+    /// for it: who hangs up early must not make room for the next.
+    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+        let busy = || {
+            Failure::new(Code::TooManyRequests, "too many passwords are being checked at the moment")
+                .hint("try again in a few seconds")
+        };
+        let in_line = Arc::clone(&self.line).try_acquire_owned().map_err(|_| busy())?;
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| busy())?;
+        Ok(blocking(move || {
+            let _held = (in_line, place);
+            work()
+        })
+        .await)
     }
 }
 
@@ -416,4 +447,37 @@ fn secret(prefix: &str) -> Result<(String, SecretHash), Failure> {
 /// What would be kept of a secret, if it begins like this.
 fn hash_of(secret: &str, prefix: &str) -> Option<SecretHash> {
     (secret.starts_with(prefix) && secret.len() <= LONGEST).then(|| Sha256::digest(secret.as_bytes()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_hangs_up_early_makes_no_room_for_the_next() {
+        let hashing = Hashing::new(1, 2);
+        let (finish, finished) = mpsc::channel::<()>();
+        let (begin, begun) = tokio::sync::oneshot::channel();
+        let mut first = Box::pin(hashing.run(move || {
+            begin.send(()).expect("somebody listens");
+            // It ends with its sender.
+            finished.recv().ok();
+        }));
+        tokio::select! {
+            _ = &mut first => panic!("it is not over"),
+            _ = begun => {}
+        }
+        drop(first);
+        assert_eq!(hashing.places.available_permits(), 0, "it is still being worked on");
+        let second = hashing.run(|| ());
+        let third = async {
+            tokio::task::yield_now().await;
+            assert_eq!(hashing.run(|| ()).await.unwrap_err().code, Code::TooManyRequests, "the line is full");
+            drop(finish);
+        };
+        let (second, ()) = tokio::join!(second, third);
+        second.expect("it has its turn");
+    }
 }

@@ -28,12 +28,14 @@ pub struct AddGolden {
 }
 
 /// What is to be different about a golden repository.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GoldenChange {
     /// How often it is fetched by itself, in seconds; `Some(None)` for never.
     pub refresh_every: Option<Option<i64>>,
     /// Whether its past is kept.
     pub temporal: Option<bool>,
+    /// The branch that counts as its main one; `Some(None)` for the remote's own choice.
+    pub branch: Option<Option<String>>,
 }
 
 /// What a user wants to have.
@@ -121,10 +123,15 @@ impl Team {
         }
         let temporal = change.temporal.filter(|temporal| *temporal != golden.temporal);
         changes.extend(temporal.map(|temporal| TeamChange::Temporal(golden.alias.clone(), temporal)));
+        let main = match &change.branch {
+            Some(wanted) => Some(branch(wanted.as_deref())?).filter(|wanted| *wanted != golden.branch),
+            None => None,
+        };
+        changes.extend(main.iter().map(|main| TeamChange::MainBranch(golden.alias.clone(), main.clone())));
         if changes.is_empty() {
             return Ok(None);
         }
-        if temporal.is_some() {
+        if temporal.is_some() || main.is_some() {
             return self.ask(by, task(Operation::RefreshGolden, &[golden.alias]), &changes, None).await.map(Some);
         }
         self.store.change(&changes, &self.actor(by)).await.map_err(store_failure)?;
@@ -149,7 +156,6 @@ impl Team {
                     .hint("give it one with `user_alias`"));
             }
         };
-        // The main branch under its own name is followed wherever the repository's main branch goes.
         let names: Vec<RepoName> = golden.iter().map(|golden| golden.alias.clone()).collect();
         let activation = Activation {
             user: caller.id,
@@ -181,11 +187,11 @@ impl Team {
     async fn refuse_taken(&self, new: &Activation) -> Result<(), Failure> {
         let taken = |what: String| Err(Failure::new(Code::Conflict, what));
         let known = self.store.find_activation(new.user, &new.alias).await.map_err(store_failure)?;
-        if known.is_some_and(|known| known.composite != new.composite || known.golden != new.golden) {
+        if known.is_some_and(|known| known.composite || known.golden != new.golden) {
             return taken(format!("you have a repository called `{}` already: choose another alias", new.alias));
         }
-        let golden = self.store.find_golden(&new.alias).await.map_err(store_failure)?;
-        if golden.is_some() && new.golden != [new.alias.clone()] {
+        let is_golden = |golden: &Golden| golden.alias.as_str().eq_ignore_ascii_case(new.alias.as_str());
+        if new.golden != [new.alias.clone()] && self.golden().await?.iter().any(is_golden) {
             return taken(format!("`{}` is the alias of a golden repository: choose another one", new.alias));
         }
         Ok(())
@@ -240,13 +246,15 @@ impl Team {
             .hint("switch one of its repositories, activated by itself"));
         }
         let wanted = branch(Some(wanted))?.ok_or_else(|| Failure::new(Code::InvalidArgument, "no branch is named"))?;
-        if self.is_read(&own.golden, Some(&wanted)).await? {
+        let is_read = self.is_read(&own.golden, Some(&wanted)).await?;
+        let (alias, golden) = (Some(own.alias.clone()), own.golden);
+        let task = JobTask { operation: Operation::SwitchBranch, alias, golden, branch: Some(wanted.clone()) };
+        if is_read {
+            let done = format!("`{}` is on branch `{wanted}`", own.alias);
             let change = TeamChange::SetBranch(caller.id, own.alias, Some(wanted));
-            self.store.change(&[change], &self.actor(by)).await.map_err(store_failure)?;
+            self.ask(by, task, &[change], Some(done)).await?;
             return Ok(Switched::Now);
         }
-        let (alias, golden) = (Some(own.alias), own.golden);
-        let task = JobTask { operation: Operation::SwitchBranch, alias, golden, branch: Some(wanted) };
         Ok(Switched::Later(Box::new(self.ask(by, task, &[], None).await?)))
     }
 
@@ -339,7 +347,8 @@ impl Team {
             task,
             user: caller.map(|caller| caller.id),
             username: self.actor(by).name,
-            user_max: self.settings.user_jobs,
+            // Who is on the machine itself may ask for anything.
+            user_max: if caller.is_some() { self.settings.user_jobs } else { usize::MAX },
             done,
         };
         let job = self.store.add_job(&new, changes, &self.actor(by)).await.map_err(store_failure)?;
@@ -366,12 +375,7 @@ fn url(text: &str) -> String {
 /// A branch as git would take it; none where it is left out.
 fn branch(text: Option<&str>) -> Result<Option<String>, Failure> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
-    let bad = text.len() > 255
-        || text.starts_with(['-', '/', '.'])
-        || text.ends_with(['/', '.'])
-        || text.split('/').any(|part| part.strip_suffix(".lock").is_some())
-        || ["..", "//", "@{", "/."].iter().any(|piece| text.contains(piece))
-        || text.chars().any(|c| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c));
+    let bad = text.len() > 255 || !lore_git::is_branch_name(text);
     if bad {
         return Err(Failure::new(Code::InvalidArgument, format!("`{}` cannot name a branch", brief(text)))
             .hint("`get_branches` lists the branches of a repository"));
@@ -397,7 +401,8 @@ mod tests {
             assert_eq!(branch(Some(good)).unwrap().as_deref(), Some(good));
         }
         assert_eq!(branch(Some("  ")).unwrap(), None);
-        for bad in ["-x", "--upload-pack=x", "a b", "a..b", "/a", "a/", "a.lock", "a\nb", "a~1", "a@{1}", "a\\b", ".a"]
+        for bad in
+            ["-x", "--upload-pack=x", "a b", "a..b", "/a", "a/", "a.lock", "a\nb", "a~1", "a@{1}", "a\\b", ".a", "HEAD"]
         {
             assert!(branch(Some(bad)).is_err(), "{bad}");
         }

@@ -2,18 +2,13 @@
 
 use lore_model::{AuditEntry, Failure};
 
-use super::{Asker, Team};
+use super::Team;
 use crate::store_failure;
 
 impl Team {
     /// The newest administrative acts, and how many there are.
     pub async fn acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize), Failure> {
         self.store.list_acts(limit).await.map_err(store_failure)
-    }
-
-    /// Writes down an act that was refused or that changed nothing here.
-    pub async fn note_act(&self, by: &Asker, act: &str, subject: &str, outcome: &str) -> Result<(), Failure> {
-        self.store.note_act(&self.actor(by), act, subject, outcome).await.map_err(store_failure)
     }
 
     /// Fails where what the team has cannot be read.

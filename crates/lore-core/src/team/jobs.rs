@@ -67,9 +67,9 @@ impl Team {
         self.store.count_jobs(user).await.map_err(store_failure)
     }
 
-    /// How many jobs are being done or wait, whoever's they are.
-    pub async fn active_jobs(&self) -> Result<u64, Failure> {
-        let counted = self.store.count_jobs(None).await.map_err(store_failure)?;
+    /// How many jobs are being done or wait: one's own, or all for those who manage repositories.
+    pub async fn active_jobs(&self, by: &Asker) -> Result<u64, Failure> {
+        let counted = self.count_jobs(by).await?;
         Ok(counted.iter().filter(|(status, _)| !status.is_over()).map(|(_, count)| count).sum())
     }
 

@@ -26,9 +26,13 @@ use lore_model::{Caller, Code, Failure, JobId};
 pub use lore_store::Cancelled;
 use lore_store::{JobLimits, TeamStore};
 pub use repos::{Shown, Visible, main_branch};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 
-use self::{access::KeyCell, throttle::Throttle, uses::Uses};
+use self::{
+    access::{Hashing, KeyCell},
+    throttle::Throttle,
+    uses::Uses,
+};
 use crate::{Clock, Lore};
 
 /// What whoever runs the server may set.
@@ -46,6 +50,8 @@ pub struct TeamSettings {
     pub keep_jobs: i64,
     /// How often a job is begun before it is given up.
     pub attempts: u32,
+    /// A clone or fetch that brings more bytes than this is given up; `None` for no limit.
+    pub fetch_bytes: Option<u64>,
     /// How long to wait before a job is tried again the first time, in seconds; twice as long each time after.
     pub back_off: i64,
 }
@@ -59,6 +65,7 @@ impl Default for TeamSettings {
             user_jobs: 20,
             keep_jobs: 30 * 86_400,
             attempts: 10,
+            fetch_bytes: None,
             back_off: 15,
         }
     }
@@ -100,8 +107,7 @@ pub struct Team {
     settings: TeamSettings,
     keys: KeyCell,
     throttle: Throttle,
-    /// Hashing a password takes memory: only so many at a time.
-    hashing: Semaphore,
+    hashing: Hashing,
     uses: Uses,
     /// Rung when there may be something to do.
     wake: Notify,
@@ -114,6 +120,9 @@ pub struct Team {
 /// Passwords that are hashed at a time, each in 19 MiB.
 const HASHING: usize = 2;
 
+/// Passwords that are hashed or wait for that; those who come later try again.
+const HASHING_LINE: usize = 64;
+
 impl Team {
     /// The team that is kept in this store, over this index.
     pub fn new(store: Arc<dyn TeamStore>, lore: Arc<Lore>, clock: Arc<dyn Clock>, settings: TeamSettings) -> Self {
@@ -124,7 +133,7 @@ impl Team {
             settings,
             keys: KeyCell::new(),
             throttle: Throttle::default(),
-            hashing: Semaphore::new(HASHING),
+            hashing: Hashing::new(HASHING, HASHING_LINE),
             uses: Uses::default(),
             wake: Notify::new(),
             ended: Notify::new(),

@@ -67,6 +67,7 @@ impl Team {
 
     /// What a user has activated under this name.
     pub async fn activation(&self, caller: &Caller, alias: &str) -> Result<Activation, Failure> {
+        let alias = alias.trim();
         let found = match RepoName::parse(alias) {
             Ok(name) => self.store.find_activation(caller.id, &name).await.map_err(store_failure)?,
             Err(_) => None,
@@ -112,19 +113,31 @@ impl Team {
         }
     }
 
-    /// Everything a user has activated; where that is nothing, every golden repository.
+    /// Everything a user has activated; where that is nothing, every golden repository. What cannot be asked at the moment
+    /// keeps the rest back no more than a composite's member does.
     pub async fn all_visible(&self, caller: &Caller) -> Result<Visible, Failure> {
         let mut all = Visible::default();
         let activations = self.activations(caller).await?;
         let now = self.clock.now();
+        let has_some = !activations.is_empty();
         for activation in activations {
             self.uses.note_alias(caller.id, activation.alias.clone(), now);
-            let members = self.members(activation).await?;
+            let alias = activation.alias.clone();
+            let members = match self.members(activation).await {
+                Ok(members) => members,
+                Err(failure) => {
+                    all.notes.push(format!("`{alias}` was not asked: {}", failure.message));
+                    continue;
+                }
+            };
             all.notes.extend(members.notes);
             for shown in members.repos {
                 let known = all.repos.iter().find(|known| known.repo.id == shown.repo.id);
                 match known {
-                    None => all.repos.push(shown),
+                    None => match self.missing_branch(&shown).await {
+                        None => all.repos.push(shown),
+                        Some(note) => all.notes.push(note),
+                    },
                     // Of one repository only one branch is asked about at a time.
                     Some(known) if known.branch != shown.branch => all.notes.push(format!(
                         "`{}` and `{}` are branches of one repository: `{}` was asked; name the other to ask it",
@@ -133,6 +146,11 @@ impl Team {
                     Some(_) => {}
                 }
             }
+        }
+        if has_some && all.repos.is_empty() {
+            let what = format!("nothing that you have activated can be asked: {}", all.notes.join("; "));
+            return Err(Failure::new(Code::RepoNotFound, what)
+                .hint("name another repository, switch the branch with `switch_branch`, or `deactivate_repository`"));
         }
         if all.repos.is_empty() {
             for golden in self.golden().await?.into_iter().filter(|golden| golden.state == GoldenState::Ready) {
@@ -145,6 +163,18 @@ impl Team {
             }
         }
         Ok(all)
+    }
+
+    /// What to tell where the branch that a user has chosen is not there any more.
+    async fn missing_branch(&self, shown: &Shown) -> Option<String> {
+        let branch = shown.branch.as_ref()?;
+        let is_there = self.lore.search.has_branch(&shown.repo).await;
+        (!is_there).then(|| {
+            format!(
+                "`{}` was not asked: its branch `{branch}` is not there any more; choose another with `switch_branch`",
+                shown.alias
+            )
+        })
     }
 
     /// The repositories of an activation. One that cannot be asked now does not keep the others of a composite back.

@@ -2,7 +2,7 @@
 //!
 //! Wrong passwords are counted for an account from one address, for an account from anywhere, and for an address on any
 //! account. The first few cost nothing; after that each one makes the next attempt wait twice as long. Whoever tries from
-//! elsewhere can make an account wait for a minute, never lock it.
+//! elsewhere can make an account wait for a minute, never lock it, and not at all where its owner was right before.
 
 use std::{
     collections::HashMap,
@@ -11,6 +11,9 @@ use std::{
 
 /// Wrong passwords are forgotten after so many seconds without another.
 const FORGET: i64 = 15 * 60;
+
+/// Somebody who was right from an address is known there for so many seconds.
+const KNOWN: i64 = 24 * 3600;
 
 /// More are not counted; those that were seen longest ago go first.
 const MOST: usize = 20_000;
@@ -43,15 +46,23 @@ struct Seen {
 #[derive(Debug, Default)]
 pub(super) struct Throttle {
     seen: Mutex<HashMap<Key, Seen>>,
+    /// Who has shown the right password from where, and when.
+    known: Mutex<HashMap<(String, String), i64>>,
 }
 
 impl Throttle {
-    /// How many seconds to wait before an attempt on this account from this address; 0 for none.
-    pub(super) fn wait(&self, account: &str, address: Option<&str>, now: i64) -> i64 {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let wait = |key: Key| {
+    /// Begins an attempt on this account from this address, or tells how many seconds to wait. The attempt counts as a wrong
+    /// password until [`Self::note_right`]: many at the same time are as many attempts.
+    pub(super) fn begin(&self, account: &str, address: Option<&str>, now: i64) -> Result<(), i64> {
+        let is_known = self.is_known(account, address, now);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let wait = |key: &Key| {
+            // Others, wherever they are, do not make somebody wait who was right from here before.
+            if is_known && !matches!(key, Key::Both(..)) {
+                return 0;
+            }
             let (free, longest) = key.rule();
-            let Some(seen) = seen.get(&key).filter(|seen| now - seen.last < FORGET) else { return 0 };
+            let Some(seen) = seen.get(key).filter(|seen| now - seen.last < FORGET) else { return 0 };
             let over = seen.wrong.saturating_sub(free);
             if over == 0 {
                 return 0;
@@ -59,32 +70,54 @@ impl Throttle {
             let pause = 1_i64.checked_shl(over - 1).filter(|pause| *pause > 0).unwrap_or(longest).min(longest);
             (seen.last + pause - now).max(0)
         };
-        keys(account, address).map(wait).max().unwrap_or(0)
-    }
-
-    /// Notes a wrong password.
-    pub(super) fn note_wrong(&self, account: &str, address: Option<&str>, now: i64) {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() + 3 > MOST {
-            seen.retain(|_, seen| now - seen.last < FORGET);
+        let wait = keys(account, address).map(|key| wait(&key)).max().unwrap_or(0);
+        if wait > 0 {
+            return Err(wait);
         }
-        if seen.len() + 3 > MOST {
-            let mut times: Vec<i64> = seen.values().map(|seen| seen.last).collect();
-            times.sort_unstable();
-            let middle = times[times.len() / 2];
-            seen.retain(|_, seen| seen.last > middle);
-        }
+        make_room(&mut seen, |seen| seen.last, now - FORGET);
         for key in keys(account, address) {
             let entry = seen.entry(key).or_insert(Seen { wrong: 0, last: now });
             entry.wrong = if now - entry.last < FORGET { entry.wrong + 1 } else { 1 };
             entry.last = now;
         }
+        Ok(())
     }
 
-    /// Notes the right password: what was wrong from there before was its owner's mistake.
-    pub(super) fn note_right(&self, account: &str, address: Option<&str>) {
+    /// Notes that the password was right: what was wrong from there before was its owner's mistake.
+    pub(super) fn note_right(&self, account: &str, address: Option<&str>, now: i64) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.remove(&Key::Both(account.to_owned(), address.unwrap_or_default().to_owned()));
+        for key in keys(account, address) {
+            if matches!(key, Key::Both(..)) {
+                seen.remove(&key);
+            } else if let Some(seen) = seen.get_mut(&key) {
+                seen.wrong = seen.wrong.saturating_sub(1);
+            }
+        }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        make_room(&mut known, |at| *at, now - KNOWN);
+        known.insert(place(account, address), now);
+    }
+
+    fn is_known(&self, account: &str, address: Option<&str>, now: i64) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&place(account, address)).is_some_and(|at| now - at < KNOWN)
+    }
+}
+
+fn place(account: &str, address: Option<&str>) -> (String, String) {
+    (account.to_owned(), address.unwrap_or_default().to_owned())
+}
+
+/// Forgets what is older than a moment where there is much, and the older half where that is still much.
+fn make_room<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, at: fn(&V) -> i64, oldest: i64) {
+    if map.len() + 3 > MOST {
+        map.retain(|_, value| at(value) > oldest);
+    }
+    if map.len() + 3 > MOST {
+        let mut times: Vec<i64> = map.values().map(at).collect();
+        times.sort_unstable();
+        let middle = times[times.len() / 2];
+        map.retain(|_, value| at(value) > middle);
     }
 }
 
@@ -100,41 +133,56 @@ fn keys(account: &str, address: Option<&str>) -> impl Iterator<Item = Key> {
 mod tests {
     use super::*;
 
+    fn tries(throttle: &Throttle, account: &str, address: &str, now: i64) -> i64 {
+        throttle.begin(account, Some(address), now).err().unwrap_or(0)
+    }
+
     #[test]
     fn each_wrong_password_after_the_first_few_makes_the_next_wait_longer() {
         let throttle = Throttle::default();
+        let mut now = 100;
         let mut waits = Vec::new();
-        for _ in 0..9 {
-            throttle.note_wrong("ada", Some("1.2.3.4"), 100);
-            waits.push(throttle.wait("ada", Some("1.2.3.4"), 100));
+        for _ in 0..10 {
+            let wait = tries(&throttle, "ada", "1.2.3.4", now);
+            waits.push(wait);
+            if wait > 0 {
+                assert_eq!(tries(&throttle, "ada", "1.2.3.4", now + wait - 1), 1, "it is waited for to the end");
+                now += wait;
+                assert_eq!(tries(&throttle, "ada", "1.2.3.4", now), 0);
+            }
         }
-        assert_eq!(waits, [0, 0, 0, 0, 0, 1, 2, 4, 8]);
-        assert_eq!(throttle.wait("ada", Some("1.2.3.4"), 105), 3);
-        assert_eq!(throttle.wait("ada", Some("5.6.7.8"), 100), 0, "ada herself is elsewhere");
-        throttle.note_right("ada", Some("1.2.3.4"));
-        assert_eq!(throttle.wait("ada", Some("1.2.3.4"), 100), 0);
+        assert_eq!(waits, [0, 0, 0, 0, 0, 0, 1, 2, 4, 8]);
+        assert_eq!(tries(&throttle, "ada", "5.6.7.8", now), 0, "ada herself is elsewhere");
+        throttle.note_right("ada", Some("1.2.3.4"), now);
+        assert_eq!(tries(&throttle, "ada", "1.2.3.4", now), 0);
     }
 
     #[test]
     fn many_addresses_and_many_accounts_are_noticed_too() {
         let throttle = Throttle::default();
+        throttle.note_right("ada", Some("7.7.7.7"), 100);
         for number in 0..60 {
-            throttle.note_wrong("ada", Some(&format!("10.0.0.{number}")), 100);
+            throttle.begin("ada", Some(&format!("10.0.0.{number}")), 100 + number).ok();
         }
-        assert_eq!(throttle.wait("ada", Some("9.9.9.9"), 100), 60, "an account waits a minute at most");
+        let wait = tries(&throttle, "ada", "9.9.9.9", 159);
+        assert!((1..=60).contains(&wait), "an account waits a minute at most: {wait}");
+        assert_eq!(tries(&throttle, "ada", "7.7.7.7", 159), 0, "not where she was right before");
         for number in 0..60 {
-            throttle.note_wrong(&format!("user{number}"), Some("6.6.6.6"), 100);
+            throttle.begin(&format!("user{number}"), Some("6.6.6.6"), 200).ok();
         }
-        assert_eq!(throttle.wait("somebody", Some("6.6.6.6"), 100), 900);
-        assert_eq!(throttle.wait("somebody", Some("6.6.6.6"), 100 + FORGET), 0);
+        assert!(tries(&throttle, "somebody", "6.6.6.6", 200) > 0);
+        assert_eq!(tries(&throttle, "somebody", "6.6.6.6", 200 + FORGET), 0);
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
         let throttle = Throttle::default();
-        for number in 0..i64::try_from(MOST).unwrap() {
-            throttle.note_wrong(&format!("user{number}"), Some(&format!("address{number}")), number / 100);
+        for number in 0..i64::try_from(MOST).unwrap() + 10 {
+            let (account, address) = (format!("user{number}"), format!("address{number}"));
+            throttle.begin(&account, Some(&address), number / 100).ok();
+            throttle.note_right(&account, Some(&address), number / 100);
         }
         assert!(throttle.seen.lock().unwrap().len() <= MOST);
+        assert!(throttle.known.lock().unwrap().len() <= MOST);
     }
 }

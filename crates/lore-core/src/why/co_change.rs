@@ -42,6 +42,8 @@ pub struct CoChangeRequest {
     pub from: Option<PathBuf>,
     /// The files.
     pub files: Vec<PathBuf>,
+    /// The repositories whose commits may be told of besides; `None` for all.
+    pub others: Option<Vec<String>>,
     /// At most so many (clamped to 1–200).
     pub limit: i64,
 }
@@ -134,7 +136,12 @@ impl Lore {
         let files = found.files.into_iter().zip(gone);
         let files = files.map(|(file, gone)| CoChanged { confidence: confidence(file.support), gone, file }).collect();
         let repos = self.history.repos().await?;
-        let others = self.others(&repo, &repos, &found.subjects).await?;
+        let may_tell = |other: &Repo| {
+            let listed = |names: &Vec<String>| names.iter().any(|name| name == other.name());
+            other.id == repo.id || request.others.as_ref().is_none_or(listed)
+        };
+        let told: Vec<Repo> = repos.iter().filter(|other| may_tell(other)).cloned().collect();
+        let others = self.others(&repo, &told, &found.subjects).await?;
         let freshness = self.history.freshness(&repos, Some(&[repo.id])).await;
         Ok(CoChangeAnswer {
             repo: repo.name().to_owned(),

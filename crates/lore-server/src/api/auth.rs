@@ -117,6 +117,8 @@ pub(crate) struct NewPassword {
 }
 
 pub(crate) async fn password(app: Arc<App>, asked: Asked, given: NewPassword) -> Result<Json<Done>, Refusal> {
-    app.team.change_password(&asked.asker()?, &given.current_password, &given.new_password).await?;
+    let address = proxies::counted(asked.address);
+    let asker = asked.asker()?;
+    app.team.change_password(&asker, Some(&address), &given.current_password, &given.new_password).await?;
     Ok(Json(DONE))
 }

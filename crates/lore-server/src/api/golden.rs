@@ -187,6 +187,8 @@ pub(crate) struct Change {
     refresh_every: Option<Interval>,
     /// Whether its past is kept.
     enable_temporal: Option<bool>,
+    /// The branch that counts as its main one; empty for the remote's own choice.
+    branch: Option<String>,
 }
 
 /// How often something is done by itself; null for never, which is not the same as saying nothing.
@@ -201,9 +203,12 @@ pub(crate) async fn change(app: Arc<App>, asked: Asked, change: Change) -> Resul
     let change = GoldenChange {
         refresh_every: change.refresh_every.map(|every| every.0.map(|span| span.0)),
         temporal: change.enable_temporal,
+        branch: change.branch.map(|branch| Some(branch).filter(|branch| !branch.trim().is_empty())),
     };
-    if change.refresh_every.is_none() && change.temporal.is_none() {
-        return Err(Refusal::invalid("nothing is to change").hint("give `refresh_every`, `enable_temporal` or both"));
+    if change == GoldenChange::default() {
+        return Err(
+            Refusal::invalid("nothing is to change").hint("give `refresh_every`, `enable_temporal` or `branch`")
+        );
     }
     let job = app.team.change_golden(&asked.asker()?, asked.name(), &change).await?;
     let message = format!("`{}` is kept as you said", brief(asked.name()));

@@ -20,6 +20,9 @@ type Result<T> = std::result::Result<T, Fault>;
 /// So many lines are kept of one job.
 const LINES_MAX: i64 = 1000;
 
+/// So many jobs that are over are kept of one user.
+const KEPT_MAX: i64 = 1000;
+
 const COLUMNS: &str = "number, id, operation, alias, branch, user, username, status, created_at, started_at, completed_at, \
                        progress, result, error, attempts, not_before, cancel";
 
@@ -75,14 +78,17 @@ pub(super) fn add(transaction: &Transaction<'_>, new: &NewJob, changes: &[TeamCh
     let user = new.user.map(|user| user.0);
     let unfinished = "WHERE user IS ?1 AND status IN ('pending', 'running') ORDER BY number";
     let unfinished = select(transaction, unfinished, [user])?;
-    // Asked for twice is done once, as long as it has not begun.
-    let same = |job: &&Job| job.status == JobStatus::Pending && job.task == new.task;
-    if let Some(same) = unfinished.iter().find(same).filter(|_| new.done.is_none()) {
+    // Asked for twice is done once, as long as it has not begun, and asking for it changes nothing else.
+    let same = |job: &&Job| job.status == JobStatus::Pending && job.task == new.task && !job.cancel_requested;
+    if let Some(same) = unfinished.iter().find(same).filter(|_| new.done.is_none() && changes.is_empty()) {
         return Ok(same.clone());
     }
     if new.done.is_none() && unfinished.len() >= new.user_max {
         let what = format!("{} jobs of yours are not finished: wait for them, or cancel some", unfinished.len());
         return Err(StoreError::Refused(what).into());
+    }
+    for earlier in unfinished.iter().filter(|job| supersedes(&new.task, &job.task)) {
+        stop(transaction, earlier, by)?;
     }
     apply(transaction, changes, by)?;
     let done = new.done.is_some();
@@ -115,6 +121,17 @@ pub(super) fn add(transaction: &Transaction<'_>, new: &NewJob, changes: &[TeamCh
     get(transaction, &new.id)
 }
 
+/// Whether a task is about what an alias stands for, so that the one who asks last is right.
+fn decides(task: &JobTask) -> bool {
+    use Operation::{Activate, Deactivate, ManageComposite, SwitchBranch};
+    matches!(task.operation, Activate | Deactivate | ManageComposite | SwitchBranch)
+}
+
+/// Whether what an earlier task of the same user would bring about is no longer wanted.
+fn supersedes(new: &JobTask, earlier: &JobTask) -> bool {
+    decides(new) && decides(earlier) && new.alias.is_some() && new.alias == earlier.alias
+}
+
 pub(super) fn claim(transaction: &Transaction<'_>, limits: JobLimits, at: i64) -> Result<Option<Job>> {
     let running = select(transaction, "WHERE status = 'running'", [])?;
     if running.len() >= limits.running {
@@ -122,7 +139,8 @@ pub(super) fn claim(transaction: &Transaction<'_>, limits: JobLimits, at: i64) -
     }
     let of = |user: Option<UserId>| running.iter().filter(|job| job.user == user).count();
     let is_busy = |golden: &RepoName| running.iter().any(|job| job.task.golden.contains(golden));
-    let pending = "WHERE status = 'pending' AND coalesce(not_before, 0) <= ?1 ORDER BY number";
+    // One that is to be stopped waits for nothing.
+    let pending = "WHERE status = 'pending' AND (coalesce(not_before, 0) <= ?1 OR cancel) ORDER BY number";
     let pending = select(transaction, pending, [at])?;
     let can_run = |job: &&Job| of(job.user) < limits.per_user && !job.task.golden.iter().any(is_busy);
     let turns = last_turns(transaction)?;
@@ -176,16 +194,21 @@ pub(super) fn end(
     changes: &[TeamChange],
     by: &Actor,
 ) -> Result<bool> {
-    let ended = transaction.execute(
+    let Some(job) = find(transaction, id)?.filter(|job| job.status == JobStatus::Running) else { return Ok(false) };
+    // What nobody wants any more is not brought about, even if it was just done.
+    let unwanted = job.cancel_requested && decides(&job.task) && end.status == JobStatus::Completed;
+    let brings = |change: &&TeamChange| !matches!(change, TeamChange::Activate(_) | TeamChange::SetBranch(..));
+    let status = if unwanted { JobStatus::Cancelled } else { end.status };
+    let result = end.result.as_ref().filter(|_| !unwanted);
+    transaction.execute(
         "UPDATE jobs SET status = ?2, completed_at = ?3, result = ?4, error = ?5,
                          progress = iif(?2 = 'completed', 100, progress)
-         WHERE id = ?1 AND status = 'running'",
-        params![id.as_str(), end.status.as_str(), end.at, end.result, end.error],
+         WHERE id = ?1",
+        params![id.as_str(), status.as_str(), end.at, result, end.error],
     )?;
-    if ended == 0 {
-        return Ok(false);
+    for change in changes.iter().filter(|change| !unwanted || brings(change)) {
+        apply(transaction, std::slice::from_ref(change), by)?;
     }
-    apply(transaction, changes, by)?;
     Ok(true)
 }
 
@@ -204,24 +227,31 @@ pub(super) fn requeue(transaction: &Transaction<'_>, id: &JobId, again: &Requeue
 
 pub(super) fn cancel(transaction: &Transaction<'_>, id: &JobId, by: &Actor) -> Result<Option<Cancelled>> {
     let Some(job) = find(transaction, id)? else { return Ok(None) };
-    let outcome = match job.status {
-        JobStatus::Pending => {
-            transaction.execute(
-                "UPDATE jobs SET status = 'cancelled', completed_at = ?2, cancel = 1 WHERE id = ?1",
-                params![id.as_str(), by.at],
-            )?;
-            // What it was to bring about will not be.
-            undo(transaction, &job, by)?;
-            Cancelled::Now
-        }
-        JobStatus::Running => {
-            transaction.execute("UPDATE jobs SET cancel = 1 WHERE id = ?1", [id.as_str()])?;
-            Cancelled::Asked
-        }
-        over => return Ok(Some(Cancelled::Over(over))),
-    };
+    if job.status.is_over() {
+        return Ok(Some(Cancelled::Over(job.status)));
+    }
+    let outcome = stop(transaction, &job, by)?;
     note(transaction, by, "cancel_job", id.as_str(), job.task.operation.as_str())?;
     Ok(Some(outcome))
+}
+
+/// Ends a job that waits, and asks one that runs to stop. What was begun before and has left something in the index is ended
+/// by whoever does jobs, who clears that away.
+pub(super) fn stop(transaction: &Transaction<'_>, job: &Job, by: &Actor) -> Result<Cancelled> {
+    let id = job.id.as_str();
+    let has_begun =
+        job.status == JobStatus::Running || (job.attempts > 0 && job.task.operation == Operation::AddGolden);
+    if has_begun {
+        transaction.execute("UPDATE jobs SET cancel = 1 WHERE id = ?1", [id])?;
+        return Ok(Cancelled::Asked);
+    }
+    transaction.execute(
+        "UPDATE jobs SET status = 'cancelled', completed_at = ?2, cancel = 1 WHERE id = ?1",
+        params![id, by.at],
+    )?;
+    // What it was to bring about will not be.
+    undo(transaction, job, by)?;
+    Ok(Cancelled::Now)
 }
 
 /// Takes back what asking for a job has changed already.
@@ -229,11 +259,7 @@ fn undo(transaction: &Transaction<'_>, job: &Job, by: &Actor) -> Result<()> {
     let Some(alias) = job.task.golden.first() else { return Ok(()) };
     match job.task.operation {
         Operation::AddGolden => apply(transaction, &[TeamChange::RemoveGolden(alias.clone())], by),
-        Operation::RemoveGolden => {
-            let sql = "UPDATE golden SET state = 'ready' WHERE alias = ?1 AND state = 'removing'";
-            transaction.execute(sql, [alias.as_str()])?;
-            Ok(())
-        }
+        Operation::RemoveGolden => apply(transaction, &[TeamChange::KeepGolden(alias.clone())], by),
         _ => Ok(()),
     }
 }
@@ -261,4 +287,20 @@ pub(super) fn count_by_status(connection: &Connection, user: Option<UserId>) -> 
         counted.push((status, u64::try_from(number).unwrap_or(0)));
     }
     Ok(counted)
+}
+
+/// Forgets jobs that were over before a moment, and of each user all but the newest.
+pub(super) fn forget(transaction: &Transaction<'_>, before: i64) -> Result<u64> {
+    let old = "DELETE FROM jobs WHERE completed_at IS NOT NULL AND completed_at < ?1";
+    let old = transaction.execute(old, [before])?;
+    let more = transaction.execute(
+        "DELETE FROM jobs WHERE number IN (
+             SELECT number FROM (
+                 SELECT number, row_number() OVER (PARTITION BY coalesce(user, username) ORDER BY number DESC) AS place
+                 FROM jobs WHERE completed_at IS NOT NULL
+             ) WHERE place > ?1
+         )",
+        [KEPT_MAX],
+    )?;
+    Ok((old + more) as u64)
 }

@@ -4,7 +4,7 @@ use lore_model::{Activation, Actor, Golden, GoldenState, RepoName, UserId};
 use lore_store::{StoreError, TeamChange};
 use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, params};
 
-use super::note;
+use super::{jobs, note, users};
 use crate::{rows::unfit, truth::Fault};
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -120,7 +120,18 @@ fn apply_one(transaction: &Transaction<'_>, change: &TeamChange, by: &Actor) -> 
             transaction.execute(sql, params![alias.as_str(), temporal])?;
             note(transaction, by, "set_temporal", alias.as_str(), if *temporal { "on" } else { "off" })
         }
+        TeamChange::MainBranch(alias, branch) => {
+            get_golden(transaction, alias)?;
+            let sql = "UPDATE golden SET branch = ?2 WHERE alias = ?1";
+            transaction.execute(sql, params![alias.as_str(), branch])?;
+            note(transaction, by, "set_branch", alias.as_str(), branch.as_deref().unwrap_or("the remote's own choice"))
+        }
         TeamChange::RemovingGolden { alias, force } => removing(transaction, alias, *force, by),
+        TeamChange::KeepGolden(alias) => {
+            let sql = "UPDATE golden SET state = 'ready' WHERE alias = ?1 AND state = 'removing'";
+            transaction.execute(sql, [alias.as_str()])?;
+            Ok(())
+        }
         TeamChange::RemoveGolden(alias) => {
             transaction.execute(
                 "DELETE FROM activations WHERE id IN (SELECT activation FROM members WHERE golden = ?1)",
@@ -155,8 +166,8 @@ fn add_golden(transaction: &Transaction<'_>, new: &Golden, by: &Actor) -> Result
         return Err(StoreError::Exists(format!("there is a golden repository `{known}` already")).into());
     }
     // What a user calls so would be another repository from now on.
-    let taken = "SELECT EXISTS (SELECT 1 FROM activations WHERE alias = ?1)";
-    if transaction.query_row(taken, [new.alias.as_str()], |row| row.get(0))? {
+    let taken = "SELECT EXISTS (SELECT 1 FROM activations WHERE lower(alias) = ?1)";
+    if transaction.query_row(taken, [&folded], |row| row.get(0))? {
         let what = format!("`{}` is what a user calls another repository already: choose another alias", new.alias);
         return Err(StoreError::Exists(what).into());
     }
@@ -174,7 +185,7 @@ fn add_golden(transaction: &Transaction<'_>, new: &Golden, by: &Actor) -> Result
             new.created_at
         ],
     )?;
-    note(transaction, by, "add_golden_repo", new.alias.as_str(), &new.url)
+    note(transaction, by, "add_golden_repo", new.alias.as_str(), &lore_model::without_user(&new.url))
 }
 
 fn removing(transaction: &Transaction<'_>, alias: &RepoName, force: bool, by: &Actor) -> Result<()> {
@@ -196,6 +207,13 @@ fn removing(transaction: &Transaction<'_>, alias: &RepoName, force: bool, by: &A
         .into());
     }
     transaction.execute("UPDATE golden SET state = 'removing' WHERE alias = ?1", [alias.as_str()])?;
+    // Nobody waits for what is to go.
+    let unfinished =
+        "WHERE status IN ('pending', 'running') AND operation IN ('add_golden_repo', 'refresh_golden_repo')
+                      AND EXISTS (SELECT 1 FROM job_golden WHERE job = number AND golden = ?1)";
+    for job in jobs::select(transaction, unfinished, [alias.as_str()])? {
+        transaction.execute("UPDATE jobs SET cancel = 1 WHERE id = ?1", [job.id.as_str()])?;
+    }
     let outcome =
         if activated > 0 { format!("asked for, with {activated} activations") } else { "asked for".to_owned() };
     note(transaction, by, "remove_golden_repo", alias.as_str(), &outcome)
@@ -209,14 +227,18 @@ fn activate(transaction: &Transaction<'_>, new: &Activation) -> Result<()> {
             return Err(StoreError::Refused(what).into());
         }
     }
+    // Their account may have gone while this was prepared.
+    users::get(transaction, new.user)?;
     // A golden repository is found by its own alias: that must not mean another one to one user.
-    let is_golden = !golden(transaction, "WHERE alias = ?1", [new.alias.as_str()])?.is_empty();
+    let folded = new.alias.as_str().to_lowercase();
+    let is_golden = !golden(transaction, "WHERE folded = ?1", [folded])?.is_empty();
     if is_golden && (new.composite || new.golden != [new.alias.clone()]) {
         let what = format!("`{}` is the alias of a golden repository: choose another one", new.alias);
         return Err(StoreError::Exists(what).into());
     }
     let rest = "WHERE user = ?1 AND alias = ?2";
     let known = activations(transaction, rest, params![new.user.0, new.alias.as_str()])?.pop();
+    let accessed_at = known.as_ref().and_then(|known| known.accessed_at);
     if let Some(known) = known {
         if known.composite != new.composite || (!new.composite && known.golden != new.golden) {
             let what = format!("you have a repository called `{}` already: choose another alias", new.alias);
@@ -226,8 +248,9 @@ fn activate(transaction: &Transaction<'_>, new: &Activation) -> Result<()> {
         transaction.execute(sql, params![new.user.0, new.alias.as_str()])?;
     }
     transaction.execute(
-        "INSERT INTO activations (user, alias, composite, branch, activated_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-        params![new.user.0, new.alias.as_str(), new.composite, new.branch, new.activated_at],
+        "INSERT INTO activations (user, alias, composite, branch, activated_at, accessed_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![new.user.0, new.alias.as_str(), new.composite, new.branch, new.activated_at, accessed_at],
     )?;
     let id = transaction.last_insert_rowid();
     for (position, alias) in (0_i64..).zip(&new.golden) {

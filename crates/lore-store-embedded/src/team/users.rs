@@ -4,10 +4,13 @@ use lore_model::{Actor, LoginId, Role, Token, TokenId, User, UserId, UserName};
 use lore_store::{Rotation, SecretHash, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, params};
 
-use super::note;
+use super::{jobs, note};
 use crate::{rows::unfit, truth::Fault};
 
 type Result<T> = std::result::Result<T, Fault>;
+
+/// A user has at most so many personal tokens.
+const TOKENS_MAX: i64 = 200;
 
 fn user(row: &Row<'_>) -> rusqlite::Result<User> {
     let (name, role): (String, String) = (row.get(1)?, row.get(2)?);
@@ -27,7 +30,7 @@ pub(super) fn select(connection: &Connection, rest: &str, values: impl Params) -
     Ok(users)
 }
 
-fn get(connection: &Connection, id: UserId) -> Result<User> {
+pub(super) fn get(connection: &Connection, id: UserId) -> Result<User> {
     let found = select(connection, "WHERE id = ?1", [id.0])?.pop();
     found.ok_or_else(|| StoreError::Absent(format!("user {}", id.0)).into())
 }
@@ -89,12 +92,12 @@ pub(super) fn set_role(transaction: &Transaction<'_>, id: UserId, role: Role, by
 pub(super) fn remove(transaction: &Transaction<'_>, id: UserId, by: &Actor) -> Result<()> {
     let user = get(transaction, id)?;
     refuse_last_admin(transaction, &user)?;
-    transaction.execute(
-        "UPDATE jobs SET status = 'cancelled', completed_at = ?2, error = 'the user was removed'
-         WHERE user = ?1 AND status = 'pending'",
-        params![id.0, by.at],
-    )?;
-    transaction.execute("UPDATE jobs SET cancel = 1 WHERE user = ?1 AND status = 'running'", [id.0])?;
+    let unfinished = "WHERE user = ?1 AND status IN ('pending', 'running') ORDER BY number";
+    for job in jobs::select(transaction, unfinished, [id.0])? {
+        jobs::stop(transaction, &job, by)?;
+        let why = "UPDATE jobs SET error = 'the user was removed' WHERE id = ?1 AND status = 'cancelled'";
+        transaction.execute(why, [job.id.as_str()])?;
+    }
     transaction.execute("DELETE FROM users WHERE id = ?1", [id.0])?;
     note(transaction, by, "remove_user", user.name.as_str(), "removed")
 }
@@ -154,6 +157,9 @@ pub(super) fn rotate(
     }
     transaction.execute("UPDATE refresh_tokens SET taken_at = ?2 WHERE hash = ?1", params![old, at])?;
     transaction.execute("INSERT INTO refresh_tokens (hash, login) VALUES (?1, ?2)", params![new, login.0])?;
+    // One that was taken so long ago that it would be over anyway tells nothing any more.
+    let over = "DELETE FROM refresh_tokens WHERE login = ?1 AND taken_at < ?2";
+    transaction.execute(over, params![login.0, at - (expires_at - at)])?;
     transaction.execute("UPDATE logins SET expires_at = ?2 WHERE id = ?1", params![login.0, expires_at])?;
     Ok(Rotation::Rotated(login, user))
 }
@@ -189,9 +195,17 @@ pub(super) fn add_token(
     by: &Actor,
 ) -> Result<Token> {
     let owner = get(transaction, user)?;
+    // The name of one that is over is free again.
+    transaction.execute("DELETE FROM tokens WHERE user = ?1 AND expires_at <= ?2", params![user.0, by.at])?;
     let rest = "WHERE user = ?1 AND tokens.name = ?2";
     if !tokens(transaction, rest, params![user.0, name])?.is_empty() {
         return Err(StoreError::Exists(format!("there is a token named `{name}` already")).into());
+    }
+    let count: i64 =
+        transaction.query_row("SELECT count(*) FROM tokens WHERE user = ?1", [user.0], |row| row.get(0))?;
+    if count >= TOKENS_MAX {
+        let what = format!("`{}` has {count} personal tokens: revoke one that is not needed any more", owner.name);
+        return Err(StoreError::Refused(what).into());
     }
     transaction.execute(
         "INSERT INTO tokens (user, name, hash, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)",

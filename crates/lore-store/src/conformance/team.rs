@@ -24,6 +24,10 @@ pub async fn check_team<S: TeamStore>(make: impl Fn() -> Arc<S>) {
     a_job_and_what_it_brings_about_are_one_step(&*make()).await;
     what_waits_is_cancelled_and_taken_back(&*make()).await;
     removing_a_user_removes_what_is_theirs(&*make()).await;
+    who_asks_last_is_right(&*make()).await;
+    what_has_left_something_behind_is_ended_by_whoever_does_jobs(&*make()).await;
+    nothing_that_is_asked_for_is_lost_in_a_job_that_waits(&*make()).await;
+    what_is_kept_is_bounded(&*make()).await;
 }
 
 fn by(at: i64) -> Actor {
@@ -336,12 +340,126 @@ async fn removing_a_user_removes_what_is_theirs<S: TeamStore>(store: &S) {
     store.add_token(&token, &by(4)).await.expect(OK);
     let waiting = job(1, Operation::Sync, Some(&bob), &["api"]);
     store.add_job(&waiting, &[], &by(5)).await.expect(OK);
+    let removing = [TeamChange::RemovingGolden { alias: alias("api"), force: true }];
+    store.add_job(&job(2, Operation::RemoveGolden, Some(&bob), &["api"]), &removing, &by(5)).await.expect(OK);
     store.remove_user(bob.id, &by(6)).await.expect(OK);
     assert_eq!(store.list_activations(None).await.expect(OK), []);
     assert_eq!(store.user_of_login(login, 20).await.expect(OK), None);
     assert_eq!(store.find_token([2; 32]).await.expect(OK), None);
     let job = store.find_job(&waiting.id).await.expect(OK).expect(OK);
     assert_eq!((job.status, job.user, job.username.as_str()), (JobStatus::Cancelled, None, "bob"));
+    let state = store.find_golden(&alias("api")).await.expect(OK).expect(OK).state;
+    assert_eq!(state, GoldenState::Ready, "what they were about to remove stays");
     let next = user(store, "bob", Role::PowerUser).await;
     assert_ne!(next.id, bob.id, "ids are not used again");
+    let gone = [TeamChange::Activate(activation(bob.id, "api", &["api"], None))];
+    let refused = store.change(&gone, &by(7)).await;
+    assert!(matches!(refused, Err(StoreError::Absent(_))), "{refused:?}");
+}
+
+async fn who_asks_last_is_right<S: TeamStore>(store: &S) {
+    let (ada, bob) = (user(store, "ada", Role::Admin).await, user(store, "bob", Role::PowerUser).await);
+    add_golden(store, "api").await;
+    let about = |number: u8, operation, user: &User, branch: &str, done: bool| {
+        let mut new = job(number, operation, Some(user), &["api"]);
+        (new.task.alias, new.task.branch) = (Some(alias("mine")), Some(branch.to_owned()));
+        new.done = done.then(|| "it was there".to_owned());
+        new
+    };
+    let give = |user: &User, branch: &str| [TeamChange::Activate(activation(user.id, "mine", &["api"], Some(branch)))];
+    // One waits, another one runs, and both want what is no longer wanted.
+    let running = about(1, Operation::Activate, &ada, "one", false);
+    let others = about(2, Operation::Activate, &bob, "one", false);
+    let synced = about(3, Operation::Sync, &ada, "one", false);
+    let waiting = about(4, Operation::SwitchBranch, &ada, "two", false);
+    store.add_job(&running, &[], &by(1)).await.expect(OK);
+    assert_eq!(store.claim_job(&LIMITS, 2).await.expect(OK).expect(OK).id, running.id);
+    for new in [&others, &synced, &waiting] {
+        store.add_job(new, &[], &by(2)).await.expect(OK);
+    }
+    let last = about(5, Operation::Activate, &ada, "three", true);
+    store.add_job(&last, &give(&ada, "three"), &by(3)).await.expect(OK);
+    let status = async |id: &JobId| store.find_job(id).await.expect(OK).expect(OK).status;
+    assert_eq!(status(&waiting.id).await, JobStatus::Cancelled);
+    assert_eq!((status(&others.id).await, status(&synced.id).await), (JobStatus::Pending, JobStatus::Pending));
+    assert!(store.find_job(&running.id).await.expect(OK).expect(OK).cancel_requested);
+    let mut changes = give(&ada, "one").to_vec();
+    changes.push(TeamChange::Refreshed { alias: alias("api"), at: 77 });
+    assert!(store.end_job(&running.id, &end(JobStatus::Completed, 4), &changes, &by(4)).await.expect(OK));
+    assert_eq!(status(&running.id).await, JobStatus::Cancelled);
+    let own = store.find_activation(ada.id, &alias("mine")).await.expect(OK).expect(OK);
+    assert_eq!(own.branch.as_deref(), Some("three"));
+    let read = store.find_golden(&alias("api")).await.expect(OK).expect(OK).refreshed_at;
+    assert_eq!(read, Some(77), "what was read is read");
+}
+
+async fn what_has_left_something_behind_is_ended_by_whoever_does_jobs<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    let new = job(1, Operation::AddGolden, Some(&ada), &["api"]);
+    store.add_job(&new, &[TeamChange::AddGolden(golden("api"))], &by(1)).await.expect(OK);
+    store.claim_job(&LIMITS, 2).await.expect(OK).expect(OK);
+    let again = Requeue { at: 3, not_before: 1000, why: "the network".to_owned(), counts: true };
+    store.requeue_job(&new.id, &again).await.expect(OK);
+    assert_eq!(store.claim_job(&LIMITS, 4).await.expect(OK), None);
+    assert_eq!(store.cancel_job(&new.id, &by(5)).await.expect(OK), Some(Cancelled::Asked));
+    let begun = store.claim_job(&LIMITS, 6).await.expect(OK).expect(OK);
+    assert!(begun.cancel_requested, "it is begun at once, to be ended");
+    // Whoever wants a repository gone wants nothing more of it.
+    add_golden(store, "web").await;
+    store.add_job(&job(2, Operation::RefreshGolden, None, &["web"]), &[], &by(7)).await.expect(OK);
+    let removing = [TeamChange::RemovingGolden { alias: alias("web"), force: false }];
+    store.add_job(&job(3, Operation::RemoveGolden, Some(&ada), &["web"]), &removing, &by(8)).await.expect(OK);
+    assert!(store.find_job(&JobId::new([2; 16])).await.expect(OK).expect(OK).cancel_requested);
+    store.change(&[TeamChange::KeepGolden(alias("web"))], &by(9)).await.expect(OK);
+    assert_eq!(store.find_golden(&alias("web")).await.expect(OK).expect(OK).state, GoldenState::Ready);
+}
+
+async fn nothing_that_is_asked_for_is_lost_in_a_job_that_waits<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    add_golden(store, "api").await;
+    store.add_job(&job(1, Operation::RefreshGolden, Some(&ada), &["api"]), &[], &by(1)).await.expect(OK);
+    let keep = [TeamChange::Temporal(alias("api"), true), TeamChange::MainBranch(alias("api"), Some("dev".to_owned()))];
+    let second = store.add_job(&job(2, Operation::RefreshGolden, Some(&ada), &["api"]), &keep, &by(2)).await;
+    assert_eq!(second.expect(OK).id, JobId::new([2; 16]));
+    let api = store.find_golden(&alias("api")).await.expect(OK).expect(OK);
+    assert_eq!((api.temporal, api.branch.as_deref()), (true, Some("dev")));
+    let same = [TeamChange::AddGolden(golden("API"))];
+    let refused = store.add_job(&job(3, Operation::AddGolden, Some(&ada), &["API"]), &same, &by(3)).await;
+    assert!(matches!(refused, Err(StoreError::Exists(_))), "{refused:?}");
+    let taken = [TeamChange::Activate(activation(ada.id, "Api", &["api"], None))];
+    let refused = store.change(&taken, &by(4)).await;
+    assert!(matches!(refused, Err(StoreError::Exists(_))), "they differ in case alone: {refused:?}");
+}
+
+async fn what_is_kept_is_bounded<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    for number in 0..1005_u16 {
+        let mut new = job(1, Operation::Deactivate, Some(&ada), &[]);
+        let mut id = [0; 16];
+        id[..2].copy_from_slice(&number.to_be_bytes());
+        (new.id, new.done) = (JobId::new(id), Some("done".to_owned()));
+        store.add_job(&new, &[], &by(100)).await.expect(OK);
+    }
+    assert_eq!(store.forget_jobs(50).await.expect(OK), 5, "of each user the newest stay");
+    let query = JobQuery { user: Some(ada.id), status: None, limit: 1 };
+    assert_eq!(store.list_jobs(&query).await.expect(OK).1, 1000);
+    for number in 0..200_u8 {
+        let secret = [number; 32];
+        let token = NewToken { user: ada.id, name: format!("t{number}"), secret, expires_at: Some(1000) };
+        store.add_token(&token, &by(200)).await.expect(OK);
+    }
+    let more = NewToken { user: ada.id, name: "t0".to_owned(), secret: [255; 32], expires_at: None };
+    assert!(matches!(store.add_token(&more, &by(201)).await, Err(StoreError::Exists(_))));
+    let other = NewToken { name: "other".to_owned(), ..more };
+    let refused = store.add_token(&other, &by(201)).await;
+    assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+    store.add_token(&other, &by(1001)).await.expect("those whose time is over make room");
+    // Refresh tokens that were taken long ago are forgotten; they only say that they are not known.
+    let login = store.add_login(ada.id, [1; 32], 0, 100).await.expect(OK);
+    store.rotate_login([1; 32], [2; 32], 10, 110).await.expect(OK);
+    store.rotate_login([2; 32], [3; 32], 105, 205).await.expect(OK);
+    store.rotate_login([3; 32], [4; 32], 190, 290).await.expect(OK);
+    assert_eq!(store.rotate_login([1; 32], [9; 32], 195, 295).await.expect(OK), Rotation::Unknown);
+    assert_eq!(store.user_of_login(login, 195).await.expect(OK).as_ref(), Some(&ada));
+    assert_eq!(store.rotate_login([2; 32], [9; 32], 195, 295).await.expect(OK), Rotation::Reused(ada));
 }

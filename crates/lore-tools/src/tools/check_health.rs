@@ -31,7 +31,10 @@ struct Input {}
 async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
     // Only a team server has jobs.
     let jobs = match context.team()? {
-        Some((team, _)) => team.active_jobs().await?,
+        Some(_) => {
+            let (team, by) = context.on_server()?;
+            team.active_jobs(&by).await?
+        }
         None => 0,
     };
     let health = context.lore.health().await;

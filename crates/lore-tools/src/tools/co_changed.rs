@@ -14,7 +14,7 @@ use crate::{
     answer::AnswerBuilder,
     repositories::line,
     schema,
-    scope::indexed_name_or_project,
+    scope::{indexed_name_or_project, others},
     why::{Fields, day},
 };
 
@@ -49,6 +49,7 @@ async fn co_changed(context: Context, input: Input) -> Result<Answer, Failure> {
         repo: indexed_name_or_project(&context, input.repo).await?,
         from: None,
         files: input.files.into_iter().map(PathBuf::from).collect(),
+        others: others(&context).await?,
         limit: input.limit.unwrap_or(LIMIT),
     };
     let found = context.lore.co_changed(&request).await?;

@@ -4,7 +4,7 @@ use lore_core::{
     browse::{BRANCHES_MAX, BranchIndex},
     files::{Branch, BranchTip, Upstream},
 };
-use lore_model::{Failure, Permission};
+use lore_model::{Failure, Permission, Repo};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -37,7 +37,15 @@ struct Input {
 
 async fn branches(context: Context, input: Input) -> Result<Answer, Failure> {
     let found = find(&context, input.repository_alias.as_deref()).await?;
-    let (branches, total) = context.lore.list_branches(&found.repo, &found.place()).await?;
+    let listed = context.lore.list_branches(&found.repo, &found.place()).await;
+    let (branches, total) = match listed {
+        // Whose branch is gone has to see which others there are.
+        Err(_) if found.repo.shown.is_some() => {
+            let repo = Repo { shown: None, ..found.repo.clone() };
+            context.lore.list_branches(&repo, &found.place()).await?
+        }
+        listed => listed?,
+    };
     let rows: Vec<Value> = branches.iter().map(|(branch, index)| row(branch, *index)).collect();
     let mut fields = json!({"branches": rows, "total": total, "repository_alias": found.alias});
     if total > branches.len() {

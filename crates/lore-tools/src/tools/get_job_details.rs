@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Errors, Offered, Tool, Toolset,
-    repositories::{job_json, run, succeeded, time},
+    repositories::{job_json, run_waiting, succeeded, time},
     schema,
 };
 
@@ -23,7 +23,7 @@ pub(super) static TOOL: Tool = Tool {
     read_only: true,
     errors: Errors::Result,
     input: schema::input::<Input>,
-    call: |context, args| run(&TOOL, context, args, details),
+    call: |context, args| run_waiting(&TOOL, context, args, details),
 };
 
 /// The longest wait for a job's end.

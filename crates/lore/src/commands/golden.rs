@@ -63,6 +63,9 @@ enum Action {
         /// Keep its former versions too
         #[arg(long)]
         temporal: bool,
+        /// The branch that counts as its main one; '' for the remote's own choice
+        #[arg(long, value_name = "NAME")]
+        branch: Option<String>,
         #[command(flatten)]
         wait: WaitArgs,
     },
@@ -137,13 +140,13 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             let new = NewGolden { url: from, alias, branch, temporal, refresh_every };
             (there.add_golden(&new).await?, wait)
         }
-        Action::Set { alias, refresh_every, no_refresh, temporal, wait } => {
+        Action::Set { alias, refresh_every, no_refresh, temporal, branch, wait } => {
             let refresh_every =
                 refresh_every.map(RefreshEvery::Seconds).or_else(|| no_refresh.then_some(RefreshEvery::Never));
-            let change = GoldenChange { refresh_every, temporal: temporal.then_some(true) };
+            let change = GoldenChange { refresh_every, temporal: temporal.then_some(true), branch };
             if change == GoldenChange::default() {
                 return Err(Failure::new(Code::InvalidArgument, "nothing is to change")
-                    .hint("give `--refresh-every TIME`, `--no-refresh` or `--temporal`"));
+                    .hint("give `--refresh-every TIME`, `--no-refresh`, `--temporal` or `--branch NAME`"));
             }
             (there.set_golden(&alias, change).await?, wait)
         }

@@ -189,7 +189,9 @@ impl Administration for Local {
     }
 
     async fn set_golden(&self, alias: &str, change: GoldenChange) -> Result<Started, Failure> {
-        let change = CoreChange { refresh_every: change.refresh_every.map(seconds), temporal: change.temporal };
+        let branch = change.branch.map(|branch| Some(branch).filter(|branch| !branch.trim().is_empty()));
+        let refresh_every = change.refresh_every.map(seconds);
+        let change = CoreChange { refresh_every, temporal: change.temporal, branch };
         let job = self.team.change_golden(&Asker::local(), alias, &change).await?;
         self.started(job, format!("golden repository `{alias}` is changed")).await
     }

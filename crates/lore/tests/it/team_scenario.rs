@@ -259,7 +259,6 @@ fn shop(server: &TeamServer) -> (Repo, String) {
     (shop, first)
 }
 
-#[expect(clippy::too_many_lines, reason = "one story, told from its beginning to its end")]
 fn tell(kind: Kind, protocol: &'static str) {
     let Some(clients) = switches::clients() else { return };
     let server = TeamServer::start(Path::new(env!("CARGO_BIN_EXE_lore")));
