@@ -26,7 +26,7 @@ pub(super) struct ConnectArgs {
 /// In whose name it is asked.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct NameArgs {
-    /// Take a personal token from this variable [default: `LORE_TOKEN` if set, else your login]
+    /// Take a personal token from this variable [default: your login at that server, else `LORE_TOKEN`]
     #[arg(long, value_name = "NAME", global = true, help_heading = "Server options")]
     pub(super) token_env: Option<String>,
 }
@@ -92,17 +92,27 @@ pub(super) fn connection(context: &Context<'_>, url: &ServerUrl, connect: &Conne
     Connection::new(&ConnectionOptions { url: url.clone(), ca_file })
 }
 
-/// In whose name a server is asked: a token of the environment, else the login.
+/// In whose name a server is asked: the token of the variable that is named, else the login there, else `LORE_TOKEN`.
+///
+/// A login belongs to one server. The variable names none: where there is a login, its token may be for another server, which
+/// this one need not see.
 pub(super) fn authority(context: &Context<'_>, connection: &Connection, name: &NameArgs) -> Result<Authority, Failure> {
+    let logins = logins(context);
     let token = match &name.token_env {
         Some(variable) => Some(environment::variable(variable).ok_or_else(|| {
             Failure::new(Code::Unauthenticated, format!("the variable {variable} is not set"))
                 .hint("put a personal token into it; `lore tokens create NAME` makes one")
         })?),
+        None if logins.find(connection.url())?.is_some_and(|login| is_good(&login)) => None,
         None => environment::variable(TOKEN_VARIABLE),
     };
     Ok(match token {
         Some(token) => Authority::Token(Secret::new(token.trim())),
-        None => Authority::kept(logins(context), connection.clone()),
+        None => Authority::kept(logins, connection.clone()),
     })
+}
+
+/// Whether a login may still be renewed, as far as can be told from here.
+fn is_good(login: &Login) -> bool {
+    login.tokens.refresh_expires_at.is_none_or(|end| end > SystemClock.now())
 }

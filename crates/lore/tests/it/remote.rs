@@ -268,3 +268,35 @@ fn a_token_of_the_environment_needs_no_login() {
     assert_eq!(output.status.code(), Some(9));
     assert_eq!(std::fs::read_dir(lore.home()).unwrap().count(), 0);
 }
+
+#[test]
+fn a_login_counts_more_than_a_token_that_may_be_for_another_server() {
+    let server = server();
+    let lore = logged_in(&server);
+    let url = server.url();
+    let list = |args: &[&str]| {
+        let args = [&["users", "list", "--url", &url], args].concat();
+        lore.command(&args).env("LORE_TOKEN", "of_another_server").output().unwrap()
+    };
+    assert!(list(&[]).status.success());
+    // Whoever names the variable means it.
+    assert_eq!(list(&["--token-env", "LORE_TOKEN"]).status.code(), Some(9));
+}
+
+#[test]
+fn the_authority_of_a_team_is_remembered() {
+    let server = server();
+    let lore = lore();
+    let log_in = |more: &[&str]| {
+        let url = server.url();
+        let args = [&["login", &url, "--username", "ada", "--password-stdin"], more].concat();
+        assert!(run(&lore, &args, "correct horse battery").status.success());
+        std::fs::read_to_string(lore.home().join("servers.json")).unwrap()
+    };
+    assert!(log_in(&["--ca-file", "/etc/team.pem"]).contains("/etc/team.pem"));
+    assert!(log_in(&[]).contains("/etc/team.pem"), "another login does not forget it");
+    assert!(log_in(&["--ca-file", "/etc/new.pem"]).contains("/etc/new.pem"));
+    // A host that asks by itself does not know it: the bridge does.
+    let shown = String::from_utf8(lore.ok(&["setup", "claude-code", "--server", &server.url(), "--print"])).unwrap();
+    assert!(shown.contains("\"bridge\"") && !shown.contains("LORE_TOKEN"), "{shown}");
+}
