@@ -34,16 +34,48 @@ pub(super) struct NameArgs {
 /// A server, or its data on this machine.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct ServerArgs {
-    /// The server [default: the only one that you are logged in at]
+    /// The server [default: the only one that you are logged in at, else the one on this machine]
     #[arg(long, value_name = "URL", global = true, help_heading = "Server options")]
     pub(super) url: Option<String>,
-    /// The data directory of a server on this machine, instead of a server
+    /// The data directory of a server on this machine, instead of a server [default without a login: `server` in Lore's home]
     #[arg(long, value_name = "DIR", global = true, help_heading = "Server options")]
     pub(super) data: Option<PathBuf>,
     #[command(flatten)]
     pub(super) connect: ConnectArgs,
     #[command(flatten)]
     pub(super) name: NameArgs,
+}
+
+impl ServerArgs {
+    /// The options with which another command is about the same server, each after a blank.
+    pub(super) fn repeated(&self) -> String {
+        let path = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let given = [
+            ("--data", self.data.as_ref().map(path)),
+            ("--url", self.url.clone()),
+            ("--ca-file", self.connect.ca_file.as_ref().map(path)),
+            ("--token-env", self.name.token_env.clone()),
+        ];
+        let mut text = String::new();
+        for (option, value) in given {
+            if let Some(value) = value {
+                text.extend([" ", option, " ", &word(&value)]);
+            }
+        }
+        if self.connect.insecure {
+            text.push_str(" --insecure");
+        }
+        text
+    }
+}
+
+/// A word that a shell takes as one argument.
+fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/.:_-+@%,=~[]".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// The logins of this user.

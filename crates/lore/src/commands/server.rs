@@ -6,7 +6,6 @@ use lore_core::{
     Cancel, SystemClock,
     team::{Team, TeamSettings},
 };
-use lore_git::{HostRule, RemotePolicy};
 use lore_mcp::{Server, ServerText, SessionLimits, Sessions};
 use lore_model::{Code, Failure, closest};
 use lore_server::{App, Bound, McpSetup, Network, ServerOptions, ServerSetup, TlsFiles};
@@ -18,6 +17,7 @@ use crate::{
     commands::serve::shutdown_signal,
     config::Loaded,
     instructions::server_instructions,
+    policy::Allowed,
     wire::{self, TeamOptions},
 };
 
@@ -85,24 +85,18 @@ pub(crate) struct Args {
 impl Args {
     /// From now on everything is about the server's own folder.
     pub(super) fn take_data(&self, loaded: &mut Loaded) {
-        let folder = self.data.clone().unwrap_or_else(|| loaded.home.join("server"));
+        let folder = self.data.clone().unwrap_or_else(|| wire::server_folder(&loaded.home));
         loaded.home = std::path::absolute(&folder).unwrap_or(folder);
     }
 
     /// What the server clones: what is public, and what is allowed here.
-    fn policy(&self) -> Result<RemotePolicy, Failure> {
-        let rule = |text: &String| {
-            HostRule::parse(text).map_err(|why| {
-                Failure::new(Code::InvalidArgument, why).hint("`--allow-host` takes a host name or a network")
-            })
-        };
-        Ok(RemotePolicy {
-            allow_http: self.allow_http,
-            allow_local: self.allow_local.clone(),
-            allow_hosts: self.allow_hosts.iter().map(rule).collect::<Result<_, _>>()?,
+    fn allowed(&self) -> Allowed {
+        Allowed {
+            local: self.allow_local.clone(),
+            hosts: self.allow_hosts.clone(),
+            http: self.allow_http,
             git_config: self.git_config.clone(),
-            ..RemotePolicy::default()
-        })
+        }
     }
 
     fn options(&self) -> ServerOptions {
@@ -123,7 +117,8 @@ impl Args {
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let toolsets = toolsets(&args.toolsets)?;
     let options = args.options();
-    let policy = args.policy()?;
+    let allowed = args.allowed();
+    let policy = allowed.policy()?;
     // From here on nobody has to kill it.
     let signal = shutdown_signal();
     let data = &context.loaded.home;
@@ -132,13 +127,15 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             .hint("stop it, or choose another folder with `--data DIR`")
     })?;
     let settings = TeamSettings { limits: limits(args.jobs), ..TeamSettings::default() };
-    let team = wire::team(&context.loaded, data, TeamOptions { policy: Some(policy), settings, second: None });
+    let team = wire::team(&context.loaded, data, TeamOptions { policy, settings, second: None });
     team.recover().await?;
     let is_open = options.is_open();
     let mcp = mcp(&team, &toolsets);
     let app = App::new(ServerSetup { team: Arc::clone(&team), clock: Arc::new(SystemClock), mcp, options })?;
     // Where the address is taken or the certificate cannot be read, nothing has been made yet.
     let bound = Bound::open(app).await?;
+    // Commands that do jobs in this folder while no server runs keep to it.
+    allowed.keep(data)?;
     if let Some((name, password)) = team.bootstrap().await? {
         // Once, and to whoever started it: never into a log.
         context.ui.tell(&format!("the first user is `{name}` with the password {password}"));
