@@ -1,6 +1,12 @@
 //! `lore server`: answers a whole team over HTTP.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io::IsTerminal as _,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use lore_core::{
     Cancel, SystemClock,
@@ -25,13 +31,17 @@ use crate::{
 const TOOLSETS: [Toolset; 6] =
     [Toolset::Code, Toolset::Repos, Toolset::Insight, Toolset::Admin, Toolset::History, Toolset::Why];
 
+/// Where the password of the first user is left, where nobody sees what is printed.
+const FIRST_PASSWORD: &str = "first-admin-password";
+
 /// How long jobs that are under way may take to stop.
 const STOPPING: Duration = Duration::from_secs(10);
 
 /// Answer a whole team over HTTP
 ///
 /// One server keeps the repositories and their index; agents ask it over MCP at `/mcp`, each user with a token of their own.
-/// At the first start it makes the user `admin` and prints the password once. It listens on this machine alone unless you say
+/// At the first start it makes the user `admin` and prints the password once, or leaves it in a file where standard error is
+/// no terminal. It listens on this machine alone unless you say
 /// otherwise; for other machines, give it a certificate or put it behind a proxy that has one.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -137,9 +147,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     // Commands that do jobs in this folder while no server runs keep to it.
     allowed.keep(data)?;
     if let Some((name, password)) = team.bootstrap().await? {
-        // Once, and to whoever started it: never into a log.
-        context.ui.tell(&format!("the first user is `{name}` with the password {password}"));
-        context.ui.tell("it is not shown again; change it with `POST /auth/password`");
+        tell_first(context, data, name.as_str(), &password)?;
     }
     if is_open {
         context.ui.warn("other machines can reach the server and nothing is encrypted: give it `--tls-cert` and `--tls-key`, or put it behind a proxy and name that with `--trusted-proxy`");
@@ -161,6 +169,25 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     bound.serve(stopping).await;
     let stopped = tokio::time::timeout(STOPPING, jobs).await;
     tracing::info!(in_time = stopped.is_ok(), "the server stopped");
+    Ok(())
+}
+
+/// Tells whoever started the server how to get in: once, and never into a log.
+fn tell_first(context: &Context<'_>, data: &Path, name: &str, password: &str) -> Result<(), Failure> {
+    if std::io::stderr().is_terminal() {
+        context.ui.tell(&format!("the first user is `{name}` with the password {password}"));
+        context.ui.tell("it is not shown again; change it with `lore login URL` and `lore password`");
+        return Ok(());
+    }
+    let file = data.join(FIRST_PASSWORD);
+    crate::private::write(&file, format!("{password}\n").as_bytes()).map_err(|failure| {
+        let hint = format!("`lore users set-password {name} --data {}` gives it another password", data.display());
+        Failure::new(failure.code, format!("the password of the first user is lost: {}", failure.message)).hint(hint)
+    })?;
+    context.ui.tell(&format!("the first user is `{name}`, and its password is in {}", file.display()));
+    context
+        .ui
+        .tell("change it with `lore login URL` and `lore password`, then remove the file: nothing reads it again");
     Ok(())
 }
 

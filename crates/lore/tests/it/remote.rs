@@ -1,4 +1,4 @@
-//! `lore login`, `users`, `tokens`, `golden` and `jobs` against a server that a test stands in for, a real one, and
+//! `lore login`, `password`, `users`, `tokens`, `golden` and `jobs` against a server that a test stands in for, a real one, and
 //! the data of one that does not run.
 
 use std::{
@@ -323,6 +323,32 @@ fn the_authority_of_a_team_is_remembered() {
     // A host that asks by itself does not know it: the bridge does.
     let shown = String::from_utf8(lore.ok(&["setup", "claude-code", "--server", &server.url(), "--print"])).unwrap();
     assert!(shown.contains("\"bridge\"") && !shown.contains("LORE_TOKEN"), "{shown}");
+}
+
+#[test]
+fn somebody_changes_their_own_password() {
+    let server = TeamServer::start(Path::new(env!("CARGO_BIN_EXE_lore")));
+    let lore = server.lore();
+    let (url, old) = (server.url(), server.admin_password());
+    let file = server.data().join("first-admin-password");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{old}\n"));
+    let log_in = |password: &str| run(lore, &["login", &url, "--username", "admin", "--password-stdin"], password);
+    assert!(log_in(old).status.success());
+    let change = |input: &str| run(lore, &["password", "--password-stdin"], input);
+    let refused = change("not it\na long new password 7\n");
+    assert_eq!(refused.status.code(), Some(9), "{}", refused.stderr);
+    let output = change(&format!("{old}\na long new password 7\n"));
+    assert!(output.status.success(), "{}", output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("admin has another password at {url}\n"));
+    assert_eq!(output.stderr, "", "nothing was left undone");
+    // The login here goes on, and the old password is worth nothing.
+    assert_eq!(lore.json(&["--json", "users", "list"])["total"], 1);
+    assert_eq!(log_in(old).status.code(), Some(9));
 }
 
 /// A repository with one file.
