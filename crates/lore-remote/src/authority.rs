@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lore_model::{Code, Failure};
 
-use crate::{Client, Connection, Logins, Secret, ServerUrl, Tokens};
+use crate::{Client, Connection, Logins, Secret, ServerUrl, Tokens, logins::Renewed};
 
 /// So long before its end an access token is replaced, in seconds.
 const EARLY: i64 = 30;
@@ -23,7 +23,7 @@ pub enum Authority {
 pub struct KeptLogin {
     logins: Logins,
     connection: Connection,
-    current: Mutex<Option<Tokens>>,
+    current: Mutex<Option<Renewed>>,
 }
 
 impl Authority {
@@ -56,17 +56,20 @@ impl KeptLogin {
         let fits = |tokens: &Tokens| {
             refused != Some(&tokens.access_token) && tokens.access_expires_at > (self.logins.now())() + EARLY
         };
-        if let Some(tokens) = current.as_ref().filter(|tokens| fits(tokens)) {
-            return Ok(tokens.access_token.clone());
-        }
         let url = self.connection.url();
-        let renewed = self.logins.renew(url, fits, |refresh_token| {
+        if let Some(held) = current.as_mut().filter(|held| fits(&held.tokens)) {
+            if held.stale.is_some() && self.logins.keep(url, held).is_ok() {
+                held.stale = None;
+            }
+            return Ok(held.tokens.access_token.clone());
+        }
+        let renewed = self.logins.renew(url, current.as_ref(), fits, |refresh_token| {
             Client::refresh(&self.connection, refresh_token).map_err(|failure| match failure.code {
                 Code::Unauthenticated => over(url, failure),
                 _ => failure,
             })
         })?;
-        let token = renewed.access_token.clone();
+        let token = renewed.tokens.access_token.clone();
         *current = Some(renewed);
         Ok(token)
     }

@@ -7,12 +7,15 @@ use serde_json::{Map, Value, json};
 use ureq::Agent;
 
 use crate::{
-    AuditEntry, Authority, Connection, Golden, GoldenChange, Issued, Job, JobDetails, Me, NewGolden, NewToken,
+    AuditEntry, Authority, Connection, Golden, GoldenChange, Issued, Job, JobDetails, Listed, Me, NewGolden, NewToken,
     RefreshEvery, Secret, Started, Token, User, http::Call,
 };
 
 /// What may stand in a path as it is.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// The most entries that a server gives of a list. Left alone it gives fewer.
+const MOST: usize = 1000;
 
 /// A server, asked by somebody.
 #[derive(Debug)]
@@ -63,8 +66,9 @@ impl Client {
     }
 
     /// One's own tokens, or everybody's.
-    pub fn tokens(&self, all: bool) -> Result<Vec<Token>, Failure> {
-        self.list(if all { "/api/tokens?all=true" } else { "/api/tokens" }, "tokens")
+    pub fn tokens(&self, all: bool) -> Result<Listed<Token>, Failure> {
+        let all = if all { "all=true&" } else { "" };
+        self.list(&format!("/api/tokens?{all}limit={MOST}"), "tokens")
     }
 
     /// Makes a token.
@@ -82,7 +86,7 @@ impl Client {
     }
 
     /// Jobs, the newest first.
-    pub fn jobs(&self, status: Option<&str>, limit: usize) -> Result<Vec<Job>, Failure> {
+    pub fn jobs(&self, status: Option<&str>, limit: usize) -> Result<Listed<Job>, Failure> {
         let status = status.map_or_else(String::new, |status| format!("status={}&", part(status)));
         self.list(&format!("/api/jobs?{status}limit={limit}"), "jobs")
     }
@@ -99,8 +103,8 @@ impl Client {
     }
 
     /// Everybody.
-    pub fn users(&self) -> Result<Vec<User>, Failure> {
-        self.list("/api/users", "users")
+    pub fn users(&self) -> Result<Listed<User>, Failure> {
+        self.list(&format!("/api/users?limit={MOST}"), "users")
     }
 
     /// Lets somebody in.
@@ -125,8 +129,8 @@ impl Client {
     }
 
     /// The repositories that the server keeps.
-    pub fn golden(&self) -> Result<Vec<Golden>, Failure> {
-        self.list("/api/golden", "repositories")
+    pub fn golden(&self) -> Result<Listed<Golden>, Failure> {
+        self.list(&format!("/api/golden?limit={MOST}"), "repositories")
     }
 
     /// Lets the server keep a repository.
@@ -163,7 +167,7 @@ impl Client {
     }
 
     /// What was done and tried, the newest first.
-    pub fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, Failure> {
+    pub fn audit(&self, limit: usize) -> Result<Listed<AuditEntry>, Failure> {
         self.list(&format!("/api/audit?limit={limit}"), "entries")
     }
 
@@ -172,12 +176,14 @@ impl Client {
         self.read(answer["user"].take())
     }
 
-    fn list<T: DeserializeOwned>(&self, path: &str, key: &str) -> Result<Vec<T>, Failure> {
+    fn list<T: DeserializeOwned>(&self, path: &str, key: &str) -> Result<Listed<T>, Failure> {
         let mut answer = self.ask("GET", path, None)?;
-        match answer.get_mut(key) {
-            Some(list) => self.read(list.take()),
-            None => Err(self.connection.nonsense(&format!("it has no `{key}`"))),
-        }
+        let told = answer["total"].as_u64().and_then(|total| usize::try_from(total).ok());
+        let Some(list) = answer.get_mut(key) else {
+            return Err(self.connection.nonsense(&format!("it has no `{key}`")));
+        };
+        let entries: Vec<T> = self.read(list.take())?;
+        Ok(Listed { total: told.unwrap_or(0).max(entries.len()), entries })
     }
 
     fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {

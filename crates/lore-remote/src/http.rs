@@ -17,6 +17,10 @@ use crate::{Secret, ServerUrl};
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// So long a connection that nobody uses is kept. Lore's server closes one after ten seconds, and a request that meets that
+/// moment is lost.
+const IDLE: Duration = Duration::from_secs(5);
+
 /// The largest answer to an ordinary call, and how much of a refusal is read and shown.
 const LARGEST_ANSWER: u64 = 16 << 20;
 const LARGEST_REFUSAL: u64 = 64 << 10;
@@ -49,6 +53,7 @@ impl Connection {
             .max_redirects_will_error(false)
             .timeout_resolve(Some(CONNECT_TIMEOUT))
             .timeout_connect(Some(CONNECT_TIMEOUT))
+            .max_idle_age(IDLE)
             .user_agent(concat!("lore/", env!("CARGO_PKG_VERSION")))
             .proxy(if url.is_this_machine() { None } else { Proxy::try_from_env() });
         if url.is_encrypted() {
@@ -111,7 +116,7 @@ impl Connection {
                 Failure::new(Code::ServerUnreachable, format!("{url} did not answer in time: {}", presentable(error)))
                     .hint("see that the server runs and that the address is right")
             }
-            ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) => Failure::new(
+            error if is_untrusted(error) => Failure::new(
                 Code::ServerUnreachable,
                 format!("the certificate of {url} is not accepted: {}", presentable(error)),
             )
@@ -195,6 +200,16 @@ pub(crate) fn is_late(error: &ureq::Error) -> bool {
 pub(crate) fn is_late_io(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
         || error.get_ref().is_some_and(|inner| inner.downcast_ref::<ureq::Error>().is_some_and(is_late))
+}
+
+/// Whether the server could not show that it is the one that was meant. Asking again changes nothing about that.
+pub(crate) fn is_untrusted(error: &ureq::Error) -> bool {
+    match error {
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) => true,
+        // What goes wrong in the handshake comes as a fault of the connection.
+        ureq::Error::Io(error) => error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()).is_some(),
+        _ => false,
+    }
 }
 
 /// Whether no connection was made, so that the server cannot have seen anything.

@@ -23,8 +23,8 @@ pub use logins::{Login, Logins, Tokens};
 pub use secret::Secret;
 pub use sse::{Event, Parser};
 pub use types::{
-    AuditEntry, Golden, GoldenChange, Issued, Job, JobDetails, JobLog, Me, NewGolden, NewToken, RefreshEvery, Started,
-    Token, User,
+    AuditEntry, Golden, GoldenChange, Issued, Job, JobDetails, JobLog, Listed, Me, NewGolden, NewToken, RefreshEvery,
+    Started, Token, User,
 };
 pub use url::{PlainHttp, ServerUrl};
 

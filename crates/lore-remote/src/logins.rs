@@ -48,6 +48,15 @@ impl Tokens {
     }
 }
 
+/// Tokens that were renewed.
+#[derive(Debug, Clone)]
+pub(crate) struct Renewed {
+    pub(crate) tokens: Tokens,
+    /// The refresh token that the file still has, where the new ones could not be written. It is used up: to use it again
+    /// would look like a theft.
+    pub(crate) stale: Option<Secret>,
+}
+
 /// Who is logged in at a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Login {
@@ -134,13 +143,15 @@ impl Logins {
 
     /// Gives the kept tokens where they fit, and gets and keeps new ones otherwise.
     ///
-    /// The new ones are on the disk before anybody uses them.
+    /// The new ones are on the disk before anybody uses them. `held` is what this process had last: it counts where it is
+    /// newer than what the file has.
     pub(crate) fn renew(
         &self,
         url: &ServerUrl,
+        held: Option<&Renewed>,
         fits: impl Fn(&Tokens) -> bool,
         refresh: impl FnOnce(&Secret) -> Result<Issued, Failure>,
-    ) -> Result<Tokens, Failure> {
+    ) -> Result<Renewed, Failure> {
         // Who only asks leaves no trace where nobody is logged in.
         if self.find(url)?.is_none() {
             return Err(no_login(url));
@@ -151,18 +162,37 @@ impl Logins {
         let login = content.servers.iter_mut().find(|login| login.url == url.as_str());
         let Some(login) = login else { return Err(no_login(url)) };
         if fits(&login.tokens) {
-            return Ok(login.tokens.clone());
+            return Ok(Renewed { tokens: login.tokens.clone(), stale: None });
         }
-        // The old token is used up once the server was asked. That the file can be written is seen before.
-        let draft = self.draft()?;
-        let issued = refresh(&login.tokens.refresh_token)?;
+        let kept = login.tokens.refresh_token.clone();
+        let newer = held.filter(|held| held.stale.as_ref() == Some(&kept)).map(|held| &held.tokens.refresh_token);
+        // The old token is used up once the server was asked. That the file can be written is seen before; where what the
+        // file has is used up already, there is nothing to lose.
+        let draft = match self.draft() {
+            Err(failure) if newer.is_none() => return Err(failure),
+            draft => draft,
+        };
+        let issued = refresh(newer.unwrap_or(&kept))?;
         login.tokens = Tokens::new(issued, (self.now)());
         let tokens = login.tokens.clone();
-        if let Err(failure) = self.write(draft, &content) {
-            // This process can go on; the next one must log in again.
+        let written = draft.and_then(|draft| self.write(draft, &content));
+        if let Err(failure) = &written {
+            // This process can go on, and tries again to write; until then another one must log in again.
             tracing::warn!(%failure, "the renewed login could not be kept");
         }
-        Ok(tokens)
+        Ok(Renewed { tokens, stale: written.is_err().then_some(kept) })
+    }
+
+    /// Writes down what could not be written when it was renewed. Where the file has something else by now, that stays.
+    pub(crate) fn keep(&self, url: &ServerUrl, held: &Renewed) -> Result<(), Failure> {
+        let _lock = self.lock()?;
+        let mut content = self.read()?;
+        let login = content.servers.iter_mut().find(|login| login.url == url.as_str());
+        let Some(login) = login.filter(|login| held.stale.as_ref() == Some(&login.tokens.refresh_token)) else {
+            return Ok(());
+        };
+        login.tokens = held.tokens.clone();
+        self.write(self.draft()?, &content)
     }
 
     fn path(&self) -> PathBuf {
@@ -239,4 +269,67 @@ fn refused(what: &str, path: &Path, error: &io::Error) -> Failure {
     };
     Failure::new(code, format!("cannot {what} {}: {error}", path.display()))
         .hint("see who may write there, or choose another folder with `--home`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::User;
+
+    fn issued(number: u32) -> Issued {
+        Issued {
+            access_token: Secret::new(format!("access-{number}")),
+            expires_in: Some(100),
+            refresh_token: Secret::new(format!("refresh-{number}")),
+            refresh_token_expires_in: None,
+            user: User { username: "ada".to_owned(), role: "admin".to_owned(), created_at: None },
+        }
+    }
+
+    /// Renews whatever is kept, and gives the refresh token that was used for it.
+    fn renewed(logins: &Logins, url: &ServerUrl, held: Option<&Renewed>, is_full: bool) -> (Renewed, String) {
+        let mut used = String::new();
+        let renewed = logins.renew(
+            url,
+            held,
+            |_| false,
+            |token| {
+                token.expose().clone_into(&mut used);
+                if is_full {
+                    // The disk fills up while the server answers: nothing can be put in the place of the file.
+                    fs::rename(logins.path(), logins.folder.join("aside")).unwrap();
+                    fs::create_dir(logins.path()).unwrap();
+                }
+                let number = used.rsplit('-').next().unwrap().parse::<u32>().unwrap();
+                Ok(issued(number + 1))
+            },
+        );
+        if is_full {
+            fs::remove_dir(logins.path()).unwrap();
+            fs::rename(logins.folder.join("aside"), logins.path()).unwrap();
+        }
+        (renewed.unwrap(), used)
+    }
+
+    #[test]
+    fn a_renewed_login_that_could_not_be_written_is_not_used_up_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let logins = Logins::new(folder.path(), || 0);
+        let url = ServerUrl::parse("https://lore.example.com", PlainHttp::default()).unwrap();
+        logins.put(Login::new(&url, "ada", None, Tokens::new(issued(1), 0))).unwrap();
+        let kept = || logins.find(&url).unwrap().unwrap().tokens.refresh_token;
+        let (first, used) = renewed(&logins, &url, None, true);
+        assert_eq!((used.as_str(), kept().expose()), ("refresh-1", "refresh-1"));
+        // The token of the file is used up; the one that this process has is not.
+        let (second, used) = renewed(&logins, &url, Some(&first), true);
+        assert_eq!((used.as_str(), kept().expose()), ("refresh-2", "refresh-1"));
+        logins.keep(&url, &second).unwrap();
+        assert_eq!(kept().expose(), "refresh-3");
+        // Somebody has logged in again meanwhile: that counts.
+        logins.put(Login::new(&url, "ada", None, Tokens::new(issued(7), 0))).unwrap();
+        logins.keep(&url, &second).unwrap();
+        assert_eq!(kept().expose(), "refresh-7");
+        let (third, used) = renewed(&logins, &url, Some(&second), false);
+        assert_eq!((used.as_str(), kept().expose(), third.stale), ("refresh-7", "refresh-8", None));
+    }
 }

@@ -7,6 +7,23 @@ use serde_json::{Map, Value};
 
 use crate::Secret;
 
+/// Some entries of a list, and how many there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed<T> {
+    /// The entries.
+    pub entries: Vec<T>,
+    /// How many there are, be they among the entries or not.
+    pub total: usize,
+}
+
+impl<T> FromIterator<T> for Listed<T> {
+    /// A list of all that there is.
+    fn from_iter<I: IntoIterator<Item = T>>(all: I) -> Self {
+        let entries = Vec::from_iter(all);
+        Self { total: entries.len(), entries }
+    }
+}
+
 /// A user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {

@@ -103,10 +103,10 @@ impl TeamServer {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The password that the first start printed.
+    /// The password that the first start left in a file.
     #[track_caller]
     pub fn admin_password(&self) -> &str {
-        self.admin_password.as_deref().expect("the first start prints it")
+        self.admin_password.as_deref().expect("the first start tells where it is")
     }
 
     /// A new repository that the server may clone.
@@ -145,7 +145,8 @@ impl TeamServer {
         let mut told = Vec::new();
         loop {
             let line = lines.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("the server does not start: {told:#?}"));
-            if let Some((_, password)) = line.split_once("with the password ") {
+            if let Some((_, file)) = line.split_once("its password is in ") {
+                let password = std::fs::read_to_string(file.trim()).expect("the file is there");
                 self.admin_password = Some(password.trim().to_owned());
             }
             if let Some((_, port)) = line.split_once("listening on http://127.0.0.1:") {

@@ -9,6 +9,8 @@ mod environment;
 mod instructions;
 mod models;
 mod pager;
+mod policy;
+mod private;
 mod progress;
 #[cfg(test)]
 mod reference;

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -50,8 +50,8 @@ pub(crate) fn lore(loaded: &Loaded, second: Option<Second>) -> Arc<Lore> {
 /// What is decided about a team where it is opened.
 #[derive(Default)]
 pub(crate) struct TeamOptions {
-    /// What may be cloned; anything where there is no policy.
-    pub(crate) policy: Option<RemotePolicy>,
+    /// What may be cloned.
+    pub(crate) policy: RemotePolicy,
     /// How it is run.
     pub(crate) settings: TeamSettings,
     /// The model besides the built-in one.
@@ -71,13 +71,18 @@ pub(crate) fn team(loaded: &Loaded, data: &Path, options: TeamOptions) -> Arc<Te
     let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), settings);
     let messages = Messages::new(Arc::new(EmbeddedMessages::new(data)), Arc::new(SystemClock), None);
     let lore = Lore {
-        history: Arc::new(history.with_policy(options.policy)),
+        history: Arc::new(history.with_policy(Some(options.policy))),
         search: Arc::new(search.with_second(options.second)),
         messages: Arc::new(messages),
         commands: Arc::new(Commands::new(None)),
     };
     let store = Arc::new(EmbeddedTeam::new(data));
     Arc::new(Team::new(store, Arc::new(lore), Arc::new(SystemClock), options.settings))
+}
+
+/// The folder of the server on this machine, where none is named.
+pub(crate) fn server_folder(home: &Path) -> PathBuf {
+    home.join("server")
 }
 
 /// Sees to it that no other program does the jobs in a server's folder, for as long as this is kept; none where one does.

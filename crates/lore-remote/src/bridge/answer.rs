@@ -104,13 +104,27 @@ impl Gathered {
 fn failed(event: &Value) -> Value {
     let said = &event["error"];
     let mut error = Map::new();
-    error.insert("code".to_owned(), said["code"].as_i64().unwrap_or(-32000).into());
+    let code = said["code"].as_i64().unwrap_or(-32000);
+    error.insert("code".to_owned(), code.into());
     let message = said["message"].as_str().or_else(|| said.as_str()).unwrap_or("Server error");
     error.insert("message".to_owned(), message.into());
-    if let Some(data) = said.get("data").filter(|data| !data.is_null()) {
-        error.insert("data".to_owned(), data.clone());
-    }
+    let data = said.get("data").filter(|data| !data.is_null()).cloned();
+    let data = if code == -32000 { Some(detailed(data, message)) } else { data };
+    error.extend(data.map(|data| ("data".to_owned(), data)));
     Value::Object(error)
+}
+
+/// What a host is told besides: each -32000 has a `detail`.
+fn detailed(data: Option<Value>, message: &str) -> Value {
+    match data {
+        None => json!({"detail": message}),
+        Some(Value::Object(mut data)) => {
+            data.entry("detail").or_insert_with(|| message.into());
+            Value::Object(data)
+        }
+        Some(Value::String(detail)) => json!({"detail": detail}),
+        Some(other) => json!({"detail": other.to_string()}),
+    }
 }
 
 #[cfg(test)]
@@ -155,6 +169,14 @@ mod tests {
         check(
             &[r#"{"type":"error","error":{"code":-32001,"message":"no","data":{"detail":"x"}}}"#],
             r#"{"jsonrpc":"2.0","error":{"code":-32001,"message":"no","data":{"detail":"x"}},"id":7}"#,
+        );
+        check(
+            &[r#"{"type":"error","error":"it burns"}"#],
+            r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"it burns","data":{"detail":"it burns"}},"id":7}"#,
+        );
+        check(
+            &[r#"{"type":"error","error":{"message":"no","data":{"at":3}}}"#],
+            r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"no","data":{"at":3,"detail":"no"}},"id":7}"#,
         );
     }
 

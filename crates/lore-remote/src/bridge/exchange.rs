@@ -23,7 +23,7 @@ use crate::{Parser, http};
 /// So often a request is tried again, with pauses that double.
 const ATTEMPTS: u32 = 4;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// A server that wants to be left alone for longer is asked earlier.
+/// A server that wants to be left alone for longer is asked earlier, one that wants no pause at all not at once.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// So often a broken stream is taken up again without a word from the server in between.
@@ -40,20 +40,35 @@ pub(super) fn pause_before(attempt: u32) -> Duration {
     (FIRST_PAUSE * 2_u32.saturating_pow(attempt.saturating_sub(1))).min(LONGEST_PAUSE)
 }
 
+/// The pause that a server wants, within reason.
+pub(super) fn pause_wanted(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds).clamp(FIRST_PAUSE, LONGEST_PAUSE)
+}
+
 impl Inner {
     /// Asks until there is an answer or no sense in asking again.
     pub(super) fn ask(&self, request: &Request, flight: &Flight) -> Result<Answer, Trouble> {
         let mut was_renewed = false;
-        let mut attempt = 0;
+        let mut attempt: u32 = 0;
         loop {
+            // It may have been taken back during a pause.
+            if flight.is_cut() {
+                return Err(Trouble::Dropped);
+            }
             let session = self.session_for(&request.message);
-            match self.ask_once(request, flight, session.as_ref()) {
+            let asked = self.ask_once(request, flight, session.as_ref());
+            let is_endless = request.is_endless();
+            if flight.take_heard() && is_endless {
+                // It was a good stream: what comes now is another trouble than the last one.
+                (attempt, was_renewed) = (0, false);
+            }
+            match asked {
                 Err(_) if flight.is_cut() => return Err(Trouble::Dropped),
                 Err(Trouble::SessionLost) if !was_renewed => {
                     was_renewed = true;
                     self.renew(session.map_or(0, |session| session.number))?;
                 }
-                Err(trouble) if trouble.is_passing(request.is_read_only()) && attempt < ATTEMPTS => {
+                Err(trouble) if trouble.is_passing(request.is_read_only()) && attempt < ATTEMPTS && !is_endless => {
                     attempt += 1;
                     tracing::info!(?trouble, attempt, method = request.method(), "the server is asked again");
                     if !self.sessions.pause(pause_before(attempt)) {
@@ -61,8 +76,10 @@ impl Inner {
                     }
                 }
                 // What is listened to is listened to again, for as long as the host wants.
-                Err(Trouble::Broken(_)) if request.is_endless() => {
-                    if !self.sessions.pause(LONGEST_PAUSE) {
+                Err(trouble) if is_endless && trouble.may_pass() => {
+                    attempt = attempt.saturating_add(1);
+                    tracing::info!(?trouble, attempt, "the server is listened to again");
+                    if !self.sessions.pause(pause_before(attempt)) {
                         return Err(Trouble::Dropped);
                     }
                 }
@@ -79,7 +96,7 @@ impl Inner {
     fn ask_once(&self, request: &Request, flight: &Flight, session: Option<&Session>) -> Result<Answer, Trouble> {
         let mut headers = request.message.standalone_headers();
         headers.extend(session.iter().flat_map(|session| session.headers()));
-        let patience = (!request.is_endless()).then_some(self.timeout);
+        let patience = Some(self.patience(request));
         let parcel = Parcel { method: "POST", body: Some(&request.message.text), headers, patience };
         let mut response = self.wire.send(flight, &parcel)?;
         let status = response.status();
@@ -98,6 +115,11 @@ impl Inner {
         Ok(answer)
     }
 
+    /// How long nothing may be heard.
+    fn patience(&self, request: &Request) -> Duration {
+        if request.is_endless() { self.quiet } else { self.timeout }
+    }
+
     /// An answer that is one JSON.
     fn whole(&self, response: Response<Body>, request: &Request, flight: &Flight) -> Result<Answer, Trouble> {
         let begun = Instant::now();
@@ -108,7 +130,7 @@ impl Inner {
                 Ok(0) => break,
                 Ok(_) if begun.elapsed() > self.timeout => return Err(self.late()),
                 Ok(count) => bytes.extend_from_slice(&buffer[..count]),
-                Err(error) => return Err(self.broken(&error, flight)),
+                Err(error) => return Err(self.broken(&error, request, flight)),
             }
         }
         let text = String::from_utf8_lossy(&bytes);
@@ -144,9 +166,9 @@ impl Inner {
             if resumes > RESUMES {
                 return Err(broken);
             }
-            let pause = parser.retry_ms().map_or_else(|| pause_before(resumes), Duration::from_millis);
+            let pause = parser.retry_ms().map_or_else(|| pause_before(resumes), pause_wanted);
             tracing::info!(resumes, "a broken stream is taken up again");
-            if !self.sessions.pause(pause.min(LONGEST_PAUSE)) {
+            if !self.sessions.pause(pause) {
                 return Err(Trouble::Dropped);
             }
             response = match self.resume(request, flight, session, last) {
@@ -170,7 +192,7 @@ impl Inner {
         let mut headers = request.message.standalone_headers();
         headers.extend(session.iter().flat_map(|session| session.headers()));
         headers.push(("Last-Event-ID", last.to_owned()));
-        let patience = (!request.is_endless()).then_some(self.timeout);
+        let patience = Some(self.patience(request));
         let mut response = self.wire.send(flight, &Parcel { method: "GET", body: None, headers, patience })?;
         if response.status() == StatusCode::OK && is_stream(&response) {
             return Ok(response);
@@ -196,13 +218,17 @@ impl Inner {
             let count = match reader.read(&mut buffer) {
                 Ok(0) => return Ok(None),
                 Ok(count) => count,
-                Err(error) => return Err(self.broken(&error, flight)),
+                Err(error) => return Err(self.broken(&error, request, flight)),
             };
             for event in parser.push(&buffer[..count]) {
                 *has_spoken = true;
+                flight.hear();
                 last_word = Instant::now();
                 match gathered.take(&event.data, &request.id) {
-                    Said::Answer(answer) => return Ok(Some(answer)),
+                    Said::Answer(answer) => {
+                        flight.keep_rest(reader);
+                        return Ok(Some(answer));
+                    }
                     Said::Aside(line) if !flight.is_cut() => self.out.line(&line),
                     Said::Aside(_) | Said::Nothing => {}
                 }
@@ -221,9 +247,12 @@ impl Inner {
         Trouble::Late(self.timeout.as_secs())
     }
 
-    fn broken(&self, error: &std::io::Error, flight: &Flight) -> Trouble {
+    fn broken(&self, error: &std::io::Error, request: &Request, flight: &Flight) -> Trouble {
         if flight.is_cut() {
             Trouble::Dropped
+        } else if http::is_late_io(error) && request.is_endless() {
+            // It can be taken up again.
+            Trouble::Broken(format!("nothing was heard for {} seconds", self.quiet.as_secs()))
         } else if http::is_late_io(error) {
             self.late()
         } else {

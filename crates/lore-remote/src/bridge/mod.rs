@@ -29,7 +29,7 @@ use serde_json::Value;
 
 use self::{
     message::{Line, Message, Request, error_response, read},
-    session::Sessions,
+    session::{Session, Sessions},
     trouble::Trouble,
     wire::{Flight, Parcel, Wire},
 };
@@ -41,6 +41,13 @@ const LONGEST_LINE: usize = 16 << 20;
 /// So many requests are under way at once; so many more wait for their turn.
 const IN_FLIGHT: usize = 64;
 const WAITING: usize = 1024;
+
+/// How long a stream without an end may be silent, as it is for ever after a laptop slept. Lore's own server sends a comment
+/// every 15 seconds.
+const QUIET: Duration = Duration::from_mins(1);
+
+/// How long a server that refused the token for its stream is left alone.
+const REFUSED: Duration = Duration::from_mins(1);
 
 /// How long the end of a session may take.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -89,6 +96,10 @@ struct Inner {
     sessions: Sessions,
     out: Out,
     timeout: Duration,
+    /// After so long without a byte a stream that has no end is taken for dead.
+    quiet: Duration,
+    /// So long a server is left alone that does not take the token for its stream: somebody may log in again.
+    refused: Duration,
     flights: Mutex<HashMap<u64, Flying>>,
     last_flight: AtomicU64,
 }
@@ -97,6 +108,8 @@ struct Flying {
     /// The request; absent for what the bridge does by itself.
     id: Option<Value>,
     is_endless: bool,
+    /// The session that is listened to, where it is that.
+    listens_to: Option<u64>,
     flight: Arc<Flight>,
 }
 
@@ -142,6 +155,8 @@ impl Bridge {
             sessions: Sessions::default(),
             out: Out { writer: Mutex::new(output), gone: AtomicBool::new(false) },
             timeout: options.timeout,
+            quiet: QUIET,
+            refused: REFUSED,
             flights: Mutex::default(),
             last_flight: AtomicU64::new(0),
         });
@@ -255,9 +270,14 @@ impl Desk<'_> {
                         self.start(request)?;
                     }
                 }
-                Some(Event::Stop) | None => return Ok(()),
+                Some(Event::Stop) => return Ok(()),
+                None => {
+                    self.give_up();
+                    return Ok(());
+                }
             }
-            let is_done = deadline.is_some() && self.active == 0 && self.waiting.is_empty();
+            // Nothing comes of what was forsaken: a thread may still pause for it.
+            let is_done = deadline.is_some() && self.waiting.is_empty() && self.active <= self.inner.count_forsaken();
             if is_done || self.inner.out.gone.load(Ordering::SeqCst) {
                 return Ok(());
             }
@@ -275,7 +295,13 @@ impl Desk<'_> {
         match read(line) {
             Line::Invalid(answer) => self.answer(&answer),
             // All that follows needs the session, so it waits.
-            Line::Request(request) if request.message.is("initialize") => self.inner.answer(&request),
+            Line::Request(request) if request.message.is("initialize") => {
+                let former = self.inner.sessions.current();
+                self.inner.answer(&request);
+                if let Some(former) = former {
+                    self.inner.leave(&former);
+                }
+            }
             Line::Request(request) if self.active < IN_FLIGHT => self.start(request)?,
             Line::Request(request) if self.waiting.len() < WAITING => self.waiting.push_back(request),
             Line::Request(request) => {
@@ -297,12 +323,21 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Takes a request back that waits, and finds it where it is under way.
+    /// Takes a request back, be it that it waits or that it is under way.
     fn forget(&mut self, id: &Value) -> Vec<Arc<Flight>> {
         self.waiting.retain(|request| request.id != *id);
-        let flights = self.inner.flights();
-        let of_it = flights.values().filter(|flying| flying.id.as_ref() == Some(id));
-        of_it.map(|flying| Arc::clone(&flying.flight)).collect()
+        self.inner.forsake(|flying| flying.id.as_ref() == Some(id))
+    }
+
+    /// The time is up: what has no answer gets one that says so.
+    fn give_up(&mut self) {
+        let late = Trouble::Late(self.inner.timeout.as_secs());
+        let waiting = self.waiting.drain(..).map(|request| request.id);
+        for id in self.inner.unanswered().into_iter().chain(waiting) {
+            if let Some(answer) = late.response(&id, self.inner.wire.server()) {
+                self.inner.out.line(&answer.to_string());
+            }
+        }
     }
 
     fn start(&mut self, request: Request) -> Result<(), Failure> {
@@ -313,6 +348,7 @@ impl Desk<'_> {
         spawn("lore-bridge-ask", move || {
             inner.answer_on(&request, &flight);
             drop(sender.send(Event::Finished));
+            inner.wire.drain(&flight);
         })?;
         Ok(())
     }
@@ -326,28 +362,63 @@ impl Inner {
     /// Begins an exchange that can be cut off.
     fn fly(&self, request: Option<&Request>) -> Arc<Flight> {
         let flight = self.wire.flight();
-        let flying = Flying {
+        self.put(Flying {
             id: request.map(|request| request.id.clone()),
             is_endless: request.is_some_and(Request::is_endless),
+            listens_to: None,
             flight: Arc::clone(&flight),
-        };
-        self.flights().insert(self.last_flight.fetch_add(1, Ordering::SeqCst), flying);
+        });
         flight
     }
 
+    /// The same for the stream beside all requests.
+    fn fly_listening(&self, session: u64) -> Arc<Flight> {
+        let flight = self.wire.flight();
+        let flight_kept = Arc::clone(&flight);
+        self.put(Flying { id: None, is_endless: false, listens_to: Some(session), flight: flight_kept });
+        flight
+    }
+
+    fn put(&self, flying: Flying) {
+        self.flights().insert(self.last_flight.fetch_add(1, Ordering::SeqCst), flying);
+    }
+
     /// Ends an exchange; its connection is used again where its answer was read to the end.
-    fn landed(&self, flight: &Arc<Flight>, is_whole: bool) {
-        self.flights().retain(|_, flying| !Arc::ptr_eq(&flying.flight, flight));
-        if is_whole {
+    ///
+    /// Says whether somebody still waits for it. That and who may use the connection next are decided at once: a request
+    /// that is taken back while its answer arrives has either landed or is forsaken, never both.
+    fn landed(&self, flight: &Arc<Flight>, is_whole: bool) -> bool {
+        let mut flights = self.flights();
+        flights.retain(|_, flying| !Arc::ptr_eq(&flying.flight, flight));
+        let is_awaited = !flight.is_cut();
+        if is_whole && is_awaited && !flight.has_rest() {
             self.wire.land(flight);
         }
+        is_awaited
+    }
+
+    /// Forsakes what is under way, and gives it so that it can be ended.
+    fn forsake(&self, which: impl Fn(&Flying) -> bool) -> Vec<Arc<Flight>> {
+        let flights = self.flights();
+        let chosen = flights.values().filter(|flying| which(flying));
+        chosen.inspect(|flying| flying.flight.forsake()).map(|flying| Arc::clone(&flying.flight)).collect()
+    }
+
+    /// Forsakes every request that somebody still waits for, and says which they are.
+    fn unanswered(&self) -> Vec<Value> {
+        let flights = self.flights();
+        let awaited = flights.values().filter(|flying| flying.id.is_some() && !flying.flight.is_cut());
+        awaited.inspect(|flying| flying.flight.forsake()).filter_map(|flying| flying.id.clone()).collect()
+    }
+
+    /// How many requests nobody waits for any more although they have not ended.
+    fn count_forsaken(&self) -> usize {
+        self.flights().values().filter(|flying| flying.id.is_some() && flying.flight.is_cut()).count()
     }
 
     fn cut_all(&self, which: impl Fn(&Flying) -> bool) {
-        let cut: Vec<_> =
-            self.flights().values().filter(|flying| which(flying)).map(|flying| Arc::clone(&flying.flight)).collect();
-        for flight in cut {
-            flight.cut();
+        for flight in self.forsake(which) {
+            flight.shut();
         }
     }
 
@@ -359,8 +430,7 @@ impl Inner {
     /// Asks, and writes the answer or what went wrong.
     fn answer_on(&self, request: &Request, flight: &Arc<Flight>) {
         let answered = if flight.is_cut() { Err(Trouble::Dropped) } else { self.ask(request, flight) };
-        self.landed(flight, answered.is_ok());
-        if flight.is_cut() {
+        if !self.landed(flight, answered.is_ok()) {
             return;
         }
         match answered {
@@ -386,7 +456,7 @@ impl Inner {
                 tracing::info!(?trouble, method = message.method, "the server was not told");
             }
             for flight in &then_cut {
-                flight.cut();
+                flight.shut();
             }
         }
     }
@@ -395,7 +465,25 @@ impl Inner {
     fn end(&self) {
         self.sessions.end();
         self.cut_all(|_| true);
-        let Some(session) = self.sessions.current().filter(session::Session::has_id) else { return };
+        if let Some(session) = self.sessions.current() {
+            self.delete(&session);
+        }
+    }
+
+    /// Leaves a session where the host has begun another one itself: nobody listens there, and the server may forget it.
+    fn leave(&self, former: &Session) {
+        if self.sessions.current().is_none_or(|session| session.number == former.number) {
+            return;
+        }
+        self.sessions.forget_lasting();
+        self.cut_all(|flying| flying.listens_to == Some(former.number));
+        self.delete(former);
+    }
+
+    fn delete(&self, session: &Session) {
+        if !session.has_id() {
+            return;
+        }
         let flight = self.wire.flight();
         let parcel = Parcel { method: "DELETE", body: None, headers: session.headers(), patience: Some(FAREWELL) };
         if let Err(trouble) = self.wire.send(&flight, &parcel) {
@@ -403,3 +491,6 @@ impl Inner {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -70,6 +70,13 @@ impl Sessions {
         state.ready = false;
         state.current = Some(Session { id, version, number: state.begun });
         state.initialize = Some(initialize.clone());
+        // Who listens in the former one need not wait any longer.
+        self.changed.notify_all();
+    }
+
+    /// Forgets what lasted as long as a session that the host itself has left for another.
+    pub(super) fn forget_lasting(&self) {
+        self.state().lasting.clear();
     }
 
     /// From now on the server may speak by itself.
@@ -102,6 +109,14 @@ impl Sessions {
         let state = self.state();
         let waited = self.changed.wait_timeout_while(state, time, |state| !state.ended);
         !waited.unwrap_or_else(PoisonError::into_inner).0.ended
+    }
+
+    /// The same within a session: its end, or another one, is no reason to go on either.
+    pub(super) fn pause_within(&self, number: u64, time: Duration) -> bool {
+        let goes_on =
+            |state: &State| !state.ended && state.current.as_ref().is_some_and(|session| session.number == number);
+        let waited = self.changed.wait_timeout_while(self.state(), time, |state| goes_on(state));
+        goes_on(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 
     /// The right to begin a session anew, and with what; `None` where another has done it meanwhile.

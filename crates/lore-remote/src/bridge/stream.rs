@@ -10,7 +10,7 @@ use ureq::http::StatusCode;
 use super::{
     Inner,
     answer::{Gathered, Said},
-    exchange::{is_stream, pause_before},
+    exchange::{is_stream, pause_before, pause_wanted},
     session::Session,
     trouble::Trouble,
     wire::Parcel,
@@ -56,7 +56,7 @@ impl Inner {
                 },
                 End::Again(wanted) => wanted.unwrap_or_else(|| pause_before(attempt)),
             };
-            if !self.sessions.pause(pause) {
+            if !self.sessions.pause_within(session.number, pause) {
                 return;
             }
         }
@@ -65,8 +65,9 @@ impl Inner {
     fn listen_once(&self, session: &Session, last_id: &mut Option<String>) -> End {
         let mut headers = session.headers();
         headers.extend(last_id.iter().map(|id| ("Last-Event-ID", id.clone())));
-        let flight = self.fly(None);
-        let opened = self.wire.send(&flight, &Parcel { method: "GET", body: None, headers, patience: None });
+        let flight = self.fly_listening(session.number);
+        let opened =
+            self.wire.send(&flight, &Parcel { method: "GET", body: None, headers, patience: Some(self.quiet) });
         let end = match opened {
             Ok(response) if response.status() == StatusCode::OK && is_stream(&response) => {
                 let mut reader = response.into_body().into_with_config().limit(u64::MAX).reader();
@@ -86,7 +87,7 @@ impl Inner {
                         break;
                     }
                 }
-                End::Again(parser.retry_ms().map(Duration::from_millis))
+                End::Again(parser.retry_ms().map(pause_wanted))
             }
             Ok(response) => match response.status() {
                 StatusCode::NOT_FOUND if session.has_id() => End::SessionLost,
@@ -94,7 +95,7 @@ impl Inner {
                 // Most servers that offer none say 405.
                 _ => End::Never,
             },
-            Err(Trouble::Unauthorized(_)) => End::Never,
+            Err(Trouble::Unauthorized(_)) => End::Again(Some(self.refused)),
             Err(_) => End::Again(None),
         };
         self.landed(&flight, false);

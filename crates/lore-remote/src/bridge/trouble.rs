@@ -4,7 +4,7 @@ use serde_json::Value;
 use ureq::http::StatusCode;
 
 use super::message::error_response;
-use crate::http::{is_late, presentable, shortened, was_never_sent};
+use crate::http::{is_late, is_untrusted, presentable, shortened, was_never_sent};
 
 /// Why there is no answer.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub(super) enum Trouble {
     Late(u64),
     /// No connection was made: the server has not seen the request.
     NoConnection(String),
+    /// The server could not show that it is the one that was meant.
+    Untrusted(String),
     /// The connection broke: the server may have seen the request, and may have done it.
     Broken(String),
     /// The server does not take the token, or there is none.
@@ -34,11 +36,10 @@ impl Trouble {
             Self::NoConnection(presentable(error))
         } else if is_late(error) {
             Self::Late(seconds)
+        } else if is_untrusted(error) {
+            Self::Untrusted(presentable(error))
         } else {
             match error {
-                ureq::Error::Tls(_) | ureq::Error::Rustls(_) | ureq::Error::Pem(_) => {
-                    Self::Refused(StatusCode::BAD_GATEWAY, presentable(error))
-                }
                 ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => Self::Nonsense(presentable(error)),
                 _ => Self::Broken(presentable(error)),
             }
@@ -55,13 +56,20 @@ impl Trouble {
         }
     }
 
+    /// Whether a stream that has no end may be asked for again: all that another time may change.
+    pub(super) fn may_pass(&self) -> bool {
+        matches!(self, Self::Late(_)) || self.is_passing(true)
+    }
+
     /// The answer for the host; `None` where nobody waits for one.
     pub(super) fn response(&self, id: &Value, url: &str) -> Option<Value> {
         let (message, detail) = match self {
             Self::Late(seconds) => {
                 (format!("Request timed out after {seconds} seconds"), format!("{url} did not answer in time"))
             }
-            Self::NoConnection(detail) => (format!("Connection failed to {url}"), detail.clone()),
+            Self::NoConnection(detail) | Self::Untrusted(detail) => {
+                (format!("Connection failed to {url}"), detail.clone())
+            }
             Self::Broken(detail) => (format!("Connection lost to {url}"), detail.clone()),
             Self::Unauthorized(detail) => ("Authentication failed: 401 Unauthorized".to_owned(), detail.clone()),
             Self::SessionLost => {
@@ -75,5 +83,24 @@ impl Trouble {
             Self::Dropped => return None,
         };
         Some(error_response(id, -32000, &message, &shortened(&detail)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_is_not_accepted_is_no_fault_of_a_gateway() {
+        let refused = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
+        let trouble = Trouble::of(&ureq::Error::Io(io::Error::new(io::ErrorKind::InvalidData, refused)), 1);
+        assert!(!trouble.is_passing(true) && !trouble.may_pass(), "asking again changes nothing: {trouble:?}");
+        let told = trouble.response(&json!(1), "https://lore.example.com").unwrap();
+        assert_eq!(told["error"]["message"], "Connection failed to https://lore.example.com");
+        assert!(told["error"]["data"]["detail"].as_str().unwrap().contains("UnknownIssuer"), "{told}");
     }
 }

@@ -1,16 +1,17 @@
 //! One exchange of HTTP, in somebody's name, that can be cut off at any moment.
 
 use std::{
+    io::Read as _,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use lore_model::{Code, Failure};
 use ureq::{
-    Agent, Body,
+    Agent, Body, BodyReader,
     http::{Request, Response, StatusCode, header},
 };
 
@@ -29,19 +30,49 @@ pub(super) struct Wire {
     address: String,
     authority: Authority,
     idle: Mutex<Vec<Agent>>,
+    /// How many streams are being read to their end.
+    draining: AtomicUsize,
 }
 
 /// A request on its way: its connection is nobody else's, so that it can be cut without harm to others.
 pub(super) struct Flight {
     agent: Agent,
     cut: AtomicBool,
+    /// Whether the server has said something since this was last asked.
+    heard: AtomicBool,
+    /// The stream that the answer was in, not yet read to its end.
+    rest: Mutex<Option<BodyReader<'static>>>,
 }
 
 impl Flight {
-    /// Ends the exchange wherever it is. Nobody waits for its answer any more.
-    pub(super) fn cut(&self) {
+    /// Says that nobody waits for its answer any more. Its connection is nobody else's from then on: it never lands.
+    pub(super) fn forsake(&self) {
         self.cut.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends the exchange wherever it is. Only what was forsaken before it landed may be ended: what has landed serves another
+    /// request already.
+    pub(super) fn shut(&self) {
         self.agent.clone().shutdown();
+    }
+
+    /// Notes that the server has said something.
+    pub(super) fn hear(&self) {
+        self.heard.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether it has since this was last asked.
+    pub(super) fn take_heard(&self) -> bool {
+        self.heard.swap(false, Ordering::SeqCst)
+    }
+
+    /// Keeps what follows the answer: only when that has been read can the connection serve another request.
+    pub(super) fn keep_rest(&self, rest: BodyReader<'static>) {
+        *self.rest.lock().unwrap_or_else(PoisonError::into_inner) = Some(rest);
+    }
+
+    pub(super) fn has_rest(&self) -> bool {
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     pub(super) fn is_cut(&self) -> bool {
@@ -60,7 +91,7 @@ pub(super) struct Parcel<'a> {
 
 impl Wire {
     pub(super) fn new(connection: Connection, address: String, authority: Authority) -> Self {
-        Self { connection, address, authority, idle: Mutex::default() }
+        Self { connection, address, authority, idle: Mutex::default(), draining: AtomicUsize::new(0) }
     }
 
     /// The server, for messages.
@@ -71,15 +102,36 @@ impl Wire {
     /// Begins a flight, on a connection that is there already where one is idle.
     pub(super) fn flight(&self) -> Arc<Flight> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        Arc::new(Flight { agent: idle.unwrap_or_else(|| self.connection.agent()), cut: AtomicBool::new(false) })
+        Arc::new(Flight {
+            agent: idle.unwrap_or_else(|| self.connection.agent()),
+            cut: AtomicBool::new(false),
+            heard: AtomicBool::new(false),
+            rest: Mutex::default(),
+        })
     }
 
     /// Ends a flight whose answer was read to its end.
     pub(super) fn land(&self, flight: &Flight) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if !flight.is_cut() && idle.len() < KEPT {
+        if idle.len() < KEPT {
             idle.push(flight.agent.clone());
         }
+    }
+
+    /// Reads what follows an answer, so that the connection can be used again. Nearly always that is the end, and there
+    /// already. A server that keeps its streams open holds up a thread for each, so there are only so many.
+    pub(super) fn drain(&self, flight: &Flight) {
+        let Some(rest) = flight.rest.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let is_in_line = self.draining.fetch_add(1, Ordering::SeqCst) < KEPT;
+        // What was forsaken never lands: its connection is closed.
+        if is_in_line && !flight.is_cut() {
+            let mut rest = rest.take(LARGEST_REFUSAL);
+            if std::io::copy(&mut rest, &mut std::io::sink()).is_ok_and(|count| count < LARGEST_REFUSAL) {
+                drop(rest);
+                self.land(flight);
+            }
+        }
+        self.draining.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Sends, and sends once more with a new token where the old one is not taken.

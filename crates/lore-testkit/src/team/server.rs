@@ -73,8 +73,8 @@ impl Server {
                 let said = log.lock().unwrap_or_else(PoisonError::into_inner).join("\n");
                 bail!("lore server ended with {} instead of listening: {said}", child.wait()?);
             }
-            if let Some((_, found)) = line.split_once("with the password ") {
-                password = Some(found.trim().to_owned());
+            if let Some((_, file)) = line.split_once("its password is in ") {
+                password = Some(fs::read_to_string(file.trim())?.trim().to_owned());
             }
             if let Some((_, url)) = line.split_once("is listening on http://") {
                 break url.trim().parse()?;

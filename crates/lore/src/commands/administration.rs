@@ -1,17 +1,19 @@
 //! What can be administered, over whatever it is done: a server, or its data on this machine.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use lore_model::{Code, Failure, JobStatus, Role, UserName};
 use lore_remote::{
-    AuditEntry, Client, Golden, GoldenChange, Job, JobDetails, NewGolden, NewToken, Secret, Started, Token, User,
+    AuditEntry, Client, Golden, GoldenChange, Job, JobDetails, Listed, NewGolden, NewToken, Secret, ServerUrl, Started,
+    Token, User,
 };
 
 use super::{
     Context, local,
     remote::{self, ServerArgs},
 };
+use crate::wire;
 
 /// Whose tokens are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,11 +44,26 @@ pub(super) enum Absent {
     IsMade,
 }
 
+/// How somebody names a repository.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Named<'a> {
+    /// By where it comes from.
+    From(&'a str),
+    /// By what it is called.
+    Alias(&'a str),
+    /// By the job that is about it.
+    Job(&'a str),
+}
+
 /// One method for each act.
 #[async_trait]
 pub(super) trait Administration: Send + Sync {
+    /// Sees to it that somebody does the jobs, where somebody waits for them: a server does by itself.
+    async fn attend(&self) -> Result<(), Failure>;
+    /// Leaves the jobs to others.
+    async fn leave(&self);
     /// Everybody who may use the server.
-    async fn users(&self) -> Result<Vec<User>, Failure>;
+    async fn users(&self) -> Result<Listed<User>, Failure>;
     /// Lets somebody in.
     async fn add_user(&self, name: &UserName, role: Role, password: &Secret) -> Result<User, Failure>;
     /// Makes somebody something else.
@@ -56,15 +73,15 @@ pub(super) trait Administration: Send + Sync {
     /// Lets somebody in no longer.
     async fn remove_user(&self, name: &UserName) -> Result<(), Failure>;
     /// What was done and tried, the newest first.
-    async fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, Failure>;
+    async fn audit(&self, limit: usize) -> Result<Listed<AuditEntry>, Failure>;
     /// Personal tokens.
-    async fn tokens(&self, whose: &Whose) -> Result<Vec<Token>, Failure>;
+    async fn tokens(&self, whose: &Whose) -> Result<Listed<Token>, Failure>;
     /// Makes a personal token.
     async fn create_token(&self, whose: &Whose, name: &str, days: Option<u32>) -> Result<NewToken, Failure>;
     /// Takes a personal token back.
     async fn revoke_token(&self, id: &str) -> Result<(), Failure>;
     /// The repositories that the server keeps.
-    async fn golden(&self) -> Result<Vec<Golden>, Failure>;
+    async fn golden(&self) -> Result<Listed<Golden>, Failure>;
     /// Lets the server keep a repository.
     async fn add_golden(&self, new: &NewGolden) -> Result<Started, Failure>;
     /// Changes how a repository is kept.
@@ -74,7 +91,7 @@ pub(super) trait Administration: Send + Sync {
     /// Lets the server keep a repository no longer.
     async fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure>;
     /// Jobs, the newest first.
-    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Vec<Job>, Failure>;
+    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Listed<Job>, Failure>;
     /// A job and its notes.
     async fn job(&self, id: &str) -> Result<JobDetails, Failure>;
     /// Stops a job; what is to be said about it.
@@ -91,18 +108,62 @@ pub(super) fn open_or_make(context: &Context<'_>, args: &ServerArgs) -> Result<B
     open_as(context, args, Absent::IsMade)
 }
 
+/// The same, where a repository is named: on this machine that decides what may be cloned.
+pub(super) async fn open_for(
+    context: &Context<'_>,
+    args: &ServerArgs,
+    named: Named<'_>,
+) -> Result<Box<dyn Administration>, Failure> {
+    match place(context, args, Absent::Fails)? {
+        Place::Folder(folder) => Ok(Box::new(local::open_for(context, &folder, named).await?)),
+        Place::Server(url) => remote(context, args, &url),
+    }
+}
+
 fn open_as(context: &Context<'_>, args: &ServerArgs, absent: Absent) -> Result<Box<dyn Administration>, Failure> {
+    match place(context, args, absent)? {
+        Place::Folder(folder) => Ok(Box::new(local::open(context, &folder, absent)?)),
+        Place::Server(url) => remote(context, args, &url),
+    }
+}
+
+fn remote(context: &Context<'_>, args: &ServerArgs, url: &ServerUrl) -> Result<Box<dyn Administration>, Failure> {
+    let connection = remote::connection(context, url, &args.connect)?;
+    let authority = remote::authority(context, &connection, &args.name)?;
+    Ok(Box::new(Remote(Arc::new(Client::new(connection, authority)))))
+}
+
+/// What is administered.
+enum Place {
+    /// The data of a server on this machine.
+    Folder(PathBuf),
+    /// A server.
+    Server(ServerUrl),
+}
+
+/// What is meant: what the arguments name, else the only login, else the folder that `lore server` takes by itself.
+fn place(context: &Context<'_>, args: &ServerArgs, absent: Absent) -> Result<Place, Failure> {
     match (&args.data, &args.url) {
         (Some(_), Some(_)) => Err(Failure::new(Code::InvalidArgument, "`--url` and `--data` exclude each other")
             .hint("a server is asked over the network, its data directory is opened on this machine")),
-        (Some(folder), None) => Ok(Box::new(local::open(context, folder, absent)?)),
-        (None, url) => {
-            let url = remote::server_url(context, url.as_deref(), &args.connect)?;
-            let connection = remote::connection(context, &url, &args.connect)?;
-            let authority = remote::authority(context, &connection, &args.name)?;
-            Ok(Box::new(Remote(Arc::new(Client::new(connection, authority)))))
+        (Some(folder), None) => Ok(Place::Folder(folder.clone())),
+        (None, None) if remote::logins(context).list()?.is_empty() => {
+            let folder = wire::server_folder(&context.loaded.home);
+            if absent == Absent::Fails && !local::is_there(&folder) {
+                return Err(nowhere());
+            }
+            context.ui.note(&format!("in the server's folder {}", folder.display()));
+            Ok(Place::Folder(folder))
         }
+        (None, url) => remote::server_url(context, url.as_deref(), &args.connect).map(Place::Server),
     }
+}
+
+fn nowhere() -> Failure {
+    let message = "no server is named, you are logged in at none, and there is none on this machine";
+    Failure::new(Code::InvalidArgument, message).hint(
+        "give `--data DIR` for the folder of a server on this machine, `--url URL` for a server, or log in once: `lore login URL`",
+    )
 }
 
 /// A server, asked over the network.
@@ -122,7 +183,13 @@ impl Remote {
 
 #[async_trait]
 impl Administration for Remote {
-    async fn users(&self) -> Result<Vec<User>, Failure> {
+    async fn attend(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn leave(&self) {}
+
+    async fn users(&self) -> Result<Listed<User>, Failure> {
         self.ask(Client::users).await
     }
 
@@ -146,11 +213,11 @@ impl Administration for Remote {
         self.ask(move |client| client.remove_user(name.as_str())).await
     }
 
-    async fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, Failure> {
+    async fn audit(&self, limit: usize) -> Result<Listed<AuditEntry>, Failure> {
         self.ask(move |client| client.audit(limit)).await
     }
 
-    async fn tokens(&self, whose: &Whose) -> Result<Vec<Token>, Failure> {
+    async fn tokens(&self, whose: &Whose) -> Result<Listed<Token>, Failure> {
         match whose {
             Whose::Of(_) => Err(only_own()),
             whose => {
@@ -173,7 +240,7 @@ impl Administration for Remote {
         self.ask(move |client| client.revoke_token(&id)).await
     }
 
-    async fn golden(&self) -> Result<Vec<Golden>, Failure> {
+    async fn golden(&self) -> Result<Listed<Golden>, Failure> {
         self.ask(Client::golden).await
     }
 
@@ -197,7 +264,7 @@ impl Administration for Remote {
         self.ask(move |client| client.remove_golden(&alias, removal == Removal::Forced)).await
     }
 
-    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Vec<Job>, Failure> {
+    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Listed<Job>, Failure> {
         self.ask(move |client| client.jobs(status.map(JobStatus::as_str), limit)).await
     }
 

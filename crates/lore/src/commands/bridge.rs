@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     toolset: Option<String>,
     /// How many seconds a request waits for a word from the server
-    #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "S", default_value_t = 330, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
     #[command(flatten)]
     connect: ConnectArgs,

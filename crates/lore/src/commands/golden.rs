@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     Context,
-    administration::{self, Removal},
+    administration::{self, Administration, Named, Removal},
     jobs::{self, WaitArgs},
     remote::ServerArgs,
     table::{self, or_dash},
@@ -113,16 +113,27 @@ fn shown(seconds: u64) -> String {
     fitting.map_or_else(|| format!("{seconds}s"), |(each, unit)| format!("{}{unit}", seconds / each))
 }
 
+/// What is administered. Which repository is meant decides what may be cloned where the data is on this machine.
+async fn open(context: &Context<'_>, args: &Args) -> Result<Box<dyn Administration>, Failure> {
+    let named = match &args.action {
+        Action::Add { from, .. } => Named::From(from),
+        Action::Set { alias, .. } | Action::Refresh { alias, .. } => Named::Alias(alias),
+        Action::List | Action::Remove { .. } => return administration::open(context, &args.server),
+    };
+    administration::open_for(context, &args.server, named).await
+}
+
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let there = administration::open(context, &args.server)?;
+    let there = open(context, &args).await?;
     let ui = context.ui;
     let (started, wait) = match args.action {
         Action::List => {
             let golden = there.golden().await?;
             if ui.is_json() {
-                return ui.value(&json!({"repositories": golden, "total": golden.len()}));
+                return ui.value(&json!({"repositories": golden.entries, "total": golden.total}));
             }
             let rows: Vec<Vec<String>> = golden
+                .entries
                 .iter()
                 .map(|repo| {
                     let every = repo.refresh_every.map_or_else(|| "-".to_owned(), shown);
@@ -133,7 +144,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
                 })
                 .collect();
             let none = "the server keeps no repository; `lore golden add REPO-URL ALIAS` adds one";
-            return table::show(ui, &["alias", "branch", "state", "temporal", "refresh", "from"], &rows, none);
+            table::show(ui, &["alias", "branch", "state", "temporal", "refresh", "from"], &rows, none)?;
+            table::note_rest(ui, rows.len(), golden.total, None);
+            return Ok(());
         }
         Action::Add { from, alias, branch, temporal, refresh_every, wait } => {
             let refresh_every = refresh_every.map(RefreshEvery::Seconds);
@@ -156,7 +169,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             (there.remove_golden(&alias, removal).await?, wait)
         }
     };
-    jobs::report(context, there.as_ref(), started, wait).await
+    jobs::report(context, there.as_ref(), started, wait, &args.server).await
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Context,
-    administration::{self, Administration},
+    administration::{self, Administration, Named},
     remote::ServerArgs,
     table::{self, or_dash},
 };
@@ -77,16 +77,21 @@ pub(super) struct WaitArgs {
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let there = administration::open(context, &args.server)?;
+    let there = match &args.action {
+        // Whoever waits for a job may have to do it.
+        Action::Wait { id } => administration::open_for(context, &args.server, Named::Job(id)).await?,
+        _ => administration::open(context, &args.server)?,
+    };
     let ui = context.ui;
     match args.action {
         Action::List { status, limit } => {
             let status = status.as_deref().and_then(JobStatus::parse);
             let jobs = there.jobs(status, limit).await?;
             if ui.is_json() {
-                return ui.value(&json!({"jobs": jobs, "total": jobs.len()}));
+                return ui.value(&json!({"jobs": jobs.entries, "total": jobs.total}));
             }
             let rows: Vec<Vec<String>> = jobs
+                .entries
                 .iter()
                 .map(|job| {
                     let progress = job.progress.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.0} %"));
@@ -94,7 +99,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
                     vec![job.job_id.clone(), job.operation_type.clone(), job.status.clone(), progress, since, who]
                 })
                 .collect();
-            table::show(ui, &["job", "what", "status", "done", "since", "for"], &rows, "there are no jobs")
+            table::show(ui, &["job", "what", "status", "done", "since", "for"], &rows, "there are no jobs")?;
+            table::note_rest(ui, rows.len(), jobs.total, Some(limit));
+            Ok(())
         }
         Action::Show { id } => show(context, &there.job(&id).await?),
         Action::Cancel { id } => {
@@ -106,7 +113,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         }
         Action::Wait { id } => {
             let job = follow(context, there.as_ref(), &id).await?;
-            over(context, &job)
+            over(context, &job, &args.server)
         }
     }
 }
@@ -151,6 +158,7 @@ pub(super) async fn report(
     there: &dyn Administration,
     started: Started,
     wait: WaitArgs,
+    server: &ServerArgs,
 ) -> Result<(), Failure> {
     let ui = context.ui;
     let stays = wait.wait || (ui.is_terminal() && !ui.is_json() && !wait.no_wait);
@@ -160,22 +168,29 @@ pub(super) async fn report(
                 ui.note(&started.message);
             }
             let job = follow(context, there, id).await?;
-            over(context, &job)
+            over(context, &job, server)
         }
         _ if ui.is_json() => ui.value(&json!(started)),
         Some(id) => {
             ui.line(&one_line(&started.message))?;
-            ui.note(&format!("`lore jobs wait {id}` stays until it is done"));
+            ui.note(&format!("`lore jobs wait {id}{}` stays until it is done", server.repeated()));
             Ok(())
         }
         None => ui.line(&one_line(&started.message)),
     }
 }
 
-/// Looks at a job until it is over.
+/// Looks at a job until it is over, and sees to it that somebody does it.
 async fn follow(context: &Context<'_>, there: &dyn Administration, id: &str) -> Result<Job, Failure> {
+    let job = look(context, there, id).await;
+    there.leave().await;
+    job
+}
+
+async fn look(context: &Context<'_>, there: &dyn Administration, id: &str) -> Result<Job, Failure> {
     let mut bar: Option<Percent> = None;
     let mut pause = FIRST_LOOK;
+    let mut is_attended = false;
     loop {
         let job = there.job(id).await?.job;
         let shown = bar.get_or_insert_with(|| Percent::new(context.ui, &job.operation_type));
@@ -185,17 +200,21 @@ async fn follow(context: &Context<'_>, there: &dyn Administration, id: &str) -> 
             shown.finish();
             return Ok(job);
         }
+        // Once: a server that stops meanwhile is about to start again, and must find its folder free.
+        if !std::mem::replace(&mut is_attended, true) {
+            there.attend().await?;
+        }
         tokio::time::sleep(pause).await;
         pause = (pause * 3 / 2).min(LAST_LOOK);
     }
 }
 
 /// What became of a job: a failure where it failed.
-fn over(context: &Context<'_>, job: &Job) -> Result<(), Failure> {
+fn over(context: &Context<'_>, job: &Job, server: &ServerArgs) -> Result<(), Failure> {
     let said = text(&job.error).map_or_else(String::new, |error| format!(": {error}"));
     match JobStatus::parse(&job.status) {
         Some(JobStatus::Failed) => Err(Failure::new(Code::Conflict, format!("the job {} failed{said}", job.job_id))
-            .hint(format!("`lore jobs show {}` tells what it noted", job.job_id))),
+            .hint(format!("`lore jobs show {}{}` tells what it noted", job.job_id, server.repeated()))),
         Some(JobStatus::Cancelled) => {
             Err(Failure::new(Code::Interrupted, format!("the job {} was stopped{said}", job.job_id)))
         }

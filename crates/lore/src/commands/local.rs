@@ -1,9 +1,15 @@
 //! Administration of a server's data on this machine, beside the server or while there is none.
 //!
 //! Jobs are the server's: where one runs on the data, it does them; where none does, they are done here as long as the
-//! command waits, and the rest is left to the next start.
+//! command waits, and the rest is left to the next start. They are those of everybody, so only that is cloned which the
+//! server may clone, and what whoever uses the command has named.
 
-use std::{fs::File, path::Path, sync::Arc};
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use lore_core::{
@@ -12,29 +18,32 @@ use lore_core::{
 };
 use lore_model::{Code, Failure, JobStatus, Role, TokenId, User as CoreUser, UserName, brief};
 use lore_remote::{
-    AuditEntry, Golden, GoldenChange, Job, JobDetails, JobLog, NewGolden, NewToken, RefreshEvery, Secret, Started,
-    Token, User,
+    AuditEntry, Golden, GoldenChange, Job, JobDetails, JobLog, Listed, NewGolden, NewToken, RefreshEvery, Secret,
+    Started, Token, User,
 };
 use serde_json::Value;
 use tokio::{sync::Mutex, task::JoinHandle};
 
 use super::{
     Context,
-    administration::{Absent, Administration, Removal, Whose},
+    administration::{Absent, Administration, Named, Removal, Whose},
 };
-use crate::wire;
+use crate::{policy::Allowed, wire};
+
+/// How long jobs that are under way may take to stop.
+const STOPPING: Duration = Duration::from_secs(10);
 
 /// A team on this machine.
 pub(super) struct Local {
     team: Arc<Team>,
-    data: std::path::PathBuf,
+    data: PathBuf,
     runner: Mutex<Option<Runner>>,
 }
 
 /// What does the jobs here, while no server does.
 struct Runner {
     stop: Cancel,
-    _task: JoinHandle<()>,
+    task: JoinHandle<()>,
     _lock: File,
 }
 
@@ -44,33 +53,59 @@ impl Drop for Runner {
     }
 }
 
+/// Whether a folder has the data of a server.
+pub(super) fn is_there(data: &Path) -> bool {
+    data.join("team.db").exists()
+}
+
 /// Opens the data of a server. It must be there, so that a slip of the pen makes no second one.
 pub(super) fn open(context: &Context<'_>, data: &Path, absent: Absent) -> Result<Local, Failure> {
-    if absent == Absent::Fails && !data.join("team.db").exists() {
+    open_with(context, data, absent, &Allowed::of(data)?)
+}
+
+/// The same, where a repository is named. If it is a folder, whoever can open the data may have it cloned.
+pub(super) async fn open_for(context: &Context<'_>, data: &Path, named: Named<'_>) -> Result<Local, Failure> {
+    let mut allowed = Allowed::of(data)?;
+    let opened = open_with(context, data, Absent::Fails, &allowed)?;
+    let aliases = match named {
+        Named::From(_) => Vec::new(),
+        Named::Alias(alias) => vec![alias.to_owned()],
+        Named::Job(id) => {
+            let job = opened.team.job(&Asker::local(), id).await?.job;
+            job.task.golden.iter().map(ToString::to_string).collect()
+        }
+    };
+    let golden = opened.team.golden().await?;
+    let known = golden.iter().filter(|golden| aliases.iter().any(|alias| alias == golden.alias.as_str()));
+    let mut from: Vec<&str> = known.map(|golden| golden.url.as_str()).collect();
+    if let Named::From(url) = named {
+        from.push(url);
+    }
+    let folders: Vec<PathBuf> = from.into_iter().filter_map(folder).collect();
+    if folders.is_empty() {
+        return Ok(opened);
+    }
+    allowed.local.extend(folders);
+    open_with(context, data, Absent::Fails, &allowed)
+}
+
+/// The folder that a repository comes from, where it is one.
+fn folder(from: &str) -> Option<PathBuf> {
+    let path = Path::new(from.strip_prefix("file://").unwrap_or(from));
+    path.is_absolute().then(|| path.to_owned())
+}
+
+fn open_with(context: &Context<'_>, data: &Path, absent: Absent, allowed: &Allowed) -> Result<Local, Failure> {
+    if absent == Absent::Fails && !is_there(data) {
         return Err(Failure::new(Code::InvalidArgument, format!("there is no data of a server in {}", data.display()))
             .hint("`lore users add NAME --role admin --data DIR` makes it, and so does `lore server --data DIR`"));
     }
-    let team = wire::team(&context.loaded, data, wire::TeamOptions::default());
+    let options = wire::TeamOptions { policy: allowed.policy()?, ..wire::TeamOptions::default() };
+    let team = wire::team(&context.loaded, data, options);
     Ok(Local { team, data: data.to_owned(), runner: Mutex::default() })
 }
 
 impl Local {
-    /// Tells of a job, and begins to do it where no server does.
-    async fn started(&self, job: Option<lore_model::Job>, message: String) -> Result<Started, Failure> {
-        let Some(job) = job else { return Ok(Started { job_id: None, message }) };
-        let mut runner = self.runner.lock().await;
-        if runner.is_none()
-            && let Some(lock) = wire::lock_data(&self.data)?
-        {
-            self.team.recover().await?;
-            let stop = Cancel::default();
-            let (team, told) = (Arc::clone(&self.team), stop.clone());
-            let task = tokio::spawn(async move { team.run(&told).await });
-            *runner = Some(Runner { stop, _task: task, _lock: lock });
-        }
-        Ok(Started { job_id: Some(job.id.to_string()), message })
-    }
-
     async fn owner(&self, whose: &Whose) -> Result<Option<CoreUser>, Failure> {
         match whose {
             Whose::Of(name) => self.team.user(name.as_str()).await.map(Some),
@@ -85,7 +120,28 @@ impl Local {
 
 #[async_trait]
 impl Administration for Local {
-    async fn users(&self) -> Result<Vec<User>, Failure> {
+    async fn attend(&self) -> Result<(), Failure> {
+        let mut runner = self.runner.lock().await;
+        if runner.is_some() {
+            return Ok(());
+        }
+        let Some(lock) = wire::lock_data(&self.data)? else { return Ok(()) };
+        self.team.recover().await?;
+        let stop = Cancel::default();
+        let (team, told) = (Arc::clone(&self.team), stop.clone());
+        let task = tokio::spawn(async move { team.run(&told).await });
+        *runner = Some(Runner { stop, task, _lock: lock });
+        Ok(())
+    }
+
+    async fn leave(&self) {
+        let Some(mut runner) = self.runner.lock().await.take() else { return };
+        runner.stop.cancel();
+        // What is not over by then is found by the next start, as after a crash.
+        drop(tokio::time::timeout(STOPPING, &mut runner.task).await);
+    }
+
+    async fn users(&self) -> Result<Listed<User>, Failure> {
         Ok(self.team.users().await?.iter().map(user).collect())
     }
 
@@ -106,8 +162,8 @@ impl Administration for Local {
         self.team.remove_user(&Asker::local(), name.as_str()).await.map(|_| ())
     }
 
-    async fn audit(&self, limit: usize) -> Result<Vec<AuditEntry>, Failure> {
-        let (acts, _) = self.team.acts(limit).await?;
+    async fn audit(&self, limit: usize) -> Result<Listed<AuditEntry>, Failure> {
+        let (acts, total) = self.team.acts(limit).await?;
         let entry = |act: lore_model::AuditEntry| AuditEntry {
             at: time(Some(act.at)),
             username: Some(act.username),
@@ -116,10 +172,10 @@ impl Administration for Local {
             subject: Some(act.subject),
             outcome: Some(act.outcome),
         };
-        Ok(acts.into_iter().map(entry).collect())
+        Ok(Listed { entries: acts.into_iter().map(entry).collect(), total })
     }
 
-    async fn tokens(&self, whose: &Whose) -> Result<Vec<Token>, Failure> {
+    async fn tokens(&self, whose: &Whose) -> Result<Listed<Token>, Failure> {
         // Whoever can open the data sees all of it.
         let owner = if *whose == Whose::Own { None } else { self.owner(whose).await? };
         let tokens = self.team.tokens(owner.map(|owner| owner.id)).await?;
@@ -155,7 +211,7 @@ impl Administration for Local {
         self.team.revoke_token(&Asker::local(), TokenId(number)).await
     }
 
-    async fn golden(&self) -> Result<Vec<Golden>, Failure> {
+    async fn golden(&self) -> Result<Listed<Golden>, Failure> {
         let repos = self.team.lore().history.repos().await?;
         let row = |golden: lore_model::Golden| {
             let main = main_branch(&golden, &repos);
@@ -185,7 +241,7 @@ impl Administration for Local {
             refresh_every: new.refresh_every.and_then(seconds),
         };
         let job = self.team.add_golden(&Asker::local(), request).await?;
-        self.started(Some(job), format!("golden repository `{}` is being added", new.alias)).await
+        Ok(started(Some(&job), format!("golden repository `{}` is being added", new.alias)))
     }
 
     async fn set_golden(&self, alias: &str, change: GoldenChange) -> Result<Started, Failure> {
@@ -193,22 +249,22 @@ impl Administration for Local {
         let refresh_every = change.refresh_every.map(seconds);
         let change = CoreChange { refresh_every, temporal: change.temporal, branch };
         let job = self.team.change_golden(&Asker::local(), alias, &change).await?;
-        self.started(job, format!("golden repository `{alias}` is changed")).await
+        Ok(started(job.as_ref(), format!("golden repository `{alias}` is changed")))
     }
 
     async fn refresh_golden(&self, alias: &str) -> Result<Started, Failure> {
         let job = self.team.refresh_golden(&Asker::local(), alias).await?;
-        self.started(Some(job), format!("golden repository `{alias}` is being refreshed")).await
+        Ok(started(Some(&job), format!("golden repository `{alias}` is being refreshed")))
     }
 
     async fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure> {
         let job = self.team.remove_golden(&Asker::local(), alias, removal == Removal::Forced).await?;
-        self.started(Some(job), format!("golden repository `{alias}` is being removed")).await
+        Ok(started(Some(&job), format!("golden repository `{alias}` is being removed")))
     }
 
-    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Vec<Job>, Failure> {
-        let (jobs, _) = self.team.jobs(&Asker::local(), status, limit).await?;
-        Ok(jobs.iter().map(job).collect())
+    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Listed<Job>, Failure> {
+        let (jobs, total) = self.team.jobs(&Asker::local(), status, limit).await?;
+        Ok(Listed { entries: jobs.iter().map(job).collect(), total })
     }
 
     async fn job(&self, id: &str) -> Result<JobDetails, Failure> {
@@ -224,6 +280,10 @@ impl Administration for Local {
             Cancelled::Over(status) => format!("it was over already: {}", status.as_str()),
         })
     }
+}
+
+fn started(job: Option<&lore_model::Job>, message: String) -> Started {
+    Started { job_id: job.map(|job| job.id.to_string()), message }
 }
 
 fn time(seconds: Option<i64>) -> Option<String> {

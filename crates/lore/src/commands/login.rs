@@ -42,13 +42,15 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     };
     let name = UserName::parse(&name).map_err(|what| Failure::new(Code::InvalidArgument, what))?;
     let password = args.password.existing(&format!("Password of {name} at {url}: "))?;
-    let ca_file = args.connect.ca_file.map(|file| std::path::absolute(&file).unwrap_or(file));
-    let connection = Connection::new(&ConnectionOptions { url: url.clone(), ca_file: ca_file.clone() })?;
     let logins = remote::logins(context);
+    let earlier = logins.find(&url)?;
+    let given = args.connect.ca_file.map(|file| std::path::absolute(&file).unwrap_or(file));
+    // What was said once counts until something else is said.
+    let ca_file = given.or_else(|| earlier.as_ref().and_then(|login| login.ca_file.clone()));
+    let connection = Connection::new(&ConnectionOptions { url: url.clone(), ca_file: ca_file.clone() })?;
     let logged_in = tokio::task::spawn_blocking(move || {
         let issued = Client::login(&connection, name.as_str(), &password)?;
         let user = issued.user.clone();
-        let earlier = logins.find(connection.url())?;
         let tokens = Tokens::new(issued, SystemClock.now());
         logins.put(Login::new(connection.url(), &user.username, ca_file, tokens))?;
         if let Some(earlier) = earlier {

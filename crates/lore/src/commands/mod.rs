@@ -116,6 +116,7 @@ enum Command {
     Bridge(bridge::Args),
     Login(login::Args),
     Logout(logout::Args),
+    Password(password::Args),
     Users(users::Args),
     Tokens(tokens::Args),
     Golden(golden::Args),
@@ -183,6 +184,7 @@ impl Command {
             | Self::Bridge(_)
             | Self::Login(_)
             | Self::Logout(_)
+            | Self::Password(_)
             | Self::Users(_)
             | Self::Tokens(_)
             | Self::Golden(_)
@@ -298,6 +300,7 @@ impl Cli {
             Command::Bridge(args) => bridge::run(&context, args).await.map(done),
             Command::Login(args) => login::run(&context, args).await.map(done),
             Command::Logout(args) => logout::run(&context, args).await.map(done),
+            Command::Password(args) => password::run(&context, args).await.map(done),
             Command::Users(args) => users::run(&context, args).await.map(done),
             Command::Tokens(args) => tokens::run(&context, args).await.map(done),
             Command::Golden(args) => golden::run(&context, args).await.map(done),

@@ -26,7 +26,7 @@ pub(super) struct ConnectArgs {
 /// In whose name it is asked.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct NameArgs {
-    /// Take a personal token from this variable [default: `LORE_TOKEN` if set, else your login]
+    /// Take a personal token from this variable [default: your login at that server, else `LORE_TOKEN`]
     #[arg(long, value_name = "NAME", global = true, help_heading = "Server options")]
     pub(super) token_env: Option<String>,
 }
@@ -34,16 +34,48 @@ pub(super) struct NameArgs {
 /// A server, or its data on this machine.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(super) struct ServerArgs {
-    /// The server [default: the only one that you are logged in at]
+    /// The server [default: the only one that you are logged in at, else the one on this machine]
     #[arg(long, value_name = "URL", global = true, help_heading = "Server options")]
     pub(super) url: Option<String>,
-    /// The data directory of a server on this machine, instead of a server
+    /// The data directory of a server on this machine, instead of a server [default without a login: `server` in Lore's home]
     #[arg(long, value_name = "DIR", global = true, help_heading = "Server options")]
     pub(super) data: Option<PathBuf>,
     #[command(flatten)]
     pub(super) connect: ConnectArgs,
     #[command(flatten)]
     pub(super) name: NameArgs,
+}
+
+impl ServerArgs {
+    /// The options with which another command is about the same server, each after a blank.
+    pub(super) fn repeated(&self) -> String {
+        let path = |path: &PathBuf| path.to_string_lossy().into_owned();
+        let given = [
+            ("--data", self.data.as_ref().map(path)),
+            ("--url", self.url.clone()),
+            ("--ca-file", self.connect.ca_file.as_ref().map(path)),
+            ("--token-env", self.name.token_env.clone()),
+        ];
+        let mut text = String::new();
+        for (option, value) in given {
+            if let Some(value) = value {
+                text.extend([" ", option, " ", &word(&value)]);
+            }
+        }
+        if self.connect.insecure {
+            text.push_str(" --insecure");
+        }
+        text
+    }
+}
+
+/// A word that a shell takes as one argument.
+fn word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/.:_-+@%,=~[]".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// The logins of this user.
@@ -92,17 +124,27 @@ pub(super) fn connection(context: &Context<'_>, url: &ServerUrl, connect: &Conne
     Connection::new(&ConnectionOptions { url: url.clone(), ca_file })
 }
 
-/// In whose name a server is asked: a token of the environment, else the login.
+/// In whose name a server is asked: the token of the variable that is named, else the login there, else `LORE_TOKEN`.
+///
+/// A login belongs to one server. The variable names none: where there is a login, its token may be for another server, which
+/// this one need not see.
 pub(super) fn authority(context: &Context<'_>, connection: &Connection, name: &NameArgs) -> Result<Authority, Failure> {
+    let logins = logins(context);
     let token = match &name.token_env {
         Some(variable) => Some(environment::variable(variable).ok_or_else(|| {
             Failure::new(Code::Unauthenticated, format!("the variable {variable} is not set"))
                 .hint("put a personal token into it; `lore tokens create NAME` makes one")
         })?),
+        None if logins.find(connection.url())?.is_some_and(|login| is_good(&login)) => None,
         None => environment::variable(TOKEN_VARIABLE),
     };
     Ok(match token {
         Some(token) => Authority::Token(Secret::new(token.trim())),
-        None => Authority::kept(logins(context), connection.clone()),
+        None => Authority::kept(logins, connection.clone()),
     })
+}
+
+/// Whether a login may still be renewed, as far as can be told from here.
+fn is_good(login: &Login) -> bool {
+    login.tokens.refresh_expires_at.is_none_or(|end| end > SystemClock.now())
 }

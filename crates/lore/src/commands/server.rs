@@ -1,12 +1,17 @@
 //! `lore server`: answers a whole team over HTTP.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    io::IsTerminal as _,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use lore_core::{
     Cancel, SystemClock,
     team::{Team, TeamSettings},
 };
-use lore_git::{HostRule, RemotePolicy};
 use lore_mcp::{Server, ServerText, SessionLimits, Sessions};
 use lore_model::{Code, Failure, closest};
 use lore_server::{App, Bound, McpSetup, Network, ServerOptions, ServerSetup, TlsFiles};
@@ -18,6 +23,7 @@ use crate::{
     commands::serve::shutdown_signal,
     config::Loaded,
     instructions::server_instructions,
+    policy::Allowed,
     wire::{self, TeamOptions},
 };
 
@@ -25,13 +31,17 @@ use crate::{
 const TOOLSETS: [Toolset; 6] =
     [Toolset::Code, Toolset::Repos, Toolset::Insight, Toolset::Admin, Toolset::History, Toolset::Why];
 
+/// Where the password of the first user is left, where nobody sees what is printed.
+const FIRST_PASSWORD: &str = "first-admin-password";
+
 /// How long jobs that are under way may take to stop.
 const STOPPING: Duration = Duration::from_secs(10);
 
 /// Answer a whole team over HTTP
 ///
 /// One server keeps the repositories and their index; agents ask it over MCP at `/mcp`, each user with a token of their own.
-/// At the first start it makes the user `admin` and prints the password once. It listens on this machine alone unless you say
+/// At the first start it makes the user `admin` and prints the password once, or leaves it in a file where standard error is
+/// no terminal. It listens on this machine alone unless you say
 /// otherwise; for other machines, give it a certificate or put it behind a proxy that has one.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -85,24 +95,18 @@ pub(crate) struct Args {
 impl Args {
     /// From now on everything is about the server's own folder.
     pub(super) fn take_data(&self, loaded: &mut Loaded) {
-        let folder = self.data.clone().unwrap_or_else(|| loaded.home.join("server"));
+        let folder = self.data.clone().unwrap_or_else(|| wire::server_folder(&loaded.home));
         loaded.home = std::path::absolute(&folder).unwrap_or(folder);
     }
 
     /// What the server clones: what is public, and what is allowed here.
-    fn policy(&self) -> Result<RemotePolicy, Failure> {
-        let rule = |text: &String| {
-            HostRule::parse(text).map_err(|why| {
-                Failure::new(Code::InvalidArgument, why).hint("`--allow-host` takes a host name or a network")
-            })
-        };
-        Ok(RemotePolicy {
-            allow_http: self.allow_http,
-            allow_local: self.allow_local.clone(),
-            allow_hosts: self.allow_hosts.iter().map(rule).collect::<Result<_, _>>()?,
+    fn allowed(&self) -> Allowed {
+        Allowed {
+            local: self.allow_local.clone(),
+            hosts: self.allow_hosts.clone(),
+            http: self.allow_http,
             git_config: self.git_config.clone(),
-            ..RemotePolicy::default()
-        })
+        }
     }
 
     fn options(&self) -> ServerOptions {
@@ -123,7 +127,8 @@ impl Args {
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let toolsets = toolsets(&args.toolsets)?;
     let options = args.options();
-    let policy = args.policy()?;
+    let allowed = args.allowed();
+    let policy = allowed.policy()?;
     // From here on nobody has to kill it.
     let signal = shutdown_signal();
     let data = &context.loaded.home;
@@ -132,17 +137,17 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             .hint("stop it, or choose another folder with `--data DIR`")
     })?;
     let settings = TeamSettings { limits: limits(args.jobs), ..TeamSettings::default() };
-    let team = wire::team(&context.loaded, data, TeamOptions { policy: Some(policy), settings, second: None });
+    let team = wire::team(&context.loaded, data, TeamOptions { policy, settings, second: None });
     team.recover().await?;
     let is_open = options.is_open();
     let mcp = mcp(&team, &toolsets);
     let app = App::new(ServerSetup { team: Arc::clone(&team), clock: Arc::new(SystemClock), mcp, options })?;
     // Where the address is taken or the certificate cannot be read, nothing has been made yet.
     let bound = Bound::open(app).await?;
+    // Commands that do jobs in this folder while no server runs keep to it.
+    allowed.keep(data)?;
     if let Some((name, password)) = team.bootstrap().await? {
-        // Once, and to whoever started it: never into a log.
-        context.ui.tell(&format!("the first user is `{name}` with the password {password}"));
-        context.ui.tell("it is not shown again; change it with `POST /auth/password`");
+        tell_first(context, data, name.as_str(), &password)?;
     }
     if is_open {
         context.ui.warn("other machines can reach the server and nothing is encrypted: give it `--tls-cert` and `--tls-key`, or put it behind a proxy and name that with `--trusted-proxy`");
@@ -164,6 +169,25 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     bound.serve(stopping).await;
     let stopped = tokio::time::timeout(STOPPING, jobs).await;
     tracing::info!(in_time = stopped.is_ok(), "the server stopped");
+    Ok(())
+}
+
+/// Tells whoever started the server how to get in: once, and never into a log.
+fn tell_first(context: &Context<'_>, data: &Path, name: &str, password: &str) -> Result<(), Failure> {
+    if std::io::stderr().is_terminal() {
+        context.ui.tell(&format!("the first user is `{name}` with the password {password}"));
+        context.ui.tell("it is not shown again; change it with `lore login URL` and `lore password`");
+        return Ok(());
+    }
+    let file = data.join(FIRST_PASSWORD);
+    crate::private::write(&file, format!("{password}\n").as_bytes()).map_err(|failure| {
+        let hint = format!("`lore users set-password {name} --data {}` gives it another password", data.display());
+        Failure::new(failure.code, format!("the password of the first user is lost: {}", failure.message)).hint(hint)
+    })?;
+    context.ui.tell(&format!("the first user is `{name}`, and its password is in {}", file.display()));
+    context
+        .ui
+        .tell("change it with `lore login URL` and `lore password`, then remove the file: nothing reads it again");
     Ok(())
 }
 

@@ -117,8 +117,9 @@ fn team_server(context: &Context<'_>, args: &Args, url: &str) -> Result<(TeamSer
         options.push("--insecure".to_owned());
     }
     let endpoint = url.mcp(toolset.as_deref())?;
-    // A host does not know an authority that is named here.
-    Ok((TeamServer { url: url.to_string(), endpoint, toolset, options }, ca_file.is_some()))
+    // A host does not know an authority that is named here, or was named at the login, where the bridge finds it.
+    let kept = remote::logins(context).find(&url)?.and_then(|login| login.ca_file);
+    Ok((TeamServer { url: url.to_string(), endpoint, toolset, options }, ca_file.or(kept).is_some()))
 }
 
 fn run_lazygit(context: &Context<'_>, args: &Args) -> Result<(), Failure> {

@@ -29,6 +29,18 @@ pub(super) fn show(ui: &Ui, headings: &[&str], rows: &[Vec<String>], none: &str)
     Ok(())
 }
 
+/// Says that there is more than is shown. `asked` is how many were wanted, where somebody said so.
+pub(super) fn note_rest(ui: &Ui, shown: usize, total: usize, asked: Option<usize>) {
+    if shown >= total {
+        return;
+    }
+    let why = match asked {
+        Some(asked) if asked <= shown => "`--limit N` shows more",
+        _ => "a server gives no more at a time",
+    };
+    ui.note(&format!("{shown} of {total} are shown; {why}"));
+}
+
 /// What stands where nothing is known.
 pub(super) fn or_dash(text: Option<&str>) -> String {
     text.filter(|text| !text.is_empty()).unwrap_or("-").to_owned()

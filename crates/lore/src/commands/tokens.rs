@@ -70,9 +70,10 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             let whose = if all { Whose::Everybodys } else { whose(user.as_deref())? };
             let tokens = there.tokens(&whose).await?;
             if ui.is_json() {
-                return ui.value(&json!({"tokens": tokens, "total": tokens.len()}));
+                return ui.value(&json!({"tokens": tokens.entries, "total": tokens.total}));
             }
             let rows: Vec<Vec<String>> = tokens
+                .entries
                 .iter()
                 .map(|token| {
                     let known = |text: &Option<String>| or_dash(text.as_deref());
@@ -81,7 +82,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
                     vec![token.id.clone(), token.name.clone(), owner, known(&token.last_used_at), ends]
                 })
                 .collect();
-            table::show(ui, &["id", "name", "of", "last used", "ends"], &rows, "there are no tokens")
+            table::show(ui, &["id", "name", "of", "last used", "ends"], &rows, "there are no tokens")?;
+            table::note_rest(ui, rows.len(), tokens.total, None);
+            Ok(())
         }
         Action::Create { label, expires_in_days, user } => {
             let made = there.create_token(&whose(user.as_deref())?, &label, expires_in_days).await?;

@@ -94,13 +94,16 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         Action::List => {
             let users = there.users().await?;
             if ui.is_json() {
-                return ui.value(&json!({"users": users, "total": users.len()}));
+                return ui.value(&json!({"users": users.entries, "total": users.total}));
             }
             let rows: Vec<Vec<String>> = users
+                .entries
                 .iter()
                 .map(|user| vec![user.username.clone(), user.role.clone(), or_dash(user.created_at.as_deref())])
                 .collect();
-            table::show(ui, &["user", "role", "since"], &rows, "there are no users")
+            table::show(ui, &["user", "role", "since"], &rows, "there are no users")?;
+            table::note_rest(ui, rows.len(), users.total, None);
+            Ok(())
         }
         Action::Add { user, role: word, password } => {
             let (name, role) = (user_name(&user)?, role(&word)?);
@@ -135,11 +138,12 @@ fn show(context: &Context<'_>, user: &User, what: &str) -> Result<(), Failure> {
 }
 
 async fn audit(context: &Context<'_>, there: &dyn administration::Administration, limit: usize) -> Result<(), Failure> {
-    let entries = there.audit(limit).await?;
+    let acts = there.audit(limit).await?;
     if context.ui.is_json() {
-        return context.ui.value(&json!({"entries": entries, "total": entries.len()}));
+        return context.ui.value(&json!({"entries": acts.entries, "total": acts.total}));
     }
-    let rows: Vec<Vec<String>> = entries
+    let rows: Vec<Vec<String>> = acts
+        .entries
         .iter()
         .map(|entry| {
             let known = |text: &Option<String>| or_dash(text.as_deref());
@@ -147,5 +151,7 @@ async fn audit(context: &Context<'_>, there: &dyn administration::Administration
             vec![known(&entry.at), who, from, entry.act.clone(), known(&entry.subject), known(&entry.outcome)]
         })
         .collect();
-    table::show(context.ui, &["when", "who", "from", "act", "about", "outcome"], &rows, "nothing was done yet")
+    table::show(context.ui, &["when", "who", "from", "act", "about", "outcome"], &rows, "nothing was done yet")?;
+    table::note_rest(context.ui, rows.len(), acts.total, Some(limit));
+    Ok(())
 }

@@ -117,7 +117,9 @@ fn refuse_remote(
     current: Option<&Server>,
     registration: &Registration,
 ) -> Result<(), Failure> {
-    let is_same = |server: &Server| server.value.get("url").and_then(Value::as_str) == registration.address.as_deref();
+    let address = registration.address.as_deref();
+    // A program is never the same as a server on the network, however that one's address is written.
+    let is_same = |server: &Server| address.is_some() && server.value.get("url").and_then(Value::as_str) == address;
     match current {
         Some(server) if server::is_remote(&server.value) && !is_same(server) => Err(Failure::new(
             Code::InvalidConfig,

@@ -62,15 +62,18 @@ impl Program {
     }
 }
 
+/// The names that hosts have for the address of a server elsewhere.
+const ADDRESSES: [&str; 3] = ["url", "serverUrl", "httpUrl"];
+
 /// Whether an entry is a server elsewhere rather than a program to start.
 pub(super) fn is_remote(entry: &Value) -> bool {
-    entry.get("command").is_none() && ["url", "serverUrl", "httpUrl"].iter().any(|key| entry.get(key).is_some())
+    entry.get("command").is_none() && ADDRESSES.iter().any(|key| entry.get(key).is_some())
 }
 
 /// Fields that only a program has, and those that only a server elsewhere has.
 pub(super) const OF_PROGRAMS: [&str; 3] = ["command", "args", "env"];
-pub(super) const OF_ADDRESSES: [&str; 5] =
-    ["url", "headers", "bearer_token_env_var", "http_headers", "env_http_headers"];
+pub(super) const OF_ADDRESSES: [&str; 7] =
+    ["url", "serverUrl", "httpUrl", "headers", "bearer_token_env_var", "http_headers", "env_http_headers"];
 
 /// Whether the user keeps the entry but has the host leave it alone.
 pub(super) fn is_switched_off(entry: &Value) -> bool {

@@ -459,6 +459,87 @@ fn what_a_server_says_by_itself_reaches_the_host() {
     assert_eq!(listened.header("accept"), Some("text/event-stream"));
 }
 
+#[test]
+fn what_is_listened_to_is_listened_to_again() {
+    let server = StandIn::start(|asked| match asked.body["method"].as_str() {
+        Some("subscriptions/listen") => {
+            Reply::stream("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/one\"}\n\n").breaks()
+        }
+        _ => Reply::status(202),
+    });
+    let lore = lore();
+    let mut host = bridge(&lore, &server.url(), &[]);
+    host.send(&request(1, "subscriptions/listen", &json!({})));
+    let begun = std::time::Instant::now();
+    for _ in 0..8 {
+        assert_eq!(host.next()["method"], "notifications/one");
+    }
+    // Each stream was a good one: the pauses stay short, however often they break. Pauses that double take half a minute.
+    assert!(begun.elapsed() < LONG, "{:?}", begun.elapsed());
+    host.end();
+}
+
+#[test]
+fn a_listener_in_a_pause_does_not_keep_the_bridge() {
+    let server = StandIn::start(|_| Reply::status(503));
+    let lore = lore();
+    let mut host = bridge(&lore, &server.url(), &[]);
+    host.send(&request(1, "subscriptions/listen", &json!({})));
+    host.says_nothing();
+    let begun = std::time::Instant::now();
+    let (rest, _) = host.end();
+    assert!(rest.is_empty() && begun.elapsed() < Duration::from_secs(8), "{rest:?}");
+}
+
+#[test]
+fn what_has_no_answer_at_the_end_gets_one() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let lore = lore();
+    let mut host = bridge(&lore, &format!("http://127.0.0.1:{closed}"), &["--timeout", "1"]);
+    // It is tried again for longer than the host's end allows.
+    for id in 1..=3 {
+        host.send(&request(id, "tools/list", &json!({})));
+    }
+    let (rest, _) = host.end();
+    let answers: Vec<Value> = rest.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut ids: Vec<i64> = answers.iter().filter_map(|answer| answer["id"].as_i64()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2, 3], "{rest:?}");
+    for answer in &answers {
+        assert_eq!(answer["error"]["code"], -32000, "{answer}");
+        assert!(answer["error"]["data"]["detail"].is_string(), "{answer}");
+    }
+}
+
+#[test]
+fn another_handshake_leaves_the_former_session() {
+    let begun = AtomicUsize::new(0);
+    let server = StandIn::start(move |asked| match (asked.method.as_str(), asked.header("mcp-session-id")) {
+        ("GET", Some(session)) => {
+            let said = json!({"jsonrpc": "2.0", "method": format!("notifications/{session}")});
+            Reply::stream(&format!("data: {said}\n\n")).wait(&Gate::default())
+        }
+        _ if asked.body["method"] == "initialize" => {
+            usual(asked, &format!("s-{}", begun.fetch_add(1, Ordering::SeqCst) + 1)).unwrap()
+        }
+        _ => usual(asked, "").unwrap_or_else(|| Reply::json(200, &result(asked, &json!({})))),
+    });
+    let lore = lore();
+    let mut host = bridge(&lore, &server.url(), &[]);
+    for session in ["s-1", "s-2"] {
+        host.ask(&initialize());
+        host.send(&initialized());
+        assert_eq!(host.next()["method"], format!("notifications/{session}"));
+    }
+    let ended = |session: &str| {
+        let deleted = server.asked_for("DELETE", "/mcp");
+        deleted.iter().filter(|asked| asked.header("mcp-session-id") == Some(session)).count()
+    };
+    assert_eq!((ended("s-1"), ended("s-2")), (1, 0));
+    host.end();
+    assert_eq!((ended("s-1"), ended("s-2")), (1, 1));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_it_cleanly() {

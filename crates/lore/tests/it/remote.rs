@@ -1,8 +1,12 @@
-//! `lore login`, `users`, `tokens`, `golden` and `jobs` against a server that a test stands in for.
+//! `lore login`, `password`, `users`, `tokens`, `golden` and `jobs` against a server that a test stands in for, a real one, and
+//! the data of one that does not run.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{
+    path::Path,
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
-use lore_testkit::{Asked, Lore, Output, Reply, StandIn};
+use lore_testkit::{Asked, Lore, Output, Reply, Repo, StandIn, TeamServer};
 use serde_json::{Value, json};
 
 use crate::bridge::{TOKEN, lore};
@@ -49,16 +53,18 @@ fn answer(asked: &Asked, looked: &AtomicUsize) -> Reply {
         ("POST", "/auth/logout") | ("DELETE", "/api/users/grace" | "/api/tokens/7") => {
             Reply::json(200, &json!({"success": true}))
         }
-        ("GET", "/api/users") => Reply::json(200, &json!({"users": [user("ada"), user("grace")], "total": 2})),
+        ("GET", "/api/users?limit=1000") => {
+            Reply::json(200, &json!({"users": [user("ada"), user("grace")], "total": 2}))
+        }
         ("POST", "/api/users") if asked.body["username"] == "ada" => error(409, "user_exists", "there is `ada`"),
         ("POST", "/api/users") | ("PATCH", "/api/users/grace") => {
             Reply::json(200, &json!({"success": true, "user": user("grace"), "message": "done"}))
         }
-        ("GET", "/api/audit?limit=2") => Reply::json(
+        ("GET", "/api/audit?limit=2" | "/api/audit?limit=5000") => Reply::json(
             200,
-            &json!({"entries": [{"at": "2026-01-01T00:00:00Z", "username": null, "address": "192.0.2.1", "act": "login", "subject": "ada", "outcome": "denied"}], "total": 1}),
+            &json!({"entries": [{"at": "2026-01-01T00:00:00Z", "username": null, "address": "192.0.2.1", "act": "login", "subject": "ada", "outcome": "denied"}], "total": 3}),
         ),
-        ("GET", "/api/tokens" | "/api/tokens?all=true") => Reply::json(
+        ("GET", "/api/tokens?limit=1000" | "/api/tokens?all=true&limit=1000") => Reply::json(
             200,
             &json!({"tokens": [{"id": 7, "name": "laptop", "username": "ada", "created_at": null, "expires_at": null, "last_used_at": null}], "total": 1}),
         ),
@@ -66,9 +72,9 @@ fn answer(asked: &Asked, looked: &AtomicUsize) -> Reply {
             200,
             &json!({"token": "lore_pat_new", "id": "8", "name": asked.body["name"], "expires_at": null}),
         ),
-        ("GET", "/api/golden") => Reply::json(
+        ("GET", "/api/golden?limit=1000") => Reply::json(
             200,
-            &json!({"repositories": [{"alias": "shop", "repo_url": "https://git.example.com/shop.git", "default_branch": "main", "created_at": null, "enable_temporal": true, "refresh_every": 21600, "clone_path": "/x"}], "total": 1}),
+            &json!({"repositories": [{"alias": "shop", "repo_url": "https://git.example.com/shop.git", "default_branch": "main", "created_at": null, "enable_temporal": true, "refresh_every": 21600, "clone_path": "/x"}], "total": 1200}),
         ),
         ("POST", "/api/golden" | "/api/golden/shop/refresh") | ("DELETE", "/api/golden/shop?force=true") => {
             Reply::json(200, &started)
@@ -267,4 +273,150 @@ fn a_token_of_the_environment_needs_no_login() {
         lore.command(&["users", "list", "--url", &server.url()]).env("LORE_TOKEN", "wrong\u{e9}").output().unwrap();
     assert_eq!(output.status.code(), Some(9));
     assert_eq!(std::fs::read_dir(lore.home()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_list_that_is_cut_says_so() {
+    let server = server();
+    let lore = logged_in(&server);
+    for (args, note) in [
+        (&["golden", "list"][..], "1 of 1200 are shown; a server gives no more at a time\n"),
+        (&["users", "audit", "--limit", "5000"], "1 of 3 are shown; a server gives no more at a time\n"),
+        (&["users", "list"], ""),
+    ] {
+        let output = lore.run(args);
+        assert!(output.status.success(), "{args:?}: {}", output.stderr);
+        assert_eq!(output.stderr, note, "{args:?}");
+    }
+    let told = lore.json(&["--json", "golden", "list"]);
+    assert_eq!((told["repositories"].as_array().unwrap().len(), &told["total"]), (1, &json!(1200)));
+    assert_eq!(lore.json(&["--json", "users", "audit", "--limit", "2"])["total"], 3);
+}
+
+#[test]
+fn a_login_counts_more_than_a_token_that_may_be_for_another_server() {
+    let server = server();
+    let lore = logged_in(&server);
+    let url = server.url();
+    let list = |args: &[&str]| {
+        let args = [&["users", "list", "--url", &url], args].concat();
+        lore.command(&args).env("LORE_TOKEN", "of_another_server").output().unwrap()
+    };
+    assert!(list(&[]).status.success());
+    // Whoever names the variable means it.
+    assert_eq!(list(&["--token-env", "LORE_TOKEN"]).status.code(), Some(9));
+}
+
+#[test]
+fn the_authority_of_a_team_is_remembered() {
+    let server = server();
+    let lore = lore();
+    let log_in = |more: &[&str]| {
+        let url = server.url();
+        let args = [&["login", &url, "--username", "ada", "--password-stdin"], more].concat();
+        assert!(run(&lore, &args, "correct horse battery").status.success());
+        std::fs::read_to_string(lore.home().join("servers.json")).unwrap()
+    };
+    assert!(log_in(&["--ca-file", "/etc/team.pem"]).contains("/etc/team.pem"));
+    assert!(log_in(&[]).contains("/etc/team.pem"), "another login does not forget it");
+    assert!(log_in(&["--ca-file", "/etc/new.pem"]).contains("/etc/new.pem"));
+    // A host that asks by itself does not know it: the bridge does.
+    let shown = String::from_utf8(lore.ok(&["setup", "claude-code", "--server", &server.url(), "--print"])).unwrap();
+    assert!(shown.contains("\"bridge\"") && !shown.contains("LORE_TOKEN"), "{shown}");
+}
+
+#[test]
+fn somebody_changes_their_own_password() {
+    let server = TeamServer::start(Path::new(env!("CARGO_BIN_EXE_lore")));
+    let lore = server.lore();
+    let (url, old) = (server.url(), server.admin_password());
+    let file = server.data().join("first-admin-password");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{old}\n"));
+    let log_in = |password: &str| run(lore, &["login", &url, "--username", "admin", "--password-stdin"], password);
+    assert!(log_in(old).status.success());
+    let change = |input: &str| run(lore, &["password", "--password-stdin"], input);
+    let refused = change("not it\na long new password 7\n");
+    assert_eq!(refused.status.code(), Some(9), "{}", refused.stderr);
+    let output = change(&format!("{old}\na long new password 7\n"));
+    assert!(output.status.success(), "{}", output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("admin has another password at {url}\n"));
+    assert_eq!(output.stderr, "", "nothing was left undone");
+    // The login here goes on, and the old password is worth nothing.
+    assert_eq!(lore.json(&["--json", "users", "list"])["total"], 1);
+    assert_eq!(log_in(old).status.code(), Some(9));
+}
+
+/// A repository with one file.
+fn shop(folder: &Path) -> Repo {
+    let repo = Repo::init(folder.join("shop"));
+    repo.write("till.rs", "fn till() {}\n");
+    repo.commit("a till");
+    repo
+}
+
+/// Makes the first user in the data of a server.
+fn add_ada(lore: &Lore, more: &[&str]) {
+    let args = [&["users", "add", "ada", "--role", "admin", "--password-stdin"], more].concat();
+    let output = run(lore, &args, "tall green river 7");
+    assert!(output.status.success(), "{}", output.stderr);
+}
+
+#[test]
+fn the_server_of_this_machine_is_meant_where_none_is_named() {
+    let lore = lore();
+    let output = lore.run(&["users", "list"]);
+    assert_eq!(output.status.code(), Some(2));
+    for way in ["--data DIR", "--url URL", "lore login URL"] {
+        assert!(output.stderr.contains(way), "{}", output.stderr);
+    }
+    assert!(!lore.home().join("server").exists(), "asking makes none");
+    add_ada(&lore, &[]);
+    assert!(lore.home().join("server/team.db").exists());
+    assert_eq!(lore.json(&["--json", "users", "list"])["total"], 1);
+}
+
+#[test]
+fn a_job_is_done_by_whoever_waits_for_it() {
+    let lore = lore();
+    let repo = shop(lore.user_home());
+    let data = lore.user_home().join("its data");
+    let data = data.to_str().unwrap();
+    add_ada(&lore, &["--data", data]);
+    let from = repo.path().to_str().unwrap();
+    let output = lore.run(&["golden", "add", from, "shop", "--data", data]);
+    assert!(output.status.success(), "{}", output.stderr);
+    let jobs = lore.json(&["--json", "jobs", "list", "--data", data]);
+    let id = jobs["jobs"][0]["job_id"].as_str().unwrap();
+    assert_eq!(jobs["jobs"][0]["status"], "pending", "nobody has waited for it");
+    // What is advised is about the same data.
+    assert!(output.stderr.contains(&format!("`lore jobs wait {id} --data '{data}'`")), "{}", output.stderr);
+    let waited = lore.ok(&["jobs", "wait", id, "--data", data]);
+    assert_eq!(String::from_utf8_lossy(&waited), "add_golden_repo completed\n");
+    lore.ok(&["golden", "refresh", "shop", "--data", data, "--wait"]);
+}
+
+#[test]
+fn jobs_that_no_server_does_keep_to_what_it_may_clone() {
+    let lore = lore();
+    let data = lore.user_home().join("data");
+    let data = data.to_str().unwrap();
+    add_ada(&lore, &["--data", data]);
+    let refused = |lore: &Lore, url: &str, data: &str, why: &str| {
+        let output = lore.run(&["golden", "add", url, "x", "--data", data, "--wait"]);
+        assert!(!output.status.success() && output.stderr.contains(why), "{url}: {}", output.stderr);
+    };
+    // Where no server has decided it, only what is public, and the folder that is named.
+    let repo = shop(lore.user_home());
+    lore.ok(&["golden", "add", repo.path().to_str().unwrap(), "shop", "--data", data, "--wait"]);
+    refused(&lore, "http://127.0.0.1:1/x.git", data, "--allow-http");
+    refused(&lore, "https://127.0.0.1:1/x.git", data, "not on the public internet");
+    let mut server = TeamServer::start_with(Path::new(env!("CARGO_BIN_EXE_lore")), &["--allow-http"]);
+    server.kill();
+    let data = server.data();
+    refused(server.lore(), "http://127.0.0.1:1/x.git", data.to_str().unwrap(), "not on the public internet");
 }

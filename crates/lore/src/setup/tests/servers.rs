@@ -128,12 +128,28 @@ fn a_program_becomes_an_address_and_back() {
 }
 
 #[test]
-fn somebody_elses_address_is_left_alone() {
+fn an_entry_is_no_program_and_address_at_once() {
     let desk = Desk::new();
-    desk.write(Host::Cursor, "{\"mcpServers\": {\"lore\": {\"url\": \"https://other.example.com/lore\"}}}");
-    for registration in [team(true), team(false), lore()] {
-        let refused = plan(Host::Cursor, Scope::User, &desk.place, &registration).expect_err("it is not ours");
-        assert!(refused.message.contains("is a server on the network"), "{}", refused.message);
+    let before = "{\"mcpServers\": {\"lore\": {\"command\": \"/old/lore\", \"serverUrl\": \"https://a.example\", \"httpUrl\": \"https://b.example\"}}}\n";
+    desk.write(Host::Cursor, before);
+    desk.set_up(Host::Cursor, &lore());
+    let text = desk.text(Host::Cursor);
+    assert!(text.contains("/opt/bin/lore") && !text.contains("example"), "{text}");
+    desk.undo(Host::Cursor, "lore");
+    assert_eq!(desk.text(Host::Cursor), before);
+}
+
+#[test]
+fn somebody_elses_address_is_left_alone() {
+    // However their host calls the address.
+    for key in ["url", "serverUrl", "httpUrl"] {
+        let desk = Desk::new();
+        let before = format!("{{\"mcpServers\": {{\"lore\": {{\"{key}\": \"https://other.example.com/lore\"}}}}}}");
+        desk.write(Host::Cursor, &before);
+        for registration in [team(true), team(false), lore()] {
+            let refused = plan(Host::Cursor, Scope::User, &desk.place, &registration).expect_err("it is not ours");
+            assert!(refused.message.contains("is a server on the network"), "{key}: {}", refused.message);
+        }
     }
 }
 
