@@ -220,6 +220,7 @@ mod tests {
             "Host key verification failed.\nfatal: the remote end hung up unexpectedly",
             "fatal: unable to access 'https://x/': SSL certificate problem: self-signed certificate",
             "fatal: transport 'file' not allowed",
+            "remote: aborting due to possible repository corruption on the remote side.\nfatal: early EOF",
             "fatal: bad object",
         ] {
             assert!(!said("clone", lasting).is_transient(), "{lasting}");
