@@ -4,6 +4,7 @@ mod client;
 mod corpus;
 pub mod kill;
 pub mod load;
+mod logins;
 mod model;
 mod questions;
 mod server;
