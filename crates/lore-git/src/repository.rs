@@ -162,11 +162,8 @@ impl Repository {
 
     /// The same, and an error that names the branches that there are.
     pub fn get_branch(&self, name: &str) -> Result<Tip> {
-        self.find_branch(name)?.ok_or_else(|| GitError::NoSuchBranch {
-            path: self.path.clone(),
-            branch: name.to_owned(),
-            known: self.branch_names().unwrap_or_default(),
-        })
+        self.find_branch(name)?
+            .ok_or_else(|| GitError::no_such_branch(&self.path, name, &self.branch_names().unwrap_or_default()))
     }
 
     /// When a commit was made, by its committer's clock (seconds since 1970).
