@@ -101,7 +101,8 @@ impl Repository {
         self.inner.to_thread_local()
     }
 
-    /// The boundary of a shallow clone, sorted; empty otherwise.
+    /// The boundary of a shallow clone, sorted, each commit once; empty otherwise. Git names a commit several times where it
+    /// clones a clone that is shallow itself.
     pub fn shallow(&self) -> Vec<CommitId> {
         let mut ids: Vec<CommitId> = std::fs::read(self.shallow_file())
             .unwrap_or_default()
@@ -109,6 +110,7 @@ impl Repository {
             .filter_map(|line| CommitId::from_hex(line).ok())
             .collect();
         ids.sort_unstable();
+        ids.dedup();
         ids
     }
 
