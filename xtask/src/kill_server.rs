@@ -3,17 +3,20 @@
 use std::{path::PathBuf, process::Child, time::Duration};
 
 use anyhow::{Context as _, Result, ensure};
-use lore_testkit::team::kill::{Kills, kill_and_compare};
+use lore_testkit::team::kill::{Kills, Load, kill_and_compare};
 
 use crate::{
     kill_sync::kill_tree,
     program::{build_release, say},
 };
 
+/// Lines of the other repositories, which are added, refreshed and removed all the time.
+const SMALL: usize = 4000;
+
 /// Kills `lore server` while a team uses it, and compares what it says afterwards with what it acknowledged.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How often the server is killed.
+    /// How often the server is killed, at least.
     #[arg(long, default_value_t = 20, value_name = "N")]
     times: usize,
 
@@ -21,12 +24,20 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 5, value_name = "N")]
     seconds: u64,
 
-    /// Users beside the admin.
+    /// Users beside the admin who act: they activate, switch, and make composites.
     #[arg(long, default_value_t = 4, value_name = "N")]
     users: usize,
 
-    /// Lines of each repository.
-    #[arg(long, default_value_t = 4000, value_name = "N")]
+    /// Users who only ask, at times of their own, as in `bench server`.
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    load_users: usize,
+
+    /// Questions in a second of each user who only asks.
+    #[arg(long, default_value_t = 2.0, value_name = "N")]
+    rate: f64,
+
+    /// Lines of the repository that they ask about. After each kill all of it is checked, so a million takes its time.
+    #[arg(long, default_value_t = 200_000, value_name = "N")]
     lines: usize,
 
     /// Decides about the moments.
@@ -40,7 +51,8 @@ pub(crate) struct Args {
 
 /// Runs the comparison; fails where a promise was broken.
 pub(crate) fn run(args: Args) -> Result<()> {
-    let Args { times, seconds, users, lines, seed, lore } = args;
+    let Args { times, seconds, users, load_users, rate, lines, seed, lore } = args;
+    ensure!(rate > 0.0, "without a rate nobody asks; for no load, say `--load-users 0`");
     let binary = lore.map_or_else(build_release, Ok)?;
     let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
     let mut kills = 0;
@@ -49,7 +61,8 @@ pub(crate) fn run(args: Args) -> Result<()> {
         // In turn: what a power cut does, and what `kill -9 PID` does, which leaves the gits of lore running.
         if kills % 2 == 1 { kill_tree(child) } else { Ok(child.kill()?) }
     };
-    let kills = Kills { times, most: Duration::from_secs(seconds), users, lines, seed };
+    let load = (load_users > 0).then_some(Load { users: load_users, rate, lines });
+    let kills = Kills { times, most: Duration::from_secs(seconds), users, lines: SMALL.min(lines), load, seed };
     let report = kill_and_compare(&binary, kills, &mut kill_in_turn)?;
     for (title, list) in [
         ("lost", &report.lost),

@@ -219,6 +219,21 @@ fn a_line_is_never_cut() {
     }
 }
 
+/// A scanner that looks characters up in a table for 256 of them ends the process at the last ones.
+#[test]
+fn any_character_may_follow_any_sign() {
+    let mut chunker = Chunker::new();
+    for sign in (b' '..=b'~').filter(|byte| !byte.is_ascii_alphanumeric()).map(char::from) {
+        for last in ['\u{100}', '\u{ffff}', '\u{1f600}', '\u{fffff}', '\u{10ffff}'] {
+            let text = format!("a {sign}{last}\nb={sign}1..{last}\n{sign}{sign}{last}\n");
+            for language in Language::ALL {
+                let file = chunker.chunk(*language, "some/path", text.as_bytes());
+                check_partition(text.as_bytes(), &file);
+            }
+        }
+    }
+}
+
 #[test]
 fn an_empty_file_has_no_chunk() {
     check_all(b"");

@@ -18,7 +18,7 @@ pub fn git_failure(error: GitError) -> Failure {
             Failure::new(Code::NotARepository, message).hint("run `git fsck` there to see what is wrong with it")
         }
         GitError::NoSuchBranch { known, .. } => {
-            Failure::new(Code::InvalidArgument, message).hint(format!("its branches are: {}", known.join(", ")))
+            Failure::new(Code::InvalidArgument, message).hint(format!("its branches are: {known}"))
         }
         GitError::BadUrl { .. } => Failure::new(Code::InvalidArgument, message),
         GitError::NoProgram(_) => {

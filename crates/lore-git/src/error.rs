@@ -1,6 +1,12 @@
 //! The situations in which a repository cannot be read.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use lore_model::brief;
 
 /// Why reading git failed.
 #[derive(Debug, thiserror::Error)]
@@ -27,14 +33,14 @@ pub enum GitError {
         why: String,
     },
     /// The branch does not exist.
-    #[error("{path} has no branch `{branch}`")]
+    #[error("{name} has no branch `{branch}`")]
     NoSuchBranch {
-        /// The repository.
-        path: PathBuf,
+        /// What the repository is called. Where it is may be nobody's business.
+        name: String,
         /// The branch asked for.
         branch: String,
-        /// The branches that exist.
-        known: Vec<String>,
+        /// The first branches that exist, and how many more.
+        known: String,
     },
     /// The text is not a URL that Lore fetches from.
     #[error("`{url}` cannot be cloned: {why}")]
@@ -121,6 +127,9 @@ pub enum GitError {
     Cancelled,
 }
 
+/// So many branches are named where one is not known.
+const BRANCHES: usize = 20;
+
 /// Subcommands that talk to other machines.
 const REMOTE: [&str; 3] = ["clone", "fetch", "ls-remote"];
 
@@ -186,6 +195,17 @@ impl GitError {
             || matches!(self, Self::Failed { command, .. } if REMOTE.contains(&command.as_str()))
     }
 
+    /// A branch that the repository at a place does not have, and those that it has.
+    pub fn no_such_branch(path: &Path, branch: &str, known: &[String]) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let listed = match known.split_at_checked(BRANCHES) {
+            Some((first, more)) if !more.is_empty() => format!("{} and {} more", first.join(", "), more.len()),
+            _ => known.join(", "),
+        };
+        let name = name.strip_suffix(".git").unwrap_or(&name).to_owned();
+        Self::NoSuchBranch { name, branch: brief(branch).into_owned(), known: listed }
+    }
+
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
@@ -195,6 +215,22 @@ impl GitError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_unknown_branch_tells_no_place_and_not_all_branches() {
+        let known: Vec<String> = (0..25).map(|number| format!("b{number}")).collect();
+        let place = Path::new("/srv/lore/clones/web.git");
+        let error = GitError::no_such_branch(place, "topic", &known);
+        assert_eq!(error.to_string(), "web has no branch `topic`");
+        assert!(!format!("{error:?}").contains("/srv"));
+        let listed = |error| match error {
+            GitError::NoSuchBranch { known, .. } => known,
+            other => panic!("{other}"),
+        };
+        let text = listed(error);
+        assert!(text.starts_with("b0, b1, ") && text.ends_with(", b19 and 5 more"), "{text}");
+        assert_eq!(listed(GitError::no_such_branch(place, "topic", &known[..2])), "b0, b1");
+    }
 
     #[test]
     fn what_may_be_over_soon_is_told_from_what_will_not_be() {

@@ -141,6 +141,10 @@ impl<'a> Mirror<'a> {
     /// Removes the mirror at a place, if there is one.
     pub fn remove(path: &Path) -> Result<()> {
         let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+        // Whoever clones holds the lock; what lies there while nobody does was left by somebody who died.
+        if File::open(lock_file(path)).is_ok_and(|lock| lock.try_lock().is_ok()) {
+            remove_unfinished(path);
+        }
         match fs::remove_dir_all(path) {
             Err(error) if !gone(&error) => return Err(GitError::Io { path: path.to_owned(), source: error }),
             _ => {}
@@ -238,16 +242,10 @@ impl<'a> Mirror<'a> {
     /// Clones beside the final place and moves it there whole, so that a half clone is never taken for a mirror.
     fn clone_whole(&self, remote: &Remote<'_>) -> Result<()> {
         let parent = self.path.parent().unwrap_or(Path::new("."));
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         fs::create_dir_all(parent).map_err(GitError::io(parent))?;
+        remove_unfinished(&self.path);
         // A name of its own: a git that outlived its Lore may still be writing under the last one.
-        let prefix = format!("{name}.unfinished-");
-        for entry in fs::read_dir(parent).map_err(GitError::io(parent))?.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(&prefix) {
-                fs::remove_dir_all(entry.path()).map_err(GitError::io(entry.path()))?;
-            }
-        }
-        let unfinished = parent.join(format!("{prefix}{}", std::process::id()));
+        let unfinished = parent.join(format!("{}{}", unfinished_prefix(&self.path), std::process::id()));
         let call = self.checked(remote).subcommand("clone").args([
             "--quiet",
             "--bare",
@@ -256,8 +254,13 @@ impl<'a> Mirror<'a> {
             "--no-hardlinks",
             "--no-recurse-submodules",
         ]);
-        self.wait(call.arg("--").arg(&remote.route.url).arg(&unfinished), &unfinished, remote)?;
-        fs::rename(&unfinished, &self.path).map_err(GitError::io(&self.path))
+        let cloned = self.wait(call.arg("--").arg(&remote.route.url).arg(&unfinished), &unfinished, remote);
+        let moved = cloned.and_then(|()| fs::rename(&unfinished, &self.path).map_err(GitError::io(&self.path)));
+        if moved.is_err() {
+            // A git that was ended takes it away by itself. One that ended well has left something too large.
+            remove_unfinished(&self.path);
+        }
+        moved
     }
 
     fn fetch(&self, remote: &Remote<'_>) -> Result<()> {
@@ -320,7 +323,7 @@ impl<'a> Mirror<'a> {
         self.run(call, growing, remote).map(|_| ())
     }
 
-    /// Runs a call as long as there is time and room. What stops it leaves nothing: git takes away what it has begun.
+    /// Runs a call as long as there is time and room. A git that is stopped takes away what it has begun.
     fn run(&self, call: Call, growing: &Path, remote: &Remote<'_>) -> Result<Vec<u8>> {
         self.cancel.check()?;
         let limit = match remote.until {
@@ -356,6 +359,27 @@ fn locks_in(folder: &Path, below: bool, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// How the names of clones begin that are not whole yet.
+fn unfinished_prefix(mirror: &Path) -> String {
+    format!("{}.unfinished-", mirror.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// Takes away what clones of this mirror have left; for whoever has its lock, since nobody else may be cloning then.
+///
+/// A git that outlived its Lore may still be writing there. What cannot be taken away now goes the next time.
+fn remove_unfinished(mirror: &Path) {
+    let prefix = unfinished_prefix(mirror);
+    let parent = mirror.parent().unwrap_or(Path::new("."));
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(&prefix) {
+            continue;
+        }
+        if let Err(error) = fs::remove_dir_all(entry.path()) {
+            tracing::debug!(%error, "what a clone has left stays for now");
+        }
+    }
+}
+
 fn lock_file(mirror: &Path) -> PathBuf {
     let mut name = mirror.as_os_str().to_owned();
     name.push(".lock");
@@ -379,6 +403,26 @@ mod tests {
         locks_in(dir.path(), false, &mut found);
         locks_in(&dir.path().join("refs"), true, &mut found);
         assert_eq!(found, [dir.path().join("HEAD.lock"), refs.join("a.lock")]);
+    }
+
+    #[test]
+    fn what_a_dead_clone_has_left_goes_with_the_mirror_and_what_a_living_one_writes_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mirror, other) = (dir.path().join("m.git"), dir.path().join("m2.git.unfinished-7"));
+        let left = dir.path().join("m.git.unfinished-7");
+        for folder in [&mirror, &left, &other] {
+            fs::create_dir_all(folder.join("objects")).unwrap();
+        }
+        let lock = File::create(lock_file(&mirror)).unwrap();
+        lock.lock().unwrap();
+        Mirror::remove(&mirror).unwrap();
+        assert!(!mirror.exists() && left.exists(), "somebody clones");
+        drop(lock);
+        drop(File::create(lock_file(&mirror)).unwrap());
+        Mirror::remove(&mirror).unwrap();
+        assert!(!left.exists() && other.exists());
+        let names: Vec<_> = fs::read_dir(dir.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(names, ["m2.git.unfinished-7"]);
     }
 
     #[test]

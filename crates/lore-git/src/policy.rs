@@ -10,6 +10,8 @@ use std::{
     sync::Arc,
 };
 
+use lore_model::without_user;
+
 use crate::{
     CloneUrl, Git, GitError, Result,
     addresses::{Network, carried, is_public},
@@ -17,6 +19,9 @@ use crate::{
 
 /// The first git that can be told which address a host of a URL has (`http.curloptResolve`).
 const PINNING: (u32, u32) = (2, 37);
+
+/// The port of ssh, which `known_hosts` does not mention.
+const SSH: u16 = 22;
 
 /// Looks up hosts.
 pub trait Resolve: Send + Sync {
@@ -181,9 +186,11 @@ impl RemotePolicy {
                 route.settings.push(format!("http.curloptResolve={name}:{}:{}", parts.port, list.join(",")));
             }
             ("ssh", host) => {
-                // Each part is an address, or a host of letters, digits, dots and dashes: a shell reads nothing else in it.
+                // Each part is an address, or a host of letters, digits, dots and dashes: a shell reads nothing else in it. An
+                // alias is looked up as it is, so it has to be what `known_hosts` says: with the port, where it is another.
                 let alias = match host {
-                    Host::Name(name) => format!(" -o HostKeyAlias={name}"),
+                    Host::Name(name) if parts.port == SSH => format!(" -o HostKeyAlias={name}"),
+                    Host::Name(name) => format!(" -o 'HostKeyAlias=[{name}]:{}'", parts.port),
                     Host::Address(_) => String::new(),
                 };
                 route.settings.push(format!(
@@ -247,7 +254,7 @@ impl RemotePolicy {
     /// Reads a URL of which nobody can have another opinion, and checks its scheme.
     fn parts<'a>(&self, url: &'a CloneUrl) -> Result<Parts<'a>> {
         let text = url.as_str();
-        let bad = |why| GitError::BadUrl { url: text.to_owned(), why };
+        let bad = |why| GitError::BadUrl { url: without_user(text), why };
         let is_plain =
             |c: char| c.is_ascii_graphic() && !matches!(c, '\\' | '"' | '<' | '>' | '`' | '{' | '}' | '|' | '^');
         if !text.chars().all(is_plain) {
@@ -269,7 +276,7 @@ impl RemotePolicy {
         let not_allowed = |setting| refused(url, format!("{scheme}: is not allowed here"), setting);
         let (scheme, port) = match scheme {
             "https" => ("https", 443),
-            "ssh" | "scp" => ("ssh", 22),
+            "ssh" | "scp" => ("ssh", SSH),
             "http" if self.allow_http => ("http", 80),
             "git" if self.allow_git => ("git", 9418),
             "http" => return Err(not_allowed("--allow-http")),
@@ -280,6 +287,10 @@ impl RemotePolicy {
             Some((user, host)) => (Some(user), host),
             None => (None, authority),
         };
+        // Whoever may see the repository would see it too, and so would the log of a proxy.
+        if user.is_some() && matches!(scheme, "http" | "https") {
+            return Err(bad("it names a user: credentials belong into the file of `lore server --git-config`"));
+        }
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if user.is_some_and(|user| user.is_empty() || user.starts_with('-') || !user.chars().all(is_name)) {
             return Err(bad("its user has characters that are not taken here"));
@@ -344,7 +355,7 @@ fn unresolved(host: &Host, why: &str) -> GitError {
 }
 
 fn refused(url: &CloneUrl, why: String, setting: &'static str) -> GitError {
-    GitError::Refused { url: url.as_str().to_owned(), why, setting }
+    GitError::Refused { url: without_user(url.as_str()), why, setting }
 }
 
 fn check_version(git: &Git) -> Result<()> {
@@ -399,7 +410,8 @@ mod tests {
         for (url, expected) in [
             ("https://public.test/x", "allowed"),
             ("https://PUBLIC.test:8443/x", "allowed"),
-            ("https://user@public.test/x", "allowed"),
+            ("https://user@public.test/x", "bad"),
+            ("https://@public.test/x", "bad"),
             ("ssh://git@public.test/x", "allowed"),
             ("git@public.test:team/x", "allowed"),
             ("https://8.8.8.8/x", "allowed"),
@@ -477,6 +489,15 @@ mod tests {
         let ssh = route("git@public.test:x");
         let begin = "core.sshCommand=ssh -o HostName=8.8.8.8 -o HostKeyAlias=public.test -o BatchMode=yes ";
         assert!(ssh.settings[0].starts_with(begin), "{:?}", ssh.settings);
+        // What `known_hosts` has for another port than the usual one.
+        for (url, alias) in [
+            ("ssh://git@public.test:2222/x", "-o 'HostKeyAlias=[public.test]:2222' -o BatchMode=yes "),
+            ("ssh://git@public.test:22/x", "-o HostKeyAlias=public.test -o BatchMode=yes "),
+            ("ssh://git@8.8.8.8:2222/x", "-o HostName=8.8.8.8 -o BatchMode=yes "),
+        ] {
+            let ssh = route(url);
+            assert!(ssh.settings[0].contains(alias), "{url}: {:?}", ssh.settings);
+        }
         let git = route("git://public.test/x");
         assert_eq!((git.url.as_str(), git.virtual_host.as_deref()), ("git://8.8.8.8:9418/x", Some("public.test")));
         // One that cannot be held to an address is not used.
@@ -489,6 +510,28 @@ mod tests {
             let refused = policy.route(&Git::new(&old), &CloneUrl::parse("https://public.test/x").unwrap());
             assert!(matches!(refused, Err(GitError::TooOld { .. })), "{refused:?}");
         }
+    }
+
+    #[test]
+    fn a_token_in_a_url_is_refused_and_never_told() {
+        let open = policy(|policy| policy.allow_http = true);
+        let strict = policy(|_| {});
+        for (policy, url) in [
+            (&open, "https://ghp_secret@public.test/x"),
+            (&open, "http://ghp_secret@public.test/x"),
+            (&strict, "http://ghp_secret@public.test/x"),
+            (&open, "https://ghp_secret@public.test:0/x"),
+            (&open, "https://ghp_secret@public.test/x y"),
+            (&open, "https://ghp_secret@public.test"),
+        ] {
+            let url = CloneUrl::parse(url).unwrap();
+            let told = [policy.check(&url).unwrap_err(), policy.route(&Git::default(), &url).unwrap_err()];
+            for error in told.map(|error| format!("{error} {error:?}")) {
+                assert!(!error.contains("secret") && error.contains("public.test"), "{error}");
+            }
+        }
+        let url = CloneUrl::parse("https://ghp_secret@public.test/x").unwrap();
+        assert!(open.check(&url).unwrap_err().to_string().contains("--git-config"));
     }
 
     #[cfg(unix)]

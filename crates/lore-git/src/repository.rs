@@ -101,7 +101,8 @@ impl Repository {
         self.inner.to_thread_local()
     }
 
-    /// The boundary of a shallow clone, sorted; empty otherwise.
+    /// The boundary of a shallow clone, sorted, each commit once; empty otherwise. Git names a commit several times where it
+    /// clones a clone that is shallow itself.
     pub fn shallow(&self) -> Vec<CommitId> {
         let mut ids: Vec<CommitId> = std::fs::read(self.shallow_file())
             .unwrap_or_default()
@@ -109,6 +110,7 @@ impl Repository {
             .filter_map(|line| CommitId::from_hex(line).ok())
             .collect();
         ids.sort_unstable();
+        ids.dedup();
         ids
     }
 
@@ -162,11 +164,8 @@ impl Repository {
 
     /// The same, and an error that names the branches that there are.
     pub fn get_branch(&self, name: &str) -> Result<Tip> {
-        self.find_branch(name)?.ok_or_else(|| GitError::NoSuchBranch {
-            path: self.path.clone(),
-            branch: name.to_owned(),
-            known: self.branch_names().unwrap_or_default(),
-        })
+        self.find_branch(name)?
+            .ok_or_else(|| GitError::no_such_branch(&self.path, name, &self.branch_names().unwrap_or_default()))
     }
 
     /// When a commit was made, by its committer's clock (seconds since 1970).

@@ -18,6 +18,7 @@ mod session;
 mod stand_in;
 pub mod team;
 mod team_server;
+mod words;
 
 pub use climpt::DOCUMENT;
 pub use driver::{Lore, Output};
@@ -27,3 +28,4 @@ pub use repo::Repo;
 pub use session::{Ended, Session, ToolAnswer};
 pub use stand_in::{Asked, Gate, Reply, StandIn, Step};
 pub use team_server::{HttpAnswer, PASSWORD, TeamServer};
+pub use words::Words;

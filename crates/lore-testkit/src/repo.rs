@@ -2,6 +2,7 @@
 
 use std::{
     cell::Cell,
+    ffi::OsStr,
     path::{Path, PathBuf},
 };
 
@@ -28,6 +29,21 @@ impl Repo {
         let repo = Self { path, commits: Cell::new(0) };
         repo.git(&["init", "--quiet"]);
         repo
+    }
+
+    /// Clones a repository with all its branches; objects stay where they are, and nothing is written there. Further commits
+    /// are later than its own.
+    pub fn clone_of(source: &Path, path: impl Into<PathBuf>) -> Result<Self> {
+        let path = path.into();
+        let parent = path.parent().context("a clone has a directory above it")?;
+        std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        let args = ["clone", "--quiet", "--shared"].map(AsRef::<OsStr>::as_ref);
+        Git::at(parent).bytes(&[&args[..], &[source.as_os_str(), path.as_os_str()]].concat())?;
+        let git = Git::at(&path);
+        git.text(&["symbolic-ref", "HEAD"]).with_context(|| format!("{} is on no branch", source.display()))?;
+        git.text(&["fetch", "--quiet", "--update-head-ok", "origin", "+refs/heads/*:refs/heads/*"])?;
+        let last: i64 = git.text(&["log", "-1", "--format=%ct"])?.parse().context("git tells no time")?;
+        Ok(Self { path, commits: Cell::new((last - START).max(0) / 60 + 1) })
     }
 
     /// The working directory.
@@ -85,4 +101,24 @@ fn write(file: &Path, content: &[u8]) -> Result<()> {
     let dir = file.parent().context("a file has a directory")?;
     std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     std::fs::write(file, content).with_context(|| format!("cannot write {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clone_has_all_branches_and_leaves_its_source_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let source = Repo::init(dir.path().join("source"));
+        source.write("a", "1\n").commit("One");
+        source.git(&["branch", "other"]);
+        let before = source.git(&["for-each-ref"]);
+        let clone = Repo::clone_of(source.path(), dir.path().join("below/clone")).unwrap();
+        clone.write("b", "2\n").commit("Two");
+        assert_eq!(clone.git(&["for-each-ref", "--format=%(refname:short)", "refs/heads"]), "main\nother");
+        let dates: Vec<String> = clone.git(&["log", "--format=%ct"]).lines().map(str::to_owned).collect();
+        assert!(dates.len() == 2 && dates[0] > dates[1], "{dates:?}");
+        assert_eq!(source.git(&["for-each-ref"]), before);
+    }
 }

@@ -1,13 +1,11 @@
 //! What an agent waits for: answers over standard input and output, and the first one after the start.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 pub(crate) use lore_bench::Times;
-use lore_testkit::{Git, Lore, Random, Session};
+pub(crate) use lore_testkit::Words;
+use lore_testkit::{Lore, Random, Session};
 use serde_json::{Value, json};
 
 /// Calls that are timed.
@@ -26,46 +24,16 @@ pub(crate) struct Latency {
     pub(crate) failures: usize,
 }
 
-/// The words and folders that questions are made of.
-pub(crate) struct Words {
-    words: Vec<String>,
-    folders: Vec<String>,
-}
-
-impl Words {
-    /// Words of commit subjects, as often as they occur there, and the folders of changed files.
-    pub(crate) fn of(repo: &Path) -> Result<Self> {
-        let git = Git::at(repo);
-        let log = |args: &[&str]| -> Result<String> { Ok(String::from_utf8_lossy(&git.bytes(args)?).into_owned()) };
-        let subjects = log(&["log", "--format=%s", "--max-count=5000"])?;
-        let words = subjects.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 2);
-        let words: Vec<String> = words.map(str::to_owned).collect();
-        let changed = log(&["log", "--format=", "--name-only", "--max-count=500"])?;
-        let folders = changed.lines().filter(|line| !line.is_empty());
-        let folders: Vec<String> =
-            folders.map(|path| path.rsplit_once('/').map_or(path, |(folder, _)| folder).to_owned()).collect();
-        ensure!(!words.is_empty() && !folders.is_empty(), "the repository has no history to ask about");
-        Ok(Self { words, folders })
+/// A question: every fifth is about a path, every fifth of the others about words below a path.
+fn question(words: &Words, number: usize, random: &mut Random) -> (&'static str, Value) {
+    if number % 5 == 4 {
+        return ("commitmux_touches", json!({"path_glob": words.folder(random)}));
     }
-
-    /// One to three of them.
-    pub(crate) fn some(&self, random: &mut Random) -> String {
-        let count = 1 + random.below(3);
-        let words: Vec<&str> = (0..count).map(|_| random.pick(&self.words).as_str()).collect();
-        words.join(" ")
+    let mut asked = json!({"query": words.some(random)});
+    if number % 5 == 3 {
+        asked["paths"] = json!([words.folder(random)]);
     }
-
-    /// A question: every fifth is about a path, every fifth of the others about words below a path.
-    fn question(&self, number: usize, random: &mut Random) -> (&'static str, Value) {
-        if number % 5 == 4 {
-            return ("commitmux_touches", json!({"path_glob": random.pick(&self.folders)}));
-        }
-        let mut asked = json!({"query": self.some(random)});
-        if number % 5 == 3 {
-            asked["paths"] = json!([random.pick(&self.folders)]);
-        }
-        ("commitmux_search", asked)
-    }
+    ("commitmux_search", asked)
 }
 
 /// Times many questions to one server.
@@ -76,7 +44,7 @@ pub(crate) fn answers(lore: &Lore, words: &Words) -> Result<Latency> {
     let (mut search, mut touches) = (Vec::new(), Vec::new());
     let mut latency = Latency::default();
     for number in 0..CALLS {
-        let (tool, asked) = words.question(number, &mut random);
+        let (tool, asked) = question(words, number, &mut random);
         let started = Instant::now();
         let answer = session.call(tool, &asked)?;
         let took = started.elapsed();
@@ -102,7 +70,7 @@ pub(crate) fn first_answers(lore: &Lore, words: &Words, runs: usize) -> Result<T
     let mut random = Random::new(SEED);
     let times: Result<Vec<Duration>> = (0..runs)
         .map(|_| {
-            let asked = json!({"query": random.pick(&words.words)});
+            let asked = json!({"query": words.word(&mut random)});
             let started = Instant::now();
             let mut session = Session::start(lore.command(&["serve", "--no-refresh"]))?;
             session.initialize()?;

@@ -23,7 +23,9 @@ use crate::{Chunked, Language, Plain, language::Method, plain::Prose};
 pub(crate) use document::{Document, Heading, Page};
 pub(crate) use lines::cut as cut_lines;
 pub(crate) use outline::{Draft, Outline};
-pub(crate) use rules::{At, Change, Found, Role, Shape, Spec, children, count_one, define, field, first_of, range};
+pub(crate) use rules::{
+    At, Change, Found, Role, Sees, Shape, Spec, children, count_one, define, field, first_of, range,
+};
 pub(crate) use source::Source;
 pub(crate) use tags::{frontmatter, hashtags};
 

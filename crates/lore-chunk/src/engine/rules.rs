@@ -27,6 +27,18 @@ pub(crate) struct Spec {
     pub(crate) hide: Option<Hide>,
     /// How deep a text is nested, roughly and fast: what is too deep is not parsed.
     pub(crate) depth: fn(&[u8]) -> usize,
+    /// Which characters the parser can be shown.
+    pub(crate) sees: Sees,
+}
+
+/// Which characters a parser can be shown. Offsets are the same either way, and names are taken from the file itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sees {
+    /// All of them.
+    Everything,
+    /// For a scanner that asks the C library about characters of which that knows 256: then it reads what lies somewhere
+    /// behind a table, or nothing lies there and the process ends. Each other byte is shown as a letter.
+    Ascii,
 }
 
 /// Says what the parser should see otherwise in a part of a file.
@@ -54,6 +66,7 @@ impl Spec {
         cost_of_errors: |_| 2,
         hide: None,
         depth: depth_of_brackets,
+        sees: Sees::Everything,
     };
 }
 

@@ -1,10 +1,10 @@
 //! Parsers and compiled rules, loaded when a language is first met.
 
-use std::{cell::Cell, collections::HashMap, fmt::Write as _, ops::ControlFlow, ops::Range};
+use std::{borrow::Cow, cell::Cell, collections::HashMap, fmt::Write as _, ops::ControlFlow, ops::Range};
 
 use tree_sitter::{InputEdit, ParseOptions, ParseState, Parser, Point, Tree};
 
-use super::rules::{Change, Hide, Role, Spec, children};
+use super::rules::{Change, Hide, Role, Sees, Spec, children};
 use crate::encoding::{Encoding, one_line};
 
 /// How often the parser may report in before it is told to give up: so much at least, and once for so many bytes. It
@@ -36,6 +36,7 @@ pub(super) struct Loaded {
     cost_of_errors: fn(usize) -> usize,
     hide: Option<Hide>,
     depth: fn(&[u8]) -> usize,
+    sees: Sees,
     /// The last file without errors, and its tree.
     last: Option<(Vec<u8>, Tree)>,
     /// The role of each kind of node, by its number.
@@ -72,8 +73,8 @@ impl Trees {
             let mut parser = Parser::new();
             parser.set_language(&grammar).ok()?;
             let rules = Rules::compile(&grammar, spec);
-            let Spec { cost_of_errors, hide, depth, .. } = *spec;
-            Some(Loaded { parser, cost_of_errors, hide, depth, last: None, rules })
+            let Spec { cost_of_errors, hide, depth, sees, .. } = *spec;
+            Some(Loaded { parser, cost_of_errors, hide, depth, sees, last: None, rules })
         };
         self.0.entry(name).or_insert_with(load).as_mut()
     }
@@ -136,6 +137,11 @@ impl Loaded {
 
     /// Parses a part of a file, with the tree of an older version where there is one; `None` where that is too much work.
     fn parse(&mut self, bytes: &[u8], part: Range<usize>, old: Option<&Tree>) -> Option<Tree> {
+        let bytes = match self.sees {
+            Sees::Everything => Cow::Borrowed(bytes),
+            Sees::Ascii => as_ascii(bytes),
+        };
+        let bytes = bytes.as_ref();
         let mut left = REPORTS + part.len() / BYTES_PER_REPORT;
         let cost = (self.cost_of_errors)(bytes.len());
         let reads = Cell::new(READS + part.len() / BYTES_PER_MORE_READ);
@@ -157,6 +163,14 @@ impl Loaded {
         self.parser.reset();
         tree.filter(|_| reads.get() > 0)
     }
+}
+
+/// Text of the same length in which every byte that is not ASCII is a letter.
+fn as_ascii(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if bytes.is_ascii() {
+        return Cow::Borrowed(bytes);
+    }
+    Cow::Owned(bytes.iter().map(|byte| if byte.is_ascii() { *byte } else { b'x' }).collect())
 }
 
 /// The tree of an old text, told what is other in the new one; `None` where they have little in common.

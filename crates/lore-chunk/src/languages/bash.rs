@@ -4,7 +4,7 @@ use lore_model::SymbolKind;
 use tree_sitter::Node;
 
 use crate::{
-    engine::{Found, Role, Shape, Source, Spec, define, range},
+    engine::{Found, Role, Sees, Shape, Source, Spec, define, range},
     language::{Method, Row},
 };
 
@@ -24,6 +24,8 @@ static SPEC: Spec = Spec {
     grammar: || tree_sitter_bash::LANGUAGE.into(),
     rules: &[RULES],
     markers: &["#", "()", "( )", "function ", "source ", ". "],
+    // It asks `isdigit` about what follows a `{`.
+    sees: Sees::Ascii,
     ..Spec::CODE
 };
 

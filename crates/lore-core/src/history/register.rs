@@ -203,7 +203,7 @@ impl History {
             let refs = repository.refs(&branches, None)?;
             if let Some(branch) = refs.missing.into_iter().next() {
                 let known = repository.branch_names()?;
-                return Err(GitError::NoSuchBranch { path: repository.path().to_owned(), branch, known });
+                return Err(GitError::no_such_branch(repository.path(), &branch, &known));
             }
             Ok(repository.path().to_owned())
         });

@@ -65,7 +65,7 @@ impl Default for TeamSettings {
             user_jobs: 20,
             keep_jobs: 30 * 86_400,
             attempts: 10,
-            fetch_bytes: None,
+            fetch_bytes: Some(32 << 30),
             back_off: 15,
         }
     }

@@ -106,3 +106,24 @@ fn what_stands_at_a_path_is_told_without_following_links() {
         assert_eq!(at(outside), WorkPlace::Gone, "{outside}");
     }
 }
+
+#[test]
+fn the_boundary_of_a_shallow_clone_of_a_shallow_clone_is_told_once() {
+    let repo = Repo::new();
+    for text in ["1", "2", "3"] {
+        repo.write("a", text).commit();
+    }
+    let place = |name: &str| repo.folder.path().join(name);
+    let clone = |options: &[&str], from: &std::path::Path, to: &str| {
+        let url = format!("file://{}", from.to_str().unwrap());
+        repo.git(&[&["clone", "--quiet"], options, &[&url, place(to).to_str().unwrap()]].concat());
+    };
+    clone(&["--depth", "2"], &repo.path, "first");
+    clone(&["--bare"], &place("first"), "second");
+    let boundary = lore_git::Repository::open(&place("first")).unwrap().shallow();
+    assert_eq!(boundary.len(), 1);
+    // What git has been seen to write there.
+    let said = std::fs::read_to_string(place("second/shallow")).unwrap();
+    std::fs::write(place("second/shallow"), said.repeat(3)).unwrap();
+    assert_eq!(lore_git::Repository::open(&place("second")).unwrap().shallow(), boundary);
+}

@@ -210,5 +210,66 @@ fn time_and_bytes_are_limited() {
     let small = Fetching { bytes: Some(100), ..fetching };
     let failed = update(&place, &format!("http://repo.test:{}/", server.address.port()), &small).unwrap_err();
     assert!(matches!(failed, GitError::TooLarge { .. }), "{failed}");
+    let left: Vec<_> = fs::read_dir(home.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["m.git.lock"], "nothing of it stays, although git itself had ended well");
+}
+
+/// The files below a folder.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+/// Whether a clone shares something with its source: files with several names, or the folder of objects.
+fn shares(clone: &Path) -> bool {
+    let linked = |file: &PathBuf| std::os::unix::fs::MetadataExt::nlink(&fs::metadata(file).unwrap()) > 1;
+    files_below(&clone.join("objects")).iter().any(linked) || clone.join("objects/info/alternates").exists()
+}
+
+#[test]
+fn a_clone_from_this_machine_shares_nothing_with_its_source() {
+    let (repo, home) = (remote(), tempfile::tempdir().unwrap());
+    let path = repo.path.to_str().unwrap();
+    // What git does of its own accord with a folder, and what it is told to do: so the question has two answers.
+    for (name, option) in [("linked", "--local"), ("shared", "--shared")] {
+        repo.git(&["clone", "--quiet", "--bare", option, path, home.path().join(name).to_str().unwrap()]);
+        assert!(shares(&home.path().join(name)), "{name}");
+    }
+    let local = RemotePolicy { allow_local: vec![repo.path.clone()], ..RemotePolicy::default() };
+    for (number, policy) in [None, Some(local)].into_iter().enumerate() {
+        let place = home.path().join(format!("clones/{number}.git"));
+        update(&place, &format!("file://{path}"), &Fetching { policy, ..Fetching::default() }).unwrap();
+        assert!(place.join("HEAD").is_file() && !shares(&place));
+    }
+    // Not even after its source has gone is anything missing.
+    let head = repo.head();
+    fs::rename(&repo.path, home.path().join("gone")).unwrap();
+    assert_eq!(
+        lore_git::Repository::open(&home.path().join("clones/1.git")).unwrap().resolve("v1").unwrap(),
+        Some(head)
+    );
+}
+
+#[test]
+fn objects_that_a_server_says_are_elsewhere_are_not_fetched_from_there() {
+    let (repo, told, home) = (remote(), Arc::new(Told::default()), tempfile::tempdir().unwrap());
+    let (whole, cut) = (home.path().join("whole"), repo.path.join(".git"));
+    repo.git(&["clone", "--quiet", "--bare", "--no-hardlinks", repo.path.to_str().unwrap(), whole.to_str().unwrap()]);
+    let inside = Server::start(Serves::Folder(whole));
+    // The object of `a.txt` is with a neighbour, it says.
+    let blob = String::from_utf8(repo.git(&["rev-parse", "HEAD:a.txt"])).unwrap();
+    fs::remove_file(cut.join("objects").join(&blob[..2]).join(blob[2..].trim())).unwrap();
+    let elsewhere = format!("http://127.0.0.1:{}/objects\n", inside.address.port());
+    for name in ["http-alternates", "alternates"] {
+        fs::write(cut.join("objects/info").join(name), &elsewhere).unwrap();
+    }
+    let outside = Server::start(Serves::Folder(cut));
+    told.say("127.0.0.1");
+    let fetching = Fetching { policy: Some(policy(&told, &["127.0.0.0/8"])), ..Fetching::default() };
+    let place = home.path().join("clones/m.git");
+    let failed = update(&place, &format!("http://repo.test:{}/", outside.address.port()), &fetching).unwrap_err();
+    assert!(matches!(failed, GitError::Failed { .. }), "{failed}");
+    assert!(outside.asked() > 0);
+    assert_eq!(inside.asked(), 0);
     assert!(!place.exists());
 }

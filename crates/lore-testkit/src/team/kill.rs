@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
     process::Child,
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -11,31 +12,59 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
 use super::{
-    Client, Corpus, Running, Server, Size, add_commit,
+    Client, Corpus, Material, Running, Server, Size, add_commit,
+    load::{Measured, PASSWORD, Plan, User, ask, kind_name, let_in},
+    logins::{Found, Login, log_in},
     model::{Aliases, Jobs, Names, State},
     pause,
     traffic::{Admin, Golden, Member},
 };
 use crate::Random;
 
-/// How long jobs may take to be over at the end.
+/// How long a job may take whatever there is to read, and for so many lines one more second.
 const ENDING: Duration = Duration::from_mins(5);
+const LINES_PER_SECOND: usize = 500;
+/// Of so many kills, one falls before the server listens, and one comes before anybody has looked at it.
+const TURN: usize = 5;
+/// How many users keep a login.
+const LOGINS: usize = 3;
 /// The most rows that the server lists at once.
 const ROWS: usize = 1000;
 
 /// How to disturb.
 #[derive(Debug, Clone, Copy)]
 pub struct Kills {
-    /// How often the server is killed.
+    /// How often the server is killed, at least.
     pub times: usize,
     /// The longest time between its start and its death.
     pub most: Duration,
     /// How many users there are beside the admin.
     pub users: usize,
-    /// Lines of each repository.
+    /// Lines of each repository that is acted on.
     pub lines: usize,
+    /// Users who only ask.
+    pub load: Option<Load>,
     /// Decides about moments and acts.
     pub seed: u64,
+}
+
+/// Users who ask at times of their own, and what about.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// How many there are.
+    pub users: usize,
+    /// Questions of each in a second.
+    pub rate: f64,
+    /// Lines of the repository that they ask about, which is acted on besides.
+    pub lines: usize,
+}
+
+impl Kills {
+    /// How long a job may take.
+    fn patience(&self) -> Duration {
+        let lines = self.load.map_or(0, |load| load.lines) + 3 * self.lines;
+        ENDING + Duration::from_secs(u64::try_from(lines / LINES_PER_SECOND).unwrap_or(u64::MAX))
+    }
 }
 
 /// What happened.
@@ -43,6 +72,14 @@ pub struct Kills {
 pub struct Report {
     /// Kills.
     pub kills: usize,
+    /// Those of them that came before the server listened.
+    pub starts: usize,
+    /// Logins with a password that was given before a kill.
+    pub logins: usize,
+    /// Refresh tokens that were taken.
+    pub rotations: usize,
+    /// Questions of those who only ask.
+    pub load: usize,
     /// Jobs that were acknowledged.
     pub jobs: usize,
     /// Acts whose answer never came.
@@ -76,16 +113,20 @@ impl Report {
     /// One line.
     pub fn summary(&self) -> String {
         format!(
-            "kills: {}, jobs: {}, lost: {}, twice: {}, users: {}, tokens: {}, activations: {}, questions: {}, unsure: {}, \
-             compared: {}, errors: {}, inconsistent: {}",
+            "kills: {} ({} before it listened), jobs: {}, lost: {}, twice: {}, users: {}, tokens: {}, logins: {}, \
+             rotations: {}, activations: {}, questions: {} and {}, unsure: {}, compared: {}, errors: {}, inconsistent: {}",
             self.kills,
+            self.starts,
             self.jobs,
             self.lost.len(),
             self.twice.len(),
             self.users,
             self.tokens,
+            self.logins,
+            self.rotations,
             self.activations,
             self.questions,
+            self.load,
             self.unsure,
             self.compared,
             self.errors.len(),
@@ -96,50 +137,57 @@ impl Report {
 
 /// Everything that is used in all rounds.
 struct Drive {
+    kills: Kills,
     server: Server,
     sources: Vec<Corpus>,
     golden: Vec<Golden>,
     admin: Admin,
     members: Vec<Member>,
+    logins: Vec<Login>,
+    /// Those who only ask, and what their questions are made of.
+    users: Vec<User>,
+    materials: Vec<Material>,
+    /// Jobs that were over before the first kill.
+    before: usize,
+    random: Random,
     report: Report,
 }
 
+/// How the server is killed.
+type Killer<'a> = dyn FnMut(&mut Child) -> Result<()> + 'a;
+
 /// Uses a server, kills it, starts it again on the same data and compares, so many times.
-pub fn kill_and_compare(binary: &Path, kills: Kills, kill: &mut dyn FnMut(&mut Child) -> Result<()>) -> Result<Report> {
+pub fn kill_and_compare(binary: &Path, kills: Kills, kill: &mut Killer<'_>) -> Result<Report> {
     let dir = tempfile::tempdir()?;
     // As the server sees it.
     let folder = dir.path().canonicalize()?;
-    let mut random = Random::new(kills.seed);
-    let (mut drive, mut running) = prepare(binary, &folder, kills, &mut random)?;
-    for round in 0..kills.times {
-        let moment = random.within(kills.most);
-        let address = running.address();
-        std::thread::scope(|scope| -> Result<()> {
-            let golden = drive.golden.as_slice();
-            for member in &mut drive.members {
-                scope.spawn(move || member.act(&mut Client::new(address, Some(&member.token.clone())), golden));
-            }
-            let admin = &mut drive.admin;
-            scope.spawn(move || admin.act(&mut Client::new(address, Some(&admin.token.clone())), golden));
-            add_commit(&drive.sources[round % drive.sources.len()].repo, round, &mut random);
-            pause(moment);
-            kill(running.child())
-        })?;
-        drop(running);
-        drive.report.kills += 1;
-        let found = drive.server.diagnosis()?;
-        drive.report.inconsistent.extend(found.map(|found| format!("after kill {}: {found}", round + 1)));
-        running = drive.server.start().with_context(|| format!("after kill {}", round + 1))?;
-        drive.check(&running)?;
+    let (mut drive, mut running) = prepare(binary, &folder, kills)?;
+    while drive.report.kills < kills.times {
+        let starts_in = running.took();
+        drive.kill_at_work(running, kill)?;
+        if drive.report.kills < kills.times && drive.report.kills % TURN == 2 {
+            drive.kill_at_start(starts_in, kill)?;
+        }
+        running = drive.server.start().with_context(|| format!("after kill {}", drive.report.kills))?;
+        // Now and then the next kill comes while it still takes up what the last one left.
+        if drive.report.kills % TURN != 4 {
+            drive.check(&running)?;
+        }
     }
     drive.finish(binary, &folder, running)?;
     Ok(drive.report)
 }
 
-fn prepare(binary: &Path, folder: &Path, kills: Kills, random: &mut Random) -> Result<(Drive, Running)> {
-    let size = Size { lines: kills.lines, commits: 6, branches: 5 };
-    let sources: Vec<Corpus> =
-        (0..3).map(|number| Corpus::make(&folder.join(format!("source{number}")), kills.seed + number, size)).collect();
+fn prepare(binary: &Path, folder: &Path, kills: Kills) -> Result<(Drive, Running)> {
+    let mut random = Random::new(kills.seed);
+    let small = Size { lines: kills.lines, commits: 6, branches: 5 };
+    let mut sizes = [small; 3];
+    sizes[0].lines = kills.load.map_or(kills.lines, |load| load.lines);
+    let sources: Vec<Corpus> = sizes
+        .into_iter()
+        .zip(0..)
+        .map(|(size, number)| Corpus::make(&folder.join(format!("source{number}")), kills.seed + number, size))
+        .collect();
     let server = Server::new(binary, &[folder]);
     let running = server.start()?;
     let token = running.admin_token()?;
@@ -147,18 +195,18 @@ fn prepare(binary: &Path, folder: &Path, kills: Kills, random: &mut Random) -> R
     let mut golden = Vec::new();
     for (number, source) in sources.iter().enumerate() {
         let alias = format!("base{number}");
-        running.add_golden(&mut client, source.repo.path(), &alias, ENDING)?;
+        running.add_golden(&mut client, source.repo.path(), &alias, kills.patience())?;
         golden.push((alias, source.branches.clone()));
     }
-    let mut users = Names::default();
-    users.sure.insert("admin".to_owned());
+    let mut names = Names::default();
+    names.sure.insert("admin".to_owned());
     let mut members = Vec::new();
     for number in 0..kills.users {
         let name = format!("member{number}");
-        let asked = json!({"username": name, "password": "a long password 1", "role": "power_user"});
+        let asked = json!({"username": name, "password": PASSWORD, "role": "power_user"});
         client.rest("POST", "/api/users", Some(&asked))?;
-        let token = running.token_of(&name, "a long password 1", "own")?;
-        users.sure.insert(name.clone());
+        let token = running.token_of(&name, PASSWORD, "own")?;
+        names.sure.insert(name.clone());
         members.push(Member {
             name,
             token,
@@ -170,27 +218,141 @@ fn prepare(binary: &Path, folder: &Path, kills: Kills, random: &mut Random) -> R
             faults: Vec::new(),
         });
     }
+    let (mut materials, mut users) = (Vec::new(), Vec::new());
+    if let Some(load) = kills.load {
+        materials.push(Material::of(sources[0].repo.path(), &golden[0].0, &mut random)?);
+        users = let_in(&running, &mut client, load.users, &materials, &golden[1].0, kills.patience())?;
+        names.sure.extend(users.iter().map(|user| user.name.clone()));
+    }
+    let logins = names.sure.iter().filter(|name| *name != "admin").take(LOGINS);
+    let logins = logins.map(|name| Login::new(&running, name)).collect::<Result<_>>()?;
     let mut tokens = Names::default();
     tokens.sure.insert("driver".to_owned());
     let admin = Admin {
         token,
-        users,
+        users: names,
         tokens,
         secrets: Vec::new(),
         added: Names::default(),
         golden: Aliases::default(),
-        jobs: Jobs { known: BTreeMap::new(), unsure: 0 },
+        jobs: Jobs::default(),
         random: Random::new(random.number()),
         made: 0,
-        source: sources[0].repo.path().to_path_buf(),
+        // A small one: it is read anew each time.
+        source: sources[2].repo.path().to_path_buf(),
         faults: Vec::new(),
     };
-    Ok((Drive { server, sources, golden, admin, members, report: Report::default() }, running))
+    let before = count_jobs(&mut client)?;
+    let report = Report::default();
+    let drive =
+        Drive { kills, server, sources, golden, admin, members, logins, users, materials, before, random, report };
+    Ok((drive, running))
+}
+
+fn count_jobs(client: &mut Client) -> Result<usize> {
+    let total = client.rest("GET", "/api/jobs?limit=1", None)?["total"].as_u64().context("no total")?;
+    Ok(usize::try_from(total)?)
 }
 
 impl Drive {
+    /// Lets everybody use the server, and kills it at some moment.
+    fn kill_at_work(&mut self, mut running: Running, kill: &mut Killer<'_>) -> Result<()> {
+        let moment = self.random.within(self.kills.most);
+        let address = running.address();
+        // Nobody is to run out of questions before the kill.
+        let time = self.kills.most + self.kills.patience();
+        let rate = self.kills.load.map_or(1.0, |load| load.rate);
+        let plan = Plan { address, start: Instant::now(), time, rate };
+        let over = AtomicBool::new(false);
+        let measured = std::thread::scope(|scope| -> Result<Measured> {
+            let (golden, materials, over) = (self.golden.as_slice(), self.materials.as_slice(), &over);
+            for member in &mut self.members {
+                scope.spawn(move || member.act(&mut Client::new(address, Some(&member.token.clone())), golden));
+            }
+            let admin = &mut self.admin;
+            scope.spawn(move || admin.act(&mut Client::new(address, Some(&admin.token.clone())), golden));
+            for login in &mut self.logins {
+                scope.spawn(move || login.act(&mut Client::new(address, None), over));
+            }
+            let asking: Vec<_> = self
+                .users
+                .iter()
+                .map(|user| {
+                    let random = Random::new(self.random.number());
+                    scope.spawn(move || ask(plan, user, materials, random, over))
+                })
+                .collect();
+            pause(moment.saturating_sub(plan.start.elapsed()));
+            over.store(true, Ordering::Relaxed);
+            kill(running.child())?;
+            let mut measured = Measured::default();
+            for user in asking {
+                measured.add(user.join().map_err(|_| anyhow::anyhow!("a user panicked"))?);
+            }
+            Ok(measured)
+        })?;
+        self.report.load += measured.asked();
+        let faults = measured.faults.iter();
+        self.report
+            .errors
+            .extend(faults.map(|((kind, what), count)| format!("{}, {count} times: {what}", kind_name(*kind))));
+        drop(running);
+        self.note_kill()
+    }
+
+    /// Kills the server before it listens. One that was faster than the last time is killed as well, and the next one sooner.
+    fn kill_at_start(&mut self, mut starts_in: Duration, kill: &mut Killer<'_>) -> Result<()> {
+        loop {
+            let moment = self.random.within(starts_in);
+            let listened = self.server.spawn()?.cut(moment, kill)?;
+            self.note_kill()?;
+            if !listened {
+                self.report.starts += 1;
+                return Ok(());
+            }
+            starts_in = moment;
+        }
+    }
+
+    /// After a kill: the index is whole, and there is something new to fetch.
+    fn note_kill(&mut self) -> Result<()> {
+        let kills = self.report.kills + 1;
+        self.report.kills = kills;
+        self.admin.jobs.kills = kills;
+        for member in &mut self.members {
+            member.jobs.kills = kills;
+        }
+        let found = self.server.diagnosis()?;
+        self.report.inconsistent.extend(found.map(|found| format!("after kill {kills}: {found}")));
+        add_commit(&self.sources[kills % self.sources.len()].repo, kills, &mut self.random);
+        Ok(())
+    }
+
+    /// Everybody gets in as before: with a password, and with what a login gave.
+    fn check_logins(&mut self, running: &Running) -> Result<()> {
+        let known: Vec<&String> = self.admin.users.sure.iter().filter(|name| *name != "admin").collect();
+        if !known.is_empty() {
+            let name = *self.random.pick(&known);
+            match log_in(running, name) {
+                Ok(_) => self.report.logins += 1,
+                Err(fault) => self.report.lost.push(format!("{name} cannot log in: {fault}")),
+            }
+        }
+        let mut found = Found::default();
+        let thorough = self.report.kills % self.logins.len().max(1);
+        for (number, login) in self.logins.iter_mut().enumerate() {
+            login.check(running, number == thorough, &mut found)?;
+            self.report.errors.append(&mut login.faults);
+        }
+        self.report.rotations = self.logins.iter().map(|login| login.rotations).sum();
+        self.report.lost.append(&mut found.lost);
+        self.report.twice.append(&mut found.twice);
+        Ok(())
+    }
+
     /// Compares everything that was promised with what the server says.
     fn check(&mut self, running: &Running) -> Result<()> {
+        self.check_logins(running)?;
         let mut client = running.client_of(&self.admin.token);
         let report = &mut self.report;
         let mut all_jobs = vec![&mut self.admin.jobs];
@@ -203,10 +365,9 @@ impl Drive {
             known.extend(jobs.known.keys().cloned());
             unsure += jobs.unsure;
         }
-        // The repositories that were added at the beginning.
-        let total = client.rest("GET", "/api/jobs?limit=1", None)?["total"].as_u64().context("no total")?;
-        let (least, most) = (known.len() + self.golden.len(), known.len() + self.golden.len() + unsure);
-        if !(least..=most).contains(&usize::try_from(total)?) {
+        let total = count_jobs(&mut client)?;
+        let (least, most) = (known.len() + self.before, known.len() + self.before + unsure);
+        if !(least..=most).contains(&total) {
             report.twice.push(format!("there are {total} jobs, and must be {least} to {most}"));
         }
         report.jobs = known.len();
@@ -230,13 +391,13 @@ impl Drive {
 
     /// Lets all jobs end, and compares answers with those of a fresh index of the same repositories.
     fn finish(&mut self, binary: &Path, folder: &Path, running: Running) -> Result<()> {
-        let started = Instant::now();
+        let (started, patience) = (Instant::now(), self.kills.patience());
         loop {
             self.check(&running)?;
             if self.admin.jobs.are_over() && self.members.iter().all(|member| member.jobs.are_over()) {
                 break;
             }
-            ensure!(started.elapsed() < ENDING, "jobs are not over after {ENDING:?}: {}", self.report.summary());
+            ensure!(started.elapsed() < patience, "jobs are not over after {patience:?}: {}", self.report.summary());
             pause(Duration::from_millis(300));
         }
         let fresh = Server::new(binary, &[folder]);
@@ -245,10 +406,10 @@ impl Drive {
         let listed = clients[0].rest("GET", &format!("/api/golden?limit={ROWS}"), None)?;
         for row in listed["repositories"].as_array().into_iter().flatten() {
             let alias = row["alias"].as_str().unwrap_or_default();
-            let at = self.golden.iter().position(|(base, _)| base == alias).unwrap_or(0);
-            other.add_golden(&mut clients[1], self.sources[at].repo.path(), alias, ENDING)?;
+            let at = self.golden.iter().position(|(base, _)| base == alias).unwrap_or(2);
+            other.add_golden(&mut clients[1], self.sources[at].repo.path(), alias, patience)?;
             let asked = clients[0].rest("POST", &format!("/api/golden/{alias}/refresh"), None)?;
-            end_well(&running, &mut clients[0], &asked)?;
+            end_well(&running, &mut clients[0], &asked, patience)?;
         }
         // Every branch is wanted in both: what is read besides weighs words.
         let mut aliases: Vec<String> = Vec::new();
@@ -259,7 +420,7 @@ impl Drive {
                 let asked = json!({"golden_repo_alias": alias, "branch_name": branch, "user_alias": own});
                 for (server, client) in [&running, &other].into_iter().zip(&mut clients) {
                     let answer = client.tool("activate_repository", &asked)?;
-                    end_well(server, client, &answer)?;
+                    end_well(server, client, &answer, patience)?;
                 }
                 aliases.push(own);
             }
@@ -398,8 +559,8 @@ fn row(answer: &Value, at: usize) -> &Value {
 }
 
 /// Waits for the job of an answer, which must be completed.
-fn end_well(server: &Running, client: &mut Client, answer: &Value) -> Result<()> {
-    let job = server.wait_for(client, answer["job_id"].as_str().context("there is no job")?, ENDING)?;
+fn end_well(server: &Running, client: &mut Client, answer: &Value, patience: Duration) -> Result<()> {
+    let job = server.wait_for(client, answer["job_id"].as_str().context("there is no job")?, patience)?;
     ensure!(job["status"] == "completed", "a job that nobody disturbed failed: {job}");
     Ok(())
 }

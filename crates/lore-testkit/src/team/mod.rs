@@ -3,7 +3,10 @@
 mod client;
 mod corpus;
 pub mod kill;
+pub mod load;
+mod logins;
 mod model;
+mod questions;
 mod server;
 mod traffic;
 
@@ -11,6 +14,7 @@ use std::{sync::mpsc, time::Duration};
 
 pub use client::{Client, Fault, Reply};
 pub use corpus::{Corpus, Size, add_commit};
+pub use questions::{KINDS, Material};
 pub use server::{Running, Server};
 
 /// Waits, where there is no event to wait for.

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Client, Fault};
 
@@ -89,44 +89,68 @@ impl Aliases {
     }
 }
 
-/// Jobs that were acknowledged, and how each ended, once that has been seen.
+/// What a job says of itself when the server died while it was being done.
+const DIED: &str = "waits to be tried again: the server stopped while it was being done";
+
+/// A job that was acknowledged.
+#[derive(Debug, Clone)]
+pub(super) struct KnownJob {
+    /// How often the server had been killed before.
+    since: usize,
+    /// How it ended, once that has been seen.
+    pub(super) ended: Option<Value>,
+}
+
+/// Jobs that were acknowledged, and how each ended.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Jobs {
-    pub(super) known: BTreeMap<String, Option<Value>>,
+    pub(super) known: BTreeMap<String, KnownJob>,
     /// So many more may be there.
     pub(super) unsure: usize,
+    /// How often the server was killed so far.
+    pub(super) kills: usize,
 }
 
 impl Jobs {
     pub(super) fn note(&mut self, outcome: &Result<Value, Fault>) {
         match outcome {
-            Ok(answer) => self.known.extend(answer["job_id"].as_str().map(|id| (id.to_owned(), None))),
+            Ok(answer) => {
+                if let Some(id) = answer["job_id"].as_str() {
+                    // Whoever asks twice for what has not begun gets the same job.
+                    let known = KnownJob { since: self.kills, ended: None };
+                    self.known.entry(id.to_owned()).or_insert(known);
+                }
+            }
             Err(fault) => self.unsure += usize::from(fault.is_unsure()),
         }
     }
 
     /// How a job ended, where that has been seen.
     pub(super) fn over(&self, id: &str) -> Option<String> {
-        self.known.get(id)?.as_ref()?["status"].as_str().map(str::to_owned)
+        self.known.get(id)?.ended.as_ref()?["status"].as_str().map(str::to_owned)
     }
 
-    /// Asks for every job; gives those that are lost and those that were over and are now something else.
+    /// Asks for every job; gives those that are lost, and those that were begun or ended once too often.
     pub(super) fn look(&mut self, client: &mut Client) -> Result<(Vec<String>, Vec<String>), Fault> {
         let (mut lost, mut twice) = (Vec::new(), Vec::new());
-        for (id, ended) in &mut self.known {
-            let job = match client.rest("GET", &format!("/api/jobs/{id}"), None) {
-                Ok(mut answer) => answer["job"].take(),
-                Err(Fault::Refused(404, why)) => {
+        for (id, known) in &mut self.known {
+            let mut answer = match client.tool("get_job_details", &json!({"job_id": id})) {
+                Err(Fault::Failed(why)) => {
                     lost.push(format!("job {id}: {why}"));
                     continue;
                 }
-                Err(fault) => return Err(fault),
+                answer => answer?,
             };
-            match ended {
+            let job = answer["job"].take();
+            match &known.ended {
                 Some(before) if *before != job => twice.push(format!("job {id} was {before} and is {job}")),
                 Some(_) => {}
                 None if matches!(job["status"].as_str(), Some("pending" | "running")) => {}
-                None => *ended = Some(job),
+                None => {
+                    let logs = answer["logs"].as_array().map_or(&[][..], Vec::as_slice);
+                    twice.extend(begun_too_often(&job, logs, self.kills - known.since));
+                    known.ended = Some(job);
+                }
             }
         }
         Ok((lost, twice))
@@ -134,8 +158,19 @@ impl Jobs {
 
     /// Whether all of them are over.
     pub(super) fn are_over(&self) -> bool {
-        self.known.values().all(Option::is_some)
+        self.known.values().all(|known| known.ended.is_some())
     }
+}
+
+/// A job is begun once, and once more for each time that the server died while it was being done. What has nothing to do is
+/// never begun.
+fn begun_too_often(job: &Value, logs: &[Value], kills: usize) -> Option<String> {
+    let deaths = logs.iter().filter(|line| line["text"] == DIED).count();
+    let Some(begun) = job["attempts"].as_u64().and_then(|begun| usize::try_from(begun).ok()) else {
+        return Some(format!("nobody knows how often it was begun: {job}"));
+    };
+    let is_right = begun <= deaths + 1 && deaths <= begun && deaths <= kills;
+    (!is_right).then(|| format!("begun {begun} times, with {deaths} deaths of {kills}: {job}"))
 }
 
 /// Names that were made: users, tokens.
@@ -168,5 +203,26 @@ impl Names {
             extra.push(format!("{what}s are there twice"));
         }
         (lost, extra)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_begun_again_only_where_the_server_died() {
+        let died = json!({"at": "2024-01-01T00:00:00Z", "text": DIED});
+        let said = json!({"at": "2024-01-01T00:00:00Z", "text": "fetches"});
+        let is_wrong = |begun: usize, deaths: usize, kills: usize| {
+            let logs: Vec<Value> = std::iter::repeat_n(died.clone(), deaths).chain([said.clone()]).collect();
+            begun_too_often(&json!({"attempts": begun}), &logs, kills).is_some()
+        };
+        for (begun, deaths, kills) in [(0, 0, 3), (1, 0, 3), (2, 1, 3), (1, 1, 1), (4, 3, 3)] {
+            assert!(!is_wrong(begun, deaths, kills), "{begun} {deaths} {kills}");
+        }
+        for (begun, deaths, kills) in [(2, 0, 3), (3, 1, 3), (3, 2, 1), (0, 1, 1)] {
+            assert!(is_wrong(begun, deaths, kills), "{begun} {deaths} {kills}");
+        }
     }
 }

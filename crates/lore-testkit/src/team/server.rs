@@ -5,8 +5,11 @@ use std::{
     io::{BufRead as _, BufReader},
     net::SocketAddr,
     path::{Path, PathBuf},
-    process::{Child, Stdio},
-    sync::{Arc, Mutex, PoisonError},
+    process::{Child, ChildStderr, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -15,6 +18,9 @@ use serde_json::{Value, json};
 
 use super::{Client, pause};
 use crate::Lore;
+
+/// What it prints before where it listens.
+const LISTENS: &str = "is listening on http://";
 
 /// What the kernel counts times of processes in, on every Linux there is.
 const TICKS: f64 = 100.0;
@@ -27,10 +33,24 @@ pub struct Server {
     allowed: Vec<PathBuf>,
 }
 
+/// A process that is killed when this is dropped.
+#[derive(Debug)]
+struct Process(Child);
+
+/// A server that was started and does not listen yet. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Starting {
+    process: Process,
+    errors: BufReader<ChildStderr>,
+    since: Instant,
+}
+
 /// A server that runs. It is killed when this is dropped.
 #[derive(Debug)]
 pub struct Running {
-    child: Child,
+    process: Process,
+    /// How long it took until it listened.
+    took: Duration,
     address: SocketAddr,
     /// The password of the first user, where it was made by this start.
     password: Option<String>,
@@ -57,37 +77,21 @@ impl Server {
 
     /// Starts it and waits until it listens.
     pub fn start(&self) -> Result<Running> {
+        self.spawn()?.listen()
+    }
+
+    /// Starts it and does not wait.
+    pub fn spawn(&self) -> Result<Starting> {
         let mut command = self.lore.command(&["server", "--listen", "127.0.0.1:0"]);
         command.arg("--data").arg(&self.data);
         for dir in &self.allowed {
             command.arg("--allow-local").arg(dir);
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().context("cannot start lore")?;
-        let mut errors = BufReader::new(child.stderr.take().context("lore has no standard error")?);
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let (mut password, mut line) = (None, String::new());
-        let address = loop {
-            line.clear();
-            if errors.read_line(&mut line)? == 0 {
-                let said = log.lock().unwrap_or_else(PoisonError::into_inner).join("\n");
-                bail!("lore server ended with {} instead of listening: {said}", child.wait()?);
-            }
-            if let Some((_, file)) = line.split_once("its password is in ") {
-                password = Some(fs::read_to_string(file.trim())?.trim().to_owned());
-            }
-            if let Some((_, url)) = line.split_once("is listening on http://") {
-                break url.trim().parse()?;
-            }
-            log.lock().unwrap_or_else(PoisonError::into_inner).push(line.trim_end().to_owned());
-        };
-        let told = Arc::clone(&log);
-        std::thread::spawn(move || {
-            for line in errors.lines().map_while(Result::ok) {
-                told.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-            }
-        });
-        Ok(Running { child, address, password, log })
+        let since = Instant::now();
+        let mut process = Process(command.spawn().context("cannot start lore")?);
+        let errors = BufReader::new(process.0.stderr.take().context("lore has no standard error")?);
+        Ok(Starting { process, errors, since })
     }
 
     /// What is wrong with the index, where something is. No server may be running.
@@ -111,7 +115,59 @@ impl Server {
     }
 }
 
+impl Starting {
+    /// Waits until it listens.
+    pub fn listen(self) -> Result<Running> {
+        let Self { mut process, mut errors, since } = self;
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let (mut password, mut line) = (None, String::new());
+        let address = loop {
+            line.clear();
+            if errors.read_line(&mut line)? == 0 {
+                let said = log.lock().unwrap_or_else(PoisonError::into_inner).join("\n");
+                bail!("lore server ended with {} instead of listening: {said}", process.0.wait()?);
+            }
+            if let Some((_, file)) = line.split_once("its password is in ") {
+                password = Some(fs::read_to_string(file.trim())?.trim().to_owned());
+            }
+            if let Some((_, url)) = line.split_once(LISTENS) {
+                break url.trim().parse()?;
+            }
+            log.lock().unwrap_or_else(PoisonError::into_inner).push(line.trim_end().to_owned());
+        };
+        let took = since.elapsed();
+        let told = Arc::clone(&log);
+        std::thread::spawn(move || {
+            for line in errors.lines().map_while(Result::ok) {
+                told.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            }
+        });
+        Ok(Running { process, took, address, password, log })
+    }
+
+    /// Kills it at a moment after its start; says whether it listened already.
+    pub fn cut(self, moment: Duration, kill: &mut dyn FnMut(&mut Child) -> Result<()>) -> Result<bool> {
+        let Self { mut process, errors, since } = self;
+        let listened = Arc::new(AtomicBool::new(false));
+        let noted = Arc::clone(&listened);
+        // Programs that it has started may hold the other end longer than it lives, so nobody waits for the last line.
+        std::thread::spawn(move || {
+            let mut lines = errors.lines().map_while(Result::ok);
+            noted.store(lines.any(|line| line.contains(LISTENS)), Ordering::Relaxed);
+            lines.for_each(drop);
+        });
+        pause(moment.saturating_sub(since.elapsed()));
+        kill(&mut process.0)?;
+        Ok(listened.load(Ordering::Relaxed))
+    }
+}
+
 impl Running {
+    /// How long it took from its start until it listened.
+    pub fn took(&self) -> Duration {
+        self.took
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -167,7 +223,7 @@ impl Running {
 
     /// The process.
     pub fn child(&mut self) -> &mut Child {
-        &mut self.child
+        &mut self.process.0
     }
 
     /// What it has logged so far.
@@ -177,7 +233,7 @@ impl Running {
 
     /// The memory it holds, in bytes.
     pub fn memory(&self) -> Result<u64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.0.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("the kernel tells no memory")?;
         let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
         Ok(kilobytes * 1024)
@@ -185,17 +241,17 @@ impl Running {
 
     /// User and system time in seconds: its own, and that of the programs that it has started and waited for.
     pub fn cpu(&self) -> Result<(f64, f64)> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.process.0.id()))?;
         let fields: Vec<&str> = stat.rsplit_once(')').context("no stat")?.1.split_whitespace().collect();
         let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or(0.0);
         Ok(((ticks(11) + ticks(12)) / TICKS, (ticks(13) + ticks(14)) / TICKS))
     }
 }
 
-impl Drop for Running {
+impl Drop for Process {
     fn drop(&mut self) {
         // It may be dead already; that is what is wanted.
-        drop(self.child.kill());
-        drop(self.child.wait());
+        drop(self.0.kill());
+        drop(self.0.wait());
     }
 }

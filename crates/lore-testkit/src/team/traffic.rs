@@ -6,12 +6,16 @@ use serde_json::{Value, json};
 
 use super::{
     Client, Fault,
+    load::PASSWORD,
     model::{Aliases, Jobs, Names, State},
 };
 use crate::Random;
 
 /// The golden repositories that are there from the beginning: alias, and branches beside `main`.
 pub(super) type Golden = (String, Vec<String>);
+
+/// So many jobs of one user may wait, and no more: then this is said, and it is no fault.
+const BUSY: &str = " jobs of yours are not finished: wait for them, or cancel some";
 
 /// A user with what they were promised.
 #[derive(Debug)]
@@ -73,8 +77,7 @@ impl Member {
         let outcome = client.tool(tool, &arguments);
         self.aliases.note(&name, wanted, &outcome, &mut self.jobs);
         match outcome {
-            // So many jobs of one user may wait, and no more.
-            Err(Fault::Failed(why)) if why.contains("wait") || why.contains("many") => Ok(()),
+            Err(Fault::Failed(why)) if why.contains(BUSY) => Ok(()),
             outcome => self.settle(&format!("{tool} {arguments}"), outcome),
         }
     }
@@ -124,7 +127,8 @@ impl Admin {
             let outcome = self.step(client, golden);
             match outcome {
                 Err(Fault::Lost(_)) => return,
-                Err(Fault::Refused(409 | 429, _)) | Ok(_) => {}
+                Ok(_) => {}
+                Err(Fault::Refused(_, why)) if why.contains(BUSY) => {}
                 Err(fault) => self.faults.push(format!("admin: {fault}")),
             }
         }
@@ -135,7 +139,7 @@ impl Admin {
         match self.random.below(8) {
             0 => {
                 let name = format!("user{}", self.made);
-                let asked = json!({"username": name, "password": "a long password 1", "role": "normal_user"});
+                let asked = json!({"username": name, "password": PASSWORD, "role": "normal_user"});
                 let outcome = client.rest("POST", "/api/users", Some(&asked));
                 self.users.note(&name, &outcome);
                 outcome

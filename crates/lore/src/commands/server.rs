@@ -87,6 +87,9 @@ pub(crate) struct Args {
     /// A file of git configuration for clones: credentials, certificates [default: none]
     #[arg(long, value_name = "FILE", help_heading = "What may be cloned")]
     git_config: Option<PathBuf>,
+    /// Give up a repository whose clone gets larger than this, in GiB
+    #[arg(long, value_name = "GIB", default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=100_000), help_heading = "What may be cloned")]
+    max_clone: u64,
     /// Jobs that run side by side
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     jobs: u32,
@@ -136,7 +139,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         Failure::new(Code::Busy, format!("another server has the folder {}", data.display()))
             .hint("stop it, or choose another folder with `--data DIR`")
     })?;
-    let settings = TeamSettings { limits: limits(args.jobs), ..TeamSettings::default() };
+    let fetch_bytes = Some(args.max_clone << 30);
+    let settings = TeamSettings { limits: limits(args.jobs), fetch_bytes, ..TeamSettings::default() };
     let team = wire::team(&context.loaded, data, TeamOptions { policy, settings, second: None });
     team.recover().await?;
     let is_open = options.is_open();

@@ -3,22 +3,27 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Result, ensure};
-use lore_testkit::{Git, Random};
-use regex::Regex;
 use serde_json::{Value, json};
 
-use crate::bench::latency::Words;
+use crate::{Git, Random, Words};
 
 /// Files whose names are taken.
 const FILES: usize = 200;
 
+/// Names have so many letters at least, and no more are taken of longer ones.
+const NAMES: (usize, usize) = (6, 41);
+
 /// The kinds of questions, each with its share of a hundred.
-pub(super) const KINDS: [(&str, usize); 7] =
+pub const KINDS: [(&str, usize); 7] =
     [("hybrid", 40), ("semantic", 20), ("words", 10), ("regex", 10), ("files", 10), ("history", 5), ("status", 5)];
 
 /// What questions about one repository are made of.
-pub(super) struct Material {
-    pub(super) alias: String,
+#[derive(Debug)]
+pub struct Material {
+    /// What the golden repository is called.
+    pub alias: String,
+    /// Its branches.
+    pub branches: Vec<String>,
     words: Words,
     names: Vec<String>,
     files: Vec<String>,
@@ -26,26 +31,28 @@ pub(super) struct Material {
 
 impl Material {
     /// Reads HEAD of a repository, bare or not.
-    pub(super) fn of(repo: &Path, alias: &str, random: &mut Random) -> Result<Self> {
+    pub fn of(repo: &Path, alias: &str, random: &mut Random) -> Result<Self> {
         let git = Git::at(repo);
         let listed = String::from_utf8_lossy(&git.bytes(&["ls-tree", "-r", "-z", "--name-only", "HEAD"])?).into_owned();
         let all: Vec<&str> = listed.split('\0').filter(|path| !path.is_empty()).collect();
         ensure!(!all.is_empty(), "the repository has no files");
         let files: Vec<String> = (0..FILES).map(|_| (*random.pick(&all)).to_owned()).collect();
-        let name = Regex::new("[A-Za-z_][A-Za-z0-9_]{5,40}")?;
         let mut names = BTreeSet::new();
         for file in &files {
             let content = git.bytes(&["show", &format!("HEAD:{file}")]).unwrap_or_default();
             let text = String::from_utf8_lossy(&content[..content.len().min(100_000)]).into_owned();
-            names.extend(name.find_iter(&text).map(|found| found.as_str().to_owned()));
+            names.extend(names_in(&text).map(str::to_owned));
         }
         ensure!(!names.is_empty(), "the repository has no names");
-        Ok(Self { alias: alias.to_owned(), words: Words::of(repo)?, names: names.into_iter().collect(), files })
+        let branches = git.text(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])?;
+        let branches = branches.lines().map(str::to_owned).collect();
+        let (words, names) = (Words::of(repo)?, names.into_iter().collect());
+        Ok(Self { alias: alias.to_owned(), branches, words, names, files })
     }
 
     /// A question: the number of its kind, the tool, and its arguments. `alias` is what the user calls the repository; files
     /// are those of the golden one.
-    pub(super) fn question(&self, alias: &str, random: &mut Random) -> (usize, &'static str, Value) {
+    pub fn question(&self, alias: &str, random: &mut Random) -> (usize, &'static str, Value) {
         let mut left = random.below(100);
         let mut kind = 0;
         while left >= KINDS[kind].1 {
@@ -83,5 +90,25 @@ impl Material {
             _ => ("search_code", code("hybrid", &text)),
         };
         (kind, tool, asked)
+    }
+}
+
+/// What looks like the name of something.
+fn names_in(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let names = words.map(|word| word.trim_start_matches(|c: char| c.is_ascii_digit()));
+    names.filter(|name| name.len() >= NAMES.0).map(|name| &name[..name.len().min(NAMES.1)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_long_enough_to_be_asked_for() {
+        let long = "x".repeat(50);
+        let text = format!("fn parse_token(a: u8) -> 1234567abcdef é_ {long}");
+        let names: Vec<&str> = names_in(&text).collect();
+        assert_eq!(names, ["parse_token", "abcdef", &long[..41]]);
     }
 }
