@@ -7,7 +7,7 @@ use std::io;
 use futures::FutureExt as _;
 use lore_mcp::{BoundTool, Server, ServerText, serve_stdio};
 use lore_model::Permission;
-use lore_tools::{Answer, Errors};
+use lore_tools::{Answer, Effect, Errors};
 use serde_json::{Value, json};
 
 #[tokio::main]
@@ -17,7 +17,7 @@ async fn main() -> io::Result<()> {
         title: "Echo".to_owned(),
         about: "Gives its arguments back.".to_owned(),
         permission: Permission::QueryRepos,
-        read_only: true,
+        effect: Effect::Reads,
         errors: Errors::Result,
         about_project: false,
         toolset: None,

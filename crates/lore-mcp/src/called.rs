@@ -17,7 +17,7 @@ pub struct McpCalled {
 }
 
 impl McpCalled {
-    /// How it ended: `ok`, `refused`, `denied`, `unknown_tool`, `panicked`, `cancelled` or the code of a failure.
+    /// How it ended: `ok`, `refused`, `denied`, `unknown_tool`, `panicked`, `cancelled`, `too_long` or the code of a failure.
     ///
     /// A call whose answer is streamed ends after its response began: ask when the body is at its end. `None` stands for a
     /// request that ended in no particular way, or has not ended.

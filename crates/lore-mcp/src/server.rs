@@ -35,6 +35,7 @@ use crate::{
     access::{Access, Who},
     answer,
     called::Ended,
+    http::UnderWay,
     notices::{Notices, On},
     progress,
     receipts::Receipts,
@@ -95,6 +96,7 @@ enum Outcome {
     Failed(Failure),
     Panicked,
     Cancelled,
+    TooLong,
 }
 
 impl Server {
@@ -226,23 +228,30 @@ impl Server {
     }
 }
 
-/// Runs a call to its end, unless it is cancelled; a panic ends the call and nothing else.
+/// Runs a call to its end, unless it is cancelled or takes too long; a panic ends the call and nothing else.
 async fn run(
     tool: &BoundTool,
     arguments: Map<String, Value>,
     asked: Asked,
-    cancelled: impl Future<Output = ()>,
+    context: &RequestContext<RoleServer>,
 ) -> Outcome {
+    let deadline = async {
+        match UnderWay::deadline(&context.extensions) {
+            Some(deadline) => tokio::time::sleep_until(deadline).await,
+            None => std::future::pending().await,
+        }
+    };
     let call = AssertUnwindSafe(async { (tool.call)(arguments, asked).await }).catch_unwind();
     tokio::select! {
         // First: what is cancelled before it began never begins.
         biased;
-        () = cancelled => Outcome::Cancelled,
+        () = context.ct.cancelled() => Outcome::Cancelled,
         ended = call => match ended {
             Ok(Ok(answer)) => Outcome::Answered(Box::new(answer)),
             Ok(Err(failure)) => Outcome::Failed(failure),
             Err(_) => Outcome::Panicked,
         },
+        () = deadline => Outcome::TooLong,
     }
 }
 
@@ -442,7 +451,7 @@ impl ServerHandler for Server {
         let started = Instant::now();
         let (progress, reports) = progress::of(&context).unzip();
         let asked = Asked { caller: access.caller().cloned(), address: access.address(), progress };
-        let call = run(tool, request.arguments.unwrap_or_default(), asked, context.ct.cancelled());
+        let call = run(tool, request.arguments.unwrap_or_default(), asked, &context);
         let outcome = match reports {
             Some(reports) => reports.during(call).await,
             None => call.await,
@@ -469,10 +478,13 @@ impl ServerHandler for Server {
                     Errors::Protocol => return Err(answer::error(&failure)),
                 }
             }
-            Outcome::Panicked => match tool.errors {
-                Errors::Result => answer::failure(&fault(&tool.name)),
-                Errors::Protocol => return Err(answer::error(&fault(&tool.name))),
-            },
+            Outcome::Panicked | Outcome::TooLong => {
+                let failure = if let Outcome::TooLong = outcome { too_long(&tool.name) } else { fault(&tool.name) };
+                match tool.errors {
+                    Errors::Result => answer::failure(&failure),
+                    Errors::Protocol => return Err(answer::error(&failure)),
+                }
+            }
             // Sent only when the server stops: the answer to a request that its client cancelled is dropped.
             Outcome::Cancelled => return Err(ErrorData::internal_error("the server is stopping", None)),
         };
@@ -490,6 +502,11 @@ fn fault(tool: &str) -> Failure {
         .hint("other calls still work; the log of `lore serve` (stderr) says where it happened")
 }
 
+fn too_long(tool: &str) -> Failure {
+    Failure::new(Code::Busy, format!("{tool} took too long and was given up"))
+        .hint("ask for less at a time: fewer repositories, a narrower path, a smaller limit")
+}
+
 impl Outcome {
     /// The word that logs and metrics have for it.
     fn name(&self) -> &'static str {
@@ -498,6 +515,7 @@ impl Outcome {
             Self::Failed(failure) => failure.code.name(),
             Self::Panicked => "panicked",
             Self::Cancelled => "cancelled",
+            Self::TooLong => "too_long",
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use lore_model::{Failure, Permission};
-use lore_tools::{Answer, Asked, Context, Errors, Tool, Toolset};
+use lore_tools::{Answer, Asked, Context, Effect, Errors, Tool, Toolset};
 use rmcp::model::{self, ToolAnnotations};
 use serde_json::{Map, Value};
 
@@ -21,8 +21,8 @@ pub struct BoundTool {
     pub about: String,
     /// What a user of a team server needs to call it.
     pub permission: Permission,
-    /// Whether it changes nothing.
-    pub read_only: bool,
+    /// What it does to the world.
+    pub effect: Effect,
     /// How a failure is told.
     pub errors: Errors,
     /// Whether its answers depend on the folder that the client works in.
@@ -44,7 +44,7 @@ impl BoundTool {
             title: tool.title.to_owned(),
             about: tool.about.to_owned(),
             permission: tool.permission,
-            read_only: tool.read_only,
+            effect: tool.effect,
             errors: tool.errors,
             about_project: tool.toolset != Toolset::History,
             toolset: Some(tool.toolset),
@@ -55,11 +55,12 @@ impl BoundTool {
 
     /// The tool as `tools/list` shows it.
     pub(crate) fn listed(&self) -> model::Tool {
-        let annotations = if self.read_only {
-            ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false)
-        } else {
-            ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(false)
-        };
+        let reads = self.effect == Effect::Reads;
+        let annotations = ToolAnnotations::new()
+            .read_only(reads)
+            .destructive(self.effect == Effect::Removes)
+            .idempotent(reads)
+            .open_world(self.effect == Effect::Fetches);
         model::Tool::new(self.name.clone(), self.about.clone(), Arc::clone(&self.input))
             .with_title(self.title.clone())
             .with_annotations(annotations)

@@ -4,13 +4,14 @@
 
 use std::{
     any::Any,
+    borrow::Cow,
     net::IpAddr,
     panic::AssertUnwindSafe,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use futures::FutureExt as _;
@@ -21,7 +22,7 @@ use lore_core::{
     Clock,
     team::{Known, Team},
 };
-use lore_mcp::{Allowed, McpCalled};
+use lore_mcp::{Allowed, Forbidden, McpCalled};
 use lore_model::{Code, Failure};
 
 use crate::{
@@ -29,13 +30,20 @@ use crate::{
     answer::{HttpResponse, Refusal, Surface, empty},
     bearer,
     finish::{Finishing, Noted},
-    input,
+    input::{self, Budget},
     mcp::Endpoints,
     metrics::Metrics,
     options::plain_url,
     origin, proxies,
     routes::{self, Asked, Found, Handler, Route, Who},
 };
+
+/// Where the metadata for clients of an authorization server are.
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+
+/// How long work waits before it is begun again, at first and where it keeps failing.
+const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE_MAX: Duration = Duration::from_mins(1);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -54,6 +62,7 @@ pub struct ServerSetup {
 /// A server without a socket: requests in, responses out.
 pub struct App {
     pub(crate) team: Arc<Team>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) mcp: Endpoints,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) options: ServerOptions,
@@ -62,6 +71,8 @@ pub struct App {
     public: Option<String>,
     allowed: Allowed,
     stopping: AtomicBool,
+    jobs_run: AtomicBool,
+    reading: Budget,
 }
 
 /// The other end of a connection.
@@ -78,19 +89,25 @@ impl App {
     pub fn new(setup: ServerSetup) -> Result<Arc<Self>, Failure> {
         let ServerSetup { team, clock, mcp, options } = setup;
         let public = options.public_url.as_deref().map(|url| plain_url("public URL", url)).transpose()?;
+        // A slash at its end is left out: paths are added to it.
+        let public = public.map(|url| url.trim_end_matches('/').to_owned());
         let issuer = options.oauth_issuer.as_deref().map(|url| plain_url("OAuth issuer", url)).transpose()?;
         let allowed = origin::allowed(&options, public.as_deref())?;
         let routes = routes::table();
+        let reading = Budget::new(options.limits.reading);
         Ok(Arc::new(Self {
             team,
+            reading,
             mcp: Endpoints::new(mcp, &allowed, &options.limits),
             metrics: Arc::new(Metrics::new(&routes, clock.now())),
+            clock,
             options,
             issuer,
             routes,
             public,
             allowed,
             stopping: AtomicBool::new(false),
+            jobs_run: AtomicBool::new(true),
         }))
     }
 
@@ -100,10 +117,45 @@ impl App {
         self.routes.iter().map(row).collect()
     }
 
-    /// Says that the server is about to end: it is not ready any more, and streams end.
-    pub async fn stop(&self) {
+    /// Says that the server is about to end: it is not ready any more, takes no new calls, and ends the streams on which
+    /// somebody only listens. What is under way goes on.
+    pub fn close(&self) {
         self.stopping.store(true, Ordering::Relaxed);
+        self.mcp.sessions.close();
+    }
+
+    /// Cuts off the calls that are still under way.
+    pub async fn stop(&self) {
+        self.close();
         self.mcp.sessions.stop().await;
+    }
+
+    /// Does what has to be done beside requests until it is done. Where a fault of its own ends it, it is begun again after
+    /// a pause, during which the server is not ready.
+    pub async fn supervise<F>(&self, mut work: impl FnMut() -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut pause = PAUSE;
+        loop {
+            let begun = Instant::now();
+            let Err(error) = tokio::spawn(work()).await else { return };
+            self.jobs_run.store(false, Ordering::Relaxed);
+            tracing::error!(%error, "the work on jobs was ended by a fault of Lore's own; it is begun again");
+            tokio::time::sleep(pause).await;
+            pause = if begun.elapsed() > PAUSE_MAX { PAUSE } else { PAUSE_MAX.min(pause * 2) };
+            self.jobs_run.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether jobs are being done.
+    pub(crate) fn jobs_run(&self) -> bool {
+        self.jobs_run.load(Ordering::Relaxed)
+    }
+
+    /// How clients reach it, where that was said.
+    pub(crate) fn public(&self) -> Option<&str> {
+        self.public.as_deref()
     }
 
     /// Whether the server is about to end.
@@ -127,6 +179,7 @@ impl App {
             method: method_word(&parts.method),
             route: None,
             user: None,
+            address: None,
             begun: Instant::now(),
             status: 500,
             called: None,
@@ -170,14 +223,20 @@ impl App {
         let trusted = &self.options.trusted_proxies;
         let tls = proxies::client_tls(peer.address, &parts.headers, trusted).unwrap_or(peer.tls);
         let scheme = if tls { "https" } else { "http" };
-        *page = origin::check(&self.allowed, &parts.uri, &parts.headers, scheme)?;
+        let address = proxies::client_address(peer.address, &parts.headers, trusted);
+        noted.address = Some(proxies::counted(address));
+        *page = match origin::check(&self.allowed, &parts.uri, &parts.headers, scheme) {
+            // Whoever looks whether a server is well often knows no more of it than its address.
+            Err((Forbidden::Host, _)) if origin::is_probe(&parts) => None,
+            checked => checked.map_err(|(_, refusal)| refusal)?,
+        };
         if page.is_some() && origin::is_preflight(&parts.method, &parts.headers) {
             return Ok(origin::preflight());
         }
         let base = self.public.clone().unwrap_or_else(|| {
             format!("{scheme}://{}", origin::host(&parts.uri, &parts.headers).unwrap_or("localhost"))
         });
-        let found = routes::find(&self.routes, &parts.method, parts.uri.path());
+        let found = routes::find(&self.routes, &parts.method, &self.own_path(parts.uri.path()));
         if let Found::Route(place, route, _) = &found {
             noted.route = Some((*place, route.path));
         }
@@ -185,6 +244,10 @@ impl App {
         let (route, named) = match found {
             Found::Route(_, route, named) => (route, named),
             Found::Methods(there) => return wrong_method(&parts.method, &there),
+            // Clients look for what is not there, and take a refusal for a sign that it is.
+            Found::Nothing if is_well_known(parts.uri.path()) => {
+                return Err(Refusal::new(StatusCode::NOT_FOUND, Code::InvalidArgument, "there is no such path"));
+            }
             Found::Nothing => {
                 return Err(Refusal::new(StatusCode::NOT_FOUND, Code::InvalidArgument, "there is no such path")
                     .hint("`GET /openapi.json` tells which there are"));
@@ -195,18 +258,19 @@ impl App {
             Handler::Mcp => {
                 let caller = known.map(|known| known.caller);
                 let caller = caller.ok_or_else(|| Failure::new(Code::Unauthenticated, "this needs a token"))?;
-                let body = input::read(body, limits.mcp_body, limits).await?;
-                let address = proxies::client_address(peer.address, &parts.headers, trusted).to_string();
+                let body = input::read(body, limits.mcp_body, limits, &self.reading).await?;
+                let address = address.to_string();
                 self.mcp.answer(named.first().map(String::as_str), caller, address, parts, body).await
             }
             Handler::Run(run) => {
-                let address = proxies::client_address(peer.address, &parts.headers, trusted);
                 let query = parts.uri.query().unwrap_or_default().to_owned();
                 let mut asked =
                     Asked { known, address, named, headers: parts.headers, query, body: bytes::Bytes::new(), base };
                 let answering = async {
                     if !routes::takes_query(&route.method) {
-                        asked.body = input::read(body, limits.body, limits).await?;
+                        // Names, passwords and tokens are short, and anybody may send them.
+                        let most = if route.path.starts_with("/auth/") { limits.auth_body } else { limits.body };
+                        asked.body = input::read(body, most, limits, &self.reading).await?;
                     }
                     run(Arc::clone(self), asked).await
                 };
@@ -214,6 +278,18 @@ impl App {
                     Err(Failure::new(Code::Busy, "a request took too long and was given up").into())
                 })
             }
+        }
+    }
+
+    /// A path without what the public URL has before the paths of the server: in a well-known one that stands in the middle.
+    fn own_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        let below = self.public().and_then(|url| url.split_once("://")?.1.split_once('/')).map(|(_, below)| below);
+        let rest = below
+            .zip(path.strip_prefix(METADATA))
+            .and_then(|(below, rest)| rest.strip_prefix('/')?.strip_prefix(below));
+        match rest {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => Cow::Owned(format!("{METADATA}{rest}")),
+            _ => Cow::Borrowed(path),
         }
     }
 
@@ -228,13 +304,14 @@ impl App {
         let who = match found {
             Found::Route(_, route, _) => route.who,
             Found::Methods(there) if there.iter().any(|route| route.who == Who::Anyone) => Who::Anyone,
+            Found::Nothing if is_well_known(parts.uri.path()) => Who::Anyone,
             // Whoever shows no token is not told which paths there are.
             Found::Methods(_) | Found::Nothing => Who::AnyUser,
         };
         if who == Who::Anyone {
             return Ok(None);
         }
-        let metadata = self.issuer.as_ref().map(|_| format!("{base}/.well-known/oauth-protected-resource/mcp"));
+        let metadata = self.issuer.as_ref().map(|_| metadata_url(base, parts.uri.path()));
         let known = bearer::authenticate(&self.team, &parts.headers, metadata.as_deref()).await?;
         noted.user = Some(known.caller.name.clone());
         match who {
@@ -251,6 +328,21 @@ impl App {
 
 fn surface(path: &str) -> Surface {
     if path == "/mcp" || path.starts_with("/mcp/") { Surface::Mcp } else { Surface::Rest }
+}
+
+fn is_well_known(path: &str) -> bool {
+    path.starts_with("/.well-known/")
+}
+
+/// Where the metadata of what a request asks for are (RFC 9728, section 3.1): the well-known part stands between the host
+/// and the path.
+fn metadata_url(base: &str, path: &str) -> String {
+    let (scheme, rest) = base.split_once("://").unwrap_or(("https", base));
+    let (host, below) = rest.split_once('/').map_or((rest, String::new()), |(host, path)| (host, format!("/{path}")));
+    // What is no endpoint of MCP is asked for with the tokens of one.
+    let safe = |path: &str| path.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'_'));
+    let resource = if surface(path) == Surface::Mcp && safe(path) { path } else { "/mcp" };
+    format!("{scheme}://{host}{METADATA}{below}{resource}")
 }
 
 fn wrong_method(method: &Method, there: &[&Route]) -> Result<HttpResponse, Refusal> {

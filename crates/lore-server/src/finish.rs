@@ -24,6 +24,8 @@ pub(crate) struct Noted {
     /// The place in the table, and the path there.
     pub(crate) route: Option<(usize, &'static str)>,
     pub(crate) user: Option<UserName>,
+    /// From where it came, as it is counted.
+    pub(crate) address: Option<String>,
     pub(crate) begun: Instant,
     pub(crate) status: u16,
     pub(crate) called: Option<McpCalled>,
@@ -46,6 +48,7 @@ impl Drop for Noted {
             status = self.status,
             took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             user = self.user.as_ref().map(tracing::field::display),
+            address = self.address.as_deref(),
             rpc = self.called.as_ref().map(|called| called.method.as_str()),
             tool,
             outcome,

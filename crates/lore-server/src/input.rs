@@ -1,14 +1,17 @@
 //! Reads what a request brings: the fields of a JSON body, or those of a query. A wrong name is answered with the right one.
 
-use bytes::Bytes;
+use std::time::Duration;
+
+use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body::Body;
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::BodyExt as _;
 use lore_model::{Code, brief, closest};
 use percent_encoding::percent_decode_str;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 
 use crate::{Limits, answer::Refusal};
 
@@ -124,12 +127,35 @@ fn is_json(headers: &HeaderMap) -> bool {
     headers.get(header::CONTENT_TYPE).and_then(media).is_some_and(|media| media == "application/json")
 }
 
+/// How many bytes of bodies there may be in memory while they are being read.
+pub(crate) struct Budget(Semaphore);
+
+impl Budget {
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS)))
+    }
+}
+
+/// How long a body may wait for its share of the budget.
+const SHARE: Duration = Duration::from_secs(5);
+
 /// Reads a body of so many bytes at most, in bounded time.
-pub(crate) async fn read<B>(body: B, most: usize, limits: &Limits) -> Result<Bytes, Refusal>
+pub(crate) async fn read<B>(body: B, most: usize, limits: &Limits, budget: &Budget) -> Result<Bytes, Refusal>
 where
     B: Body<Data: Send> + Send,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    match tokio::time::timeout(limits.sending, collect(body, most, budget)).await {
+        Ok(read) => read,
+        Err(_) => {
+            let message = "the body did not arrive in time";
+            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, Code::InvalidArgument, message))
+        }
+    }
+}
+
+/// Takes from the budget what has arrived, not what was announced: whoever announces much and sends nothing has nothing.
+async fn collect<B: Body<Data: Send> + Send>(body: B, most: usize, budget: &Budget) -> Result<Bytes, Refusal> {
     let too_large = || {
         let message = format!("the body is too large: the limit is {most} bytes");
         Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, Code::InvalidArgument, message)
@@ -137,13 +163,54 @@ where
     if body.size_hint().lower() > most as u64 {
         return Err(too_large());
     }
-    match tokio::time::timeout(limits.sending, Limited::new(body, most).collect()).await {
-        Ok(Ok(read)) => Ok(read.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Refusal::invalid("the body ended early")),
-        Err(_) => {
-            let message = "the body did not arrive in time";
-            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, Code::InvalidArgument, message))
+    let mut body = std::pin::pin!(body);
+    let (mut read, mut shares) = (BytesMut::new(), Vec::new());
+    while let Some(frame) = body.as_mut().frame().await {
+        let frame = frame.map_err(|_| Refusal::invalid("the body ended early"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        let length = data.remaining();
+        if length > most - read.len() {
+            return Err(too_large());
         }
+        let share = budget.0.acquire_many(u32::try_from(length).unwrap_or(u32::MAX));
+        match tokio::time::timeout(SHARE, share).await {
+            Ok(Ok(share)) => shares.push(share),
+            _ => {
+                let message = "the server is reading too much just now";
+                return Err(
+                    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Busy, message).header(header::RETRY_AFTER, "5")
+                );
+            }
+        }
+        read.put(data);
+    }
+    Ok(read.freeze())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::{StreamExt as _, stream};
+    use http_body::Frame;
+    use http_body_util::{Full, StreamBody};
+
+    use super::*;
+    use crate::answer::Surface;
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_share_a_budget_while_they_are_read() {
+        let (budget, limits) = (Budget::new(100), Limits::default());
+        let half = || Ok::<_, std::convert::Infallible>(Frame::data(Bytes::from_static(&[b'x'; 80])));
+        // It sends most of what it has and then nothing.
+        let stalled = StreamBody::new(stream::iter([half()]).chain(stream::pending()));
+        let first = read(stalled, 1000, &limits, &budget);
+        let second = async {
+            tokio::task::yield_now().await;
+            read(Full::new(Bytes::from_static(&[b'x'; 50])), 1000, &limits, &budget).await
+        };
+        let (first, second) = tokio::join!(first, second);
+        let status = |read: Result<Bytes, Refusal>| read.unwrap_err().respond(Surface::Rest).status();
+        assert_eq!((status(first), status(second)), (StatusCode::REQUEST_TIMEOUT, StatusCode::SERVICE_UNAVAILABLE));
+        let third = read(Full::new(Bytes::from_static(&[b'x'; 100])), 1000, &limits, &budget).await;
+        assert_eq!(third.unwrap().len(), 100, "what was read and what was given up is free again");
     }
 }

@@ -17,6 +17,8 @@ mod metrics;
 mod openapi;
 mod options;
 mod origin;
+mod patient;
+mod places;
 mod proxies;
 mod routes;
 mod tls;

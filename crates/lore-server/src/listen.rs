@@ -21,23 +21,29 @@ use lore_model::{Code, Failure};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::{App, Peer, ServerSetup, tls::Tls};
+use crate::{
+    App, Peer, ServerSetup,
+    patient::Patient,
+    places::{Place, Places},
+    tls::Tls,
+};
 
 /// The most bytes that the head of a request may have.
 const HEAD_MAX: usize = 64 * 1024;
 /// Requests at a time over one connection.
-const STREAMS: u32 = 64;
-/// A connection of HTTP/2 without a new request for so long takes no more.
-const IDLE: Duration = Duration::from_mins(5);
-/// How often the certificate is looked at.
-const LOOK: Duration = Duration::from_secs(30);
+const STREAMS: u32 = 16;
+/// What a client may send ahead over one connection of HTTP/2, and what is kept for it before it takes it.
+const WINDOW: u32 = 256 * 1024;
+/// The same for one request.
+const STREAM_WINDOW: u32 = 64 * 1024;
+/// How long calls that were cut off may take to say so.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long to wait where the system gives no connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -72,7 +78,7 @@ impl Bound {
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         if app.options.is_open() {
-            tracing::warn!(%address, "other machines can reach the server and nothing is encrypted: use TLS or a proxy");
+            tracing::warn!(%address, "other machines can reach the server, which does not encrypt: use TLS, or a proxy that alone can reach it");
         }
         Ok(Self { app, listener, address, tls })
     }
@@ -82,18 +88,28 @@ impl Bound {
         self.address
     }
 
-    /// How people reach it.
+    /// How people reach it: by a name that it answers to.
     pub fn url(&self) -> String {
+        if let Some(public) = self.app.public() {
+            return public.to_owned();
+        }
         let scheme = if self.tls.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}", self.address)
+        // All addresses together are none that anybody could ask for.
+        match self.app.options.hosts.first() {
+            Some(host) if self.address.ip().is_unspecified() && !host.contains([':', '*']) => {
+                format!("{scheme}://{host}:{}", self.address.port())
+            }
+            _ if self.address.ip().is_unspecified() => format!("{scheme}://localhost:{}", self.address.port()),
+            _ => format!("{scheme}://{}", self.address),
+        }
     }
 
     /// Serves until `shutdown`, then lets what is under way finish, in bounded time.
     pub async fn serve(mut self, shutdown: impl Future<Output = ()>) {
-        let places = Arc::new(Semaphore::new(self.app.options.limits.connections));
+        let places = Places::new(&self.app.options.limits, &self.app.options.trusted_proxies);
         let stop = CancellationToken::new();
         let mut connections = JoinSet::new();
-        let mut look = interval(LOOK);
+        let mut look = interval(self.app.options.limits.certificate);
         let mut shutdown = std::pin::pin!(shutdown);
         loop {
             tokio::select! {
@@ -119,22 +135,30 @@ impl Bound {
         let patience = self.app.options.limits.stopping;
         let stopping = async {
             stop.cancel();
-            self.app.stop().await;
+            self.app.close();
             while connections.join_next().await.is_some() {}
         };
-        if timeout(patience, stopping).await.is_err() {
+        let in_time = timeout(patience, stopping).await.is_ok();
+        self.app.stop().await;
+        if !in_time {
             tracing::warn!("requests that did not finish in time were cut off");
+            // Calls that were cut off say so, to whoever still reads.
+            let last = async { while connections.join_next().await.is_some() {} };
+            drop(timeout(LAST_WORDS, last).await);
             connections.shutdown().await;
         }
     }
 }
 
 /// The next connection, once there is place for it.
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
+async fn accept(listener: &TcpListener, places: &Places) -> (TcpStream, SocketAddr, Place) {
     loop {
-        let Ok(place) = Arc::clone(places).acquire_owned().await else { return std::future::pending().await };
+        let place = places.any().await;
         match listener.accept().await {
-            Ok((stream, address)) => return (stream, address, place),
+            Ok((stream, address)) => match places.take(place, address.ip()) {
+                Some(place) => return (stream, address, place),
+                None => tracing::debug!(%address, "an address has too many connections"),
+            },
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(PAUSE).await;
@@ -148,7 +172,7 @@ struct Connection {
     app: Arc<App>,
     address: SocketAddr,
     stop: CancellationToken,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 /// Counts an open connection.
@@ -175,6 +199,7 @@ impl Connection {
             tracing::debug!(%error, "the connection is gone");
             return;
         }
+        let stream = Patient::new(stream, self.app.options.limits.writing);
         let Some(tls) = tls else { return self.http1(stream, false).await };
         let accepting = tokio::select! {
             accepted = timeout(self.app.options.limits.head, tls.accept(stream)) => accepted,
@@ -190,21 +215,36 @@ impl Connection {
 
     async fn http1(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, tls: bool) {
         let peer = Peer { address: self.address.ip(), tls };
+        let requests = AtomicU64::new(0);
         let service = service_fn(|request: Request<Incoming>| {
+            requests.fetch_add(1, Ordering::Relaxed);
             let app = Arc::clone(&self.app);
             async move { Ok::<_, Infallible>(app.handle(request, peer).await) }
         });
+        let limits = &self.app.options.limits;
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.app.options.limits.head)
+            // From the end of one request to the head of the next: hyper does not tell waiting from reading.
+            .header_read_timeout(limits.keep_alive)
             .max_buf_size(HEAD_MAX)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
-        let served = tokio::select! {
-            served = connection.as_mut() => served,
-            () = self.stop.cancelled() => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
+        let mut first = std::pin::pin!(tokio::time::sleep(limits.head));
+        let (mut ending, mut looked) = (false, false);
+        let served = loop {
+            tokio::select! {
+                served = connection.as_mut() => break served,
+                () = self.stop.cancelled(), if !ending => {
+                    ending = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+                () = first.as_mut(), if !looked => {
+                    looked = true;
+                    if requests.load(Ordering::Relaxed) == 0 {
+                        // It has not asked for anything yet.
+                        return;
+                    }
+                }
             }
         };
         ended(served);
@@ -218,26 +258,30 @@ impl Connection {
             let app = Arc::clone(&self.app);
             async move { Ok::<_, Infallible>(app.handle(request, peer).await) }
         });
+        let limits = &self.app.options.limits;
         let connection = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .max_concurrent_streams(STREAMS)
+            .initial_connection_window_size(WINDOW)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .max_send_buf_size(STREAM_WINDOW as usize)
             .max_header_list_size(u32::try_from(HEAD_MAX).unwrap_or(u32::MAX))
             .keep_alive_interval(Duration::from_secs(30))
             .keep_alive_timeout(Duration::from_secs(20))
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
-        let mut idle = tokio::time::interval_at(Instant::now() + self.app.options.limits.head, IDLE);
+        let mut idle = tokio::time::interval_at(Instant::now() + limits.head, limits.idle);
         idle.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut seen = 0;
-        let mut ending = false;
+        let mut ending = None;
         let served = loop {
             tokio::select! {
                 served = connection.as_mut() => break served,
-                () = self.stop.cancelled(), if !ending => {
-                    ending = true;
+                () = self.stop.cancelled(), if ending.is_none() => {
+                    ending = Some(Instant::now() + limits.lingering);
                     connection.as_mut().graceful_shutdown();
                 }
-                _ = idle.tick(), if !ending => {
+                _ = idle.tick(), if ending.is_none() => {
                     let now = requests.load(Ordering::Relaxed);
                     if now == 0 {
                         // It has not said anything yet.
@@ -245,14 +289,27 @@ impl Connection {
                     }
                     if now == seen {
                         // What is under way goes on; the client opens another connection for more.
-                        ending = true;
+                        ending = Some(Instant::now() + limits.lingering);
                         connection.as_mut().graceful_shutdown();
                     }
                     seen = now;
                 }
+                // A client can leave its windows shut and answer pings for ever: then nothing waits in the socket.
+                () = until(ending) => {
+                    tracing::debug!(address = %self.address, "a client did not take its answers in time");
+                    return;
+                }
             }
         };
         ended(served);
+    }
+}
+
+/// Waits for a moment; for ever where there is none.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
     }
 }
 

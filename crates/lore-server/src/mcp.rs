@@ -43,6 +43,11 @@ impl Endpoints {
         }
     }
 
+    /// Whether there is a toolset of that name.
+    pub(crate) fn has(&self, toolset: &str) -> bool {
+        self.toolsets.contains_key(toolset)
+    }
+
     /// Answers a message of a user.
     pub(crate) async fn answer(
         &self,

@@ -46,6 +46,7 @@ pub(crate) struct Metrics {
 pub(crate) struct Gauges {
     pub(crate) jobs: Vec<(JobStatus, u64)>,
     pub(crate) sessions: usize,
+    pub(crate) kept: usize,
 }
 
 impl Metrics {
@@ -127,6 +128,7 @@ impl Metrics {
         let connections = self.connections.load(Ordering::Relaxed);
         for (name, about, value) in [
             ("lore_mcp_sessions", "Open MCP sessions.", Some(gauges.sessions as u64)),
+            ("lore_mcp_kept_bytes", "Answers kept for broken connections.", Some(gauges.kept as u64)),
             ("lore_connections", "Open connections.", Some(connections as u64)),
             ("process_resident_memory_bytes", "Memory of the process.", resident_memory()),
             ("process_start_time_seconds", "When the server was started.", u64::try_from(self.started).ok()),

@@ -1,5 +1,6 @@
 //! The document about the server (`OpenAPI` 3.1), made of the table that requests are let in by.
 
+use http::Method;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
@@ -19,6 +20,7 @@ pub(crate) fn document(routes: &[Route]) -> Value {
     }
     let mut schemas = generator.take_definitions(true);
     schemas.insert("Error".to_owned(), error_schema());
+    schemas.insert("Message".to_owned(), message_schema());
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -35,12 +37,10 @@ pub(crate) fn document(routes: &[Route]) -> Value {
 }
 
 fn operation(route: &Route, generator: &mut schemars::SchemaGenerator) -> Value {
-    let mut parameters: Vec<Value> = route
-        .path
-        .split('/')
-        .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
-        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
-        .collect();
+    if let Handler::Mcp = route.handler {
+        return mcp_operation(route);
+    }
+    let mut parameters = path_parameters(route);
     let in_query = takes_query(&route.method);
     if in_query {
         parameters.extend(route.fields.properties.iter().map(|(name, schema)| {
@@ -76,13 +76,92 @@ fn operation(route: &Route, generator: &mut schemars::SchemaGenerator) -> Value 
     if let Who::May(permission) = route.who {
         operation["x-permission"] = permission.as_str().into();
     }
-    let takes_body = matches!(route.handler, Handler::Mcp) || !route.fields.properties.is_empty();
-    if !in_query && takes_body {
-        let required = matches!(route.handler, Handler::Mcp) || !route.fields.required.is_empty();
+    if !in_query && !route.fields.properties.is_empty() {
+        let required = !route.fields.required.is_empty();
         let schema = (route.input)(generator);
         operation["requestBody"] = json!({"required": required, "content": {"application/json": {"schema": schema}}});
     }
     operation
+}
+
+fn path_parameters(route: &Route) -> Vec<Value> {
+    let names = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    names.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})).collect()
+}
+
+/// What MCP says about its own paths: messages in JSON, answers in JSON or as a stream of events, and headers beside them.
+fn mcp_operation(route: &Route) -> Value {
+    let (message, events) = (json!({"$ref": "#/components/schemas/Message"}), json!({"schema": {"type": "string"}}));
+    let refused = |about: &str| json!({"description": about, "content": {"application/json": {"schema": message}}});
+    let answer = json!({"application/json": {"schema": message}, "text/event-stream": events});
+    let is_post = route.method == Method::POST;
+    let mut headers = vec![
+        ("Mcp-Session-Id", "The session, where there is one.", !is_post),
+        ("MCP-Protocol-Version", "The version of the protocol that was agreed on.", false),
+    ];
+    if route.method == Method::GET {
+        headers.push(("Last-Event-ID", "The last event that arrived: the stream goes on after it.", false));
+    }
+    let mut parameters = path_parameters(route);
+    parameters.extend(headers.into_iter().map(|(name, about, required)| {
+        json!({"name": name, "in": "header", "required": required, "description": about, "schema": {"type": "string"}})
+    }));
+    let session = json!({"description": "The session that was opened.", "schema": {"type": "string"}});
+    let mut responses = match route.method {
+        Method::POST => json!({
+            "200": {"description": "The answer.", "headers": {"Mcp-Session-Id": session}, "content": answer},
+            "202": {"description": "A notification or an answer was taken; there is nothing to say."},
+            "413": refused("The message is too large."),
+            "415": refused("The body does not say that it is JSON."),
+            "429": refused("Too many calls or sessions of this user; `Retry-After` says when to come back."),
+        }),
+        Method::GET => {
+            json!({"200": {"description": "What the session tells.", "content": {"text/event-stream": events}}})
+        }
+        _ => json!({"202": {"description": "The session is ended."}}),
+    };
+    for (status, about) in [
+        ("400", "No message, or one that does not fit its headers."),
+        ("401", "No token, or none that is valid."),
+        ("403", "Another host, or a page that may not ask."),
+        ("404", "No such session, or no such toolset."),
+        ("405", "There is no session to listen to or to end."),
+        ("406", "The client takes no form that there is."),
+        ("503", "The server is stopping, or has too much to read."),
+    ] {
+        responses[status] = refused(about);
+    }
+    let mut operation = json!({
+        "summary": route.about,
+        "operationId": operation_id(route),
+        "parameters": parameters,
+        "responses": responses,
+        "security": [{"bearer": []}],
+    });
+    if is_post {
+        operation["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": message}}});
+    }
+    operation
+}
+
+/// A message of JSON-RPC.
+fn message_schema() -> Value {
+    json!({
+        "type": "object",
+        "required": ["jsonrpc"],
+        "properties": {
+            "jsonrpc": {"const": "2.0"},
+            "id": {"type": ["string", "integer", "null"]},
+            "method": {"type": "string"},
+            "params": {"type": "object"},
+            "result": {"type": "object"},
+            "error": {
+                "type": "object",
+                "required": ["code", "message"],
+                "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {}},
+            },
+        },
+    })
 }
 
 /// A name of its own for each row: `post_api_golden_alias_refresh`.

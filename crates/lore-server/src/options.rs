@@ -47,9 +47,10 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
-    /// Whether passwords and tokens could be read on their way: other machines reach it, and nothing encrypts.
+    /// Whether passwords and tokens could be read on their way: other machines reach it, and it does not encrypt. That a
+    /// proxy does is no help for whoever goes around it.
     pub fn is_open(&self) -> bool {
-        !self.listen.ip().is_loopback() && self.tls.is_none() && self.trusted_proxies.is_empty()
+        !self.listen.ip().is_loopback() && self.tls.is_none()
     }
 }
 
@@ -67,16 +68,32 @@ pub struct TlsFiles {
 pub struct Limits {
     /// The most bytes of a request, except for MCP.
     pub body: usize,
+    /// The most bytes of a request about logins and passwords.
+    pub auth_body: usize,
     /// The most bytes of an MCP message.
     pub mcp_body: usize,
-    /// How long a client may take for the head of a request, and for the TLS handshake.
+    /// The most bytes of all bodies that are being read.
+    pub reading: usize,
+    /// How long a client may take for the head of its first request, and for the TLS handshake.
     pub head: Duration,
+    /// How long a connection of HTTP/1 is kept for the next request: longer than proxies keep theirs.
+    pub keep_alive: Duration,
+    /// A connection of HTTP/2 without a new request for so long takes no more.
+    pub idle: Duration,
+    /// What is under way on a connection of HTTP/2 that takes no more may go on for so long: longer than any call.
+    pub lingering: Duration,
+    /// How long a client may take nothing of what is being written to it.
+    pub writing: Duration,
     /// How long a client may take for the body of a request.
     pub sending: Duration,
     /// How long an answer may take, except for MCP.
     pub request: Duration,
     /// How many connections there are at a time.
     pub connections: usize,
+    /// How many of them may come from one address that is no trusted proxy.
+    pub per_address: usize,
+    /// How often it is looked whether the certificate was replaced.
+    pub certificate: Duration,
     /// How long requests that are under way may take when the server stops.
     pub stopping: Duration,
 }
@@ -85,17 +102,26 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body: 1024 * 1024,
+            auth_body: 16 * 1024,
             mcp_body: 4 * 1024 * 1024,
+            reading: 64 * 1024 * 1024,
             head: Duration::from_secs(10),
+            keep_alive: Duration::from_secs(90),
+            idle: Duration::from_mins(5),
+            lingering: Duration::from_mins(15),
+            writing: Duration::from_mins(1),
             sending: Duration::from_secs(30),
             request: Duration::from_mins(1),
-            connections: 1024,
+            connections: 4096,
+            per_address: 1024,
+            certificate: Duration::from_secs(30),
             stopping: Duration::from_secs(10),
         }
     }
 }
 
-/// A URL as it may stand in a header: `http` or `https`, printable, without a slash at its end.
+/// A URL as it may stand in a header: `http` or `https`, printable. It is kept as it is: the name of an issuer is compared
+/// to the byte (RFC 8414), and a slash at its end is part of it.
 pub(crate) fn plain_url(what: &str, text: &str) -> Result<String, Failure> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let fits = rest.is_some_and(|rest| {
@@ -105,5 +131,5 @@ pub(crate) fn plain_url(what: &str, text: &str) -> Result<String, Failure> {
         return Err(Failure::new(Code::InvalidArgument, format!("`{}` cannot be the {what}", brief(text)))
             .hint("it is like `https://lore.example`"));
     }
-    Ok(text.trim_end_matches('/').to_owned())
+    Ok(text.to_owned())
 }

@@ -3,7 +3,7 @@
 //! The lists and the rules are those of [`lore_mcp::Allowed`]; here one is added: a page of the server's own origin is
 //! allowed, whatever that origin is called.
 
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header, request::Parts};
 use lore_mcp::{Allowed, Forbidden};
 use lore_model::{Code, Failure};
 
@@ -32,18 +32,31 @@ pub(crate) fn allowed(options: &ServerOptions, public: Option<&str>) -> Result<A
 }
 
 /// Refuses a request for another name and one from a foreign page; returns the page where one was allowed by name.
-pub(crate) fn check(allowed: &Allowed, uri: &Uri, headers: &HeaderMap, scheme: &str) -> Result<Option<Page>, Refusal> {
+pub(crate) fn check(
+    allowed: &Allowed,
+    uri: &Uri,
+    headers: &HeaderMap,
+    scheme: &str,
+) -> Result<Option<Page>, (Forbidden, Refusal)> {
     match allowed.check(uri, headers) {
         Ok(()) => Ok(headers.get(header::ORIGIN).cloned().map(Page)),
         Err(Forbidden::Origin) if is_own(uri, headers, scheme) => Ok(None),
         Err(forbidden) => {
             let refusal = Refusal::new(StatusCode::FORBIDDEN, Code::PermissionDenied, forbidden.message());
-            Err(match forbidden {
+            let refusal = match forbidden {
                 Forbidden::Host => refusal.hint("whoever runs the server names it with `--host NAME`"),
                 Forbidden::Origin => refusal.hint("whoever runs the server allows pages with `--origin URL`"),
-            })
+            };
+            Err((forbidden, refusal))
         }
     }
+}
+
+/// Whether a request only looks whether the server is well. It learns nothing else, so it may call the server what it
+/// likes; a page may not look even so.
+pub(crate) fn is_probe(parts: &Parts) -> bool {
+    let looks = parts.method == Method::GET || parts.method == Method::HEAD;
+    looks && ["/healthz", "/readyz"].contains(&parts.uri.path()) && !parts.headers.contains_key(header::ORIGIN)
 }
 
 /// The host that a request names.

@@ -48,7 +48,8 @@ impl FromStr for Network {
     }
 }
 
-fn is_trusted(trusted: &[Network], address: IpAddr) -> bool {
+/// Whether an address is that of a trusted proxy.
+pub(crate) fn is_trusted(trusted: &[Network], address: IpAddr) -> bool {
     trusted.iter().any(|network| network.holds(address))
 }
 

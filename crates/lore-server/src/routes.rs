@@ -222,7 +222,7 @@ pub(crate) fn table() -> Vec<Route> {
         Route::mcp(delete.clone(), "/mcp/{toolset}", MCP_END),
         Route::new(get.clone(), "/healthz", Anyone, "Whether the server runs.", own::healthz),
         Route::new(get.clone(), "/readyz", Anyone, "Whether the server can answer; 503 says why not.", own::readyz),
-        Route::new(get.clone(), "/metrics", AnyUser, "Numbers about the server, for Prometheus.", own::metrics),
+        Route::new(get.clone(), "/metrics", golden_may, "Numbers about the server, for Prometheus.", own::metrics),
         Route::new(get.clone(), "/openapi.json", AnyUser, "This document.", own::openapi),
         Route::new(
             get.clone(),
@@ -237,6 +237,13 @@ pub(crate) fn table() -> Vec<Route> {
             Anyone,
             "The same for the MCP endpoint.",
             own::mcp_resource,
+        ),
+        Route::new(
+            get.clone(),
+            "/.well-known/oauth-protected-resource/mcp/{toolset}",
+            Anyone,
+            "The same for the MCP endpoint of a toolset.",
+            own::toolset_resource,
         ),
         Route::new(post.clone(), "/auth/login", Anyone, "Gives tokens for a name and a password.", auth::login),
         Route::new(

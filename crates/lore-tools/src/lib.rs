@@ -14,7 +14,8 @@ mod tools;
 mod why;
 
 pub use registry::{
-    Answer, Asked, Body, Calling, Context, Errors, Offered, Progress, Project, Receipt, Source, Tool, Toolset, Upkeep,
+    Answer, Asked, Body, Calling, Context, Effect, Errors, Offered, Progress, Project, Receipt, Source, Tool, Toolset,
+    Upkeep,
 };
 
 /// The tools of these toolsets that are there on every machine, in the order in which they are listed.

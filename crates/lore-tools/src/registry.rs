@@ -89,6 +89,19 @@ pub enum Offered {
     OnServer,
 }
 
+/// What a tool does to the world, so that hosts know which calls to ask people about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It changes nothing.
+    Reads,
+    /// It adds something, or notes it.
+    Changes,
+    /// It brings something from other machines.
+    Fetches,
+    /// It takes something away, or may.
+    Removes,
+}
+
 /// One tool that an agent can call.
 pub struct Tool {
     /// Its name: `[a-z0-9_]`.
@@ -103,8 +116,8 @@ pub struct Tool {
     pub permission: Permission,
     /// Where it is there to be called.
     pub offered: Offered,
-    /// Whether it changes nothing.
-    pub read_only: bool,
+    /// What it does to the world.
+    pub effect: Effect,
     /// How a failure is told.
     pub errors: Errors,
     /// The JSON schema of its arguments, made by [`crate::schema::input`].

@@ -22,6 +22,7 @@ mod wire;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tracing_subscriber::{layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
 fn main() -> ExitCode {
     let cli = match commands::Cli::try_parse() {
@@ -68,15 +69,85 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 /// Logs go to standard error, never to standard output: that belongs to answers and to the protocol.
 fn start_log(verbose: u8) {
+    let asked = environment::variable("LORE_LOG");
+    log(asked.as_deref(), verbose, std::io::stderr).init();
+}
+
+/// What is logged: what was asked for, or what the flags say where nothing was or it cannot be read.
+fn log<W>(asked: Option<&str>, verbose: u8, writer: W) -> impl tracing::Subscriber + Send + Sync + use<W>
+where
+    W: for<'a> tracing_subscriber::fmt::MakeWriter<'a> + Send + Sync + 'static,
+{
     let level = match verbose {
         0 => "warn",
         1 => "info",
         _ => "debug",
     };
-    let filter = environment::variable("LORE_LOG").unwrap_or_else(|| level.to_owned());
-    // rmcp logs whole messages at debug, file contents included.
-    let filter = if filter.contains("rmcp") { filter } else { format!("{filter},rmcp=warn") };
-    let filter =
-        tracing_subscriber::EnvFilter::try_new(filter).unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(level));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    let asked = asked.and_then(|asked| tracing_subscriber::EnvFilter::try_new(asked).ok());
+    let filter = asked.unwrap_or_else(|| tracing_subscriber::EnvFilter::new(level));
+    // rmcp logs whole messages below that, passwords included. No filter is asked about it: a narrower one would win.
+    let no_messages = tracing_subscriber::filter::filter_fn(|metadata| {
+        *metadata.level() <= tracing::Level::WARN || !metadata.target().starts_with("rmcp")
+    });
+    let shown = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_target(false);
+    shown.finish().with(no_messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::Write,
+        sync::{Arc, Mutex, PoisonError},
+    };
+
+    #[derive(Clone, Default)]
+    struct Captured(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Captured {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(asked: Option<&str>, verbose: u8) -> String {
+        let captured = Captured::default();
+        let writer = captured.clone();
+        tracing::subscriber::with_default(super::log(asked, verbose, move || writer.clone()), || {
+            tracing::debug!("of lore");
+            tracing::debug!(target: "rmcp::service", "a message");
+            let span = tracing::info_span!(target: "rmcp", "streamable_http_session", id = 1);
+            span.in_scope(|| {
+                tracing::trace!(target: "rmcp::transport::streamable_http_server", "a message");
+                tracing::info!(target: "rmcp", "a message");
+            });
+            tracing::warn!(target: "rmcp::service", "a warning");
+        });
+        let bytes = captured.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        String::from_utf8(bytes).expect("logs are text")
+    }
+
+    #[test]
+    fn no_setting_makes_it_log_the_messages_of_clients() {
+        for asked in [
+            None,
+            Some("trace"),
+            Some("rmcp"),
+            Some("rmcp=trace"),
+            Some("debug,rmcp::service=trace"),
+            Some("rmcp::transport::streamable_http_server=trace,debug"),
+            Some("[streamable_http_session]=trace,debug"),
+            Some("debug,rmcp[{id}]=trace"),
+            Some("not a=filter=at all"),
+        ] {
+            let log = logged(asked, 2);
+            assert!(!log.contains("a message"), "{asked:?}: {log}");
+            assert!(log.contains("a warning"), "{asked:?}: {log}");
+        }
+        assert!(logged(None, 2).contains("of lore") && !logged(None, 1).contains("of lore"));
+        assert!(logged(Some("not a=filter=at all"), 2).contains("of lore"), "what cannot be read changes nothing");
+    }
 }

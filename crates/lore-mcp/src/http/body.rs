@@ -11,6 +11,7 @@ use http::{Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use serde_json::{Value, json};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// A response as it leaves here.
 pub(super) type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
@@ -92,6 +93,41 @@ impl<K: Unpin> Body for Keeping<K> {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// A body that ends when the server takes nothing new any more: on it somebody only listens.
+pub(super) struct Listening {
+    /// `None` at its end.
+    body: Option<BoxBody<Bytes, Infallible>>,
+    closing: Pin<Box<WaitForCancellationFutureOwned>>,
+}
+
+impl Listening {
+    pub(super) fn new(body: BoxBody<Bytes, Infallible>, closing: &CancellationToken) -> Self {
+        Self { body: Some(body), closing: Box::pin(closing.clone().cancelled_owned()) }
+    }
+}
+
+impl Body for Listening {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.closing.as_mut().poll(context).is_ready() {
+            self.body = None;
+        }
+        match &mut self.body {
+            Some(body) => Pin::new(body).poll_frame(context),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
     }
 }
 

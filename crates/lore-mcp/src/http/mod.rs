@@ -11,6 +11,7 @@ mod allowed;
 mod body;
 mod resume;
 mod sessions;
+mod under_way;
 
 use std::{
     convert::Infallible,
@@ -26,17 +27,21 @@ use http_body_util::{BodyExt as _, Full};
 use lore_model::Caller;
 use rmcp::{
     ServerHandler,
-    model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, GetMeta as _, JsonRpcMessage, ProtocolVersion},
+    model::{
+        ClientJsonRpcMessage, ClientRequest, ErrorCode, GetMeta as _, JsonRpcMessage, ProgressToken, ProtocolVersion,
+        RequestId,
+    },
     transport::streamable_http_server::{
         SessionManager, StreamableHttpServerConfig, StreamableHttpService, session::never::NeverSessionManager,
     },
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
+pub(crate) use self::under_way::UnderWay;
 use self::{
     accept::{Takes, is_json},
-    body::{HttpResponse, Keeping, Unread, empty, json, refusal},
-    sessions::{Endpoint, InUse, Owner},
+    body::{HttpResponse, Keeping, Listening, Unread, empty, refusal},
+    sessions::{Endpoint, InUse, Key, Owner},
 };
 pub use self::{
     allowed::{Allowed, Forbidden},
@@ -194,7 +199,7 @@ impl Inner {
         if caller.is_none() && self.options.identity == Identity::Required {
             return refusal(StatusCode::UNAUTHORIZED, REFUSED, "Authentication failed: 401 Unauthorized");
         }
-        if self.sessions.stopping().is_cancelled() {
+        if self.sessions.closing().is_cancelled() {
             return refusal(StatusCode::SERVICE_UNAVAILABLE, REFUSED, "the server is stopping");
         }
         let asking = Asking { owner: caller.map(|caller| caller.id), takes: Takes::of(&parts.headers), parts };
@@ -216,7 +221,15 @@ impl Inner {
             return not_allowed("POST");
         }
         let Some(in_use) = self.enter(&parts.headers, owner) else { return no_session() };
-        keep(self.session.answer(Request::from_parts(parts, Full::default())).await, in_use)
+        // Whoever goes on with the stream of a call waits for its answer.
+        let only_listens = parts.method == Method::GET && !resumes_call(&parts.headers);
+        let response = keep(self.session.answer(Request::from_parts(parts, Full::default())).await, in_use);
+        if only_listens { self.listening(response) } else { response }
+    }
+
+    /// Ends a stream without an answer when the server takes nothing new any more.
+    fn listening(&self, response: HttpResponse) -> HttpResponse {
+        response.map(|body| Listening::new(body, self.sessions.closing()).boxed())
     }
 
     async fn post<B: Body + Send>(&self, asking: Asking, body: B) -> HttpResponse {
@@ -255,15 +268,16 @@ impl Inner {
         let mut response = match code {
             // rmcp would shake hands in whatever era.
             Some(ErrorCode::METHOD_NOT_FOUND) if answer["error"]["data"]["method"] == "initialize" => {
-                json(StatusCode::NOT_FOUND, &answer)
+                body::json(StatusCode::NOT_FOUND, &answer)
             }
             // The eras differ in what they want to hear, and rmcp knows both.
             Some(ErrorCode::METHOD_NOT_FOUND) => {
                 let era = if names_stateless_version(&asking.parts.headers) { Era::Stateless } else { Era::Handshake };
-                self.route(asking, Kind::Request, era, bytes).await
+                let id = serde_json::from_value(answer["id"].clone()).ok();
+                self.route(asking, Message { kind: Kind::Request, era, id, progress: None, bytes }).await
             }
-            Some(ErrorCode::INVALID_PARAMS) => json(StatusCode::OK, &answer),
-            _ => json(StatusCode::BAD_REQUEST, &answer),
+            Some(ErrorCode::INVALID_PARAMS) => body::json(StatusCode::OK, &answer),
+            _ => body::json(StatusCode::BAD_REQUEST, &answer),
         };
         response.extensions_mut().insert(called);
         response
@@ -276,10 +290,11 @@ impl Inner {
             ended: Ended::default(),
         };
         asking.parts.extensions.insert(called.ended.clone());
-        let kind = Kind::of(&message);
-        let era = Era::of(&message, &asking.parts.headers);
         let mut response = match serde_json::to_vec(&message) {
-            Ok(bytes) => self.route(asking, kind, era, bytes).await,
+            Ok(bytes) => {
+                let message = Message::new(&message, &asking.parts.headers, bytes);
+                self.route(asking, message).await
+            }
             Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, REFUSED, &error.to_string()),
         };
         if response.status().is_client_error() {
@@ -290,8 +305,9 @@ impl Inner {
     }
 
     /// Hands a message to the service that suits its client.
-    async fn route(&self, asking: Asking, kind: Kind, era: Era, bytes: Vec<u8>) -> HttpResponse {
+    async fn route(&self, asking: Asking, message: Message) -> HttpResponse {
         let Asking { mut parts, owner, takes } = asking;
+        let Message { kind, era, .. } = message;
         if kind == Kind::Listen && !takes.events() {
             return refusal(StatusCode::NOT_ACCEPTABLE, REFUSED, "Not Acceptable: accept text/event-stream");
         }
@@ -305,8 +321,7 @@ impl Inner {
         } else if parts.headers.contains_key(SESSION) {
             let Some(entered) = self.enter(&parts.headers, owner) else { return no_session() };
             if kind == Kind::Other || takes.events() {
-                let request = Request::from_parts(parts, Full::from(bytes));
-                return keep(self.session.answer(request).await, entered);
+                return self.in_session(parts, owner, entered, message).await;
             }
             // Sessions answer with streams, which this client does not take.
             parts.headers.remove(SESSION);
@@ -316,18 +331,40 @@ impl Inner {
                 let why = "too many sessions are open: close one, or use one again";
                 return refusal(StatusCode::TOO_MANY_REQUESTS, REFUSED, why);
             };
-            let request = Request::from_parts(parts, Full::from(bytes));
+            let request = Request::from_parts(parts, Full::from(message.bytes));
             return opening.during(self.session.answer(request)).await;
+        }
+        if kind == Kind::Request {
+            match self.sessions.calls().begin(owner, None).await {
+                Some(under_way) => drop(parts.extensions.insert(under_way)),
+                None => return too_many_calls(message.id.as_ref()),
+            }
         }
         if takes == Takes::Json {
             parts.extensions.insert(AnswerOnly);
         }
         let service = if takes == Takes::Events { &self.stream } else { &self.single };
-        let response = service.answer(Request::from_parts(parts, Full::from(bytes))).await;
+        let response = service.answer(Request::from_parts(parts, Full::from(message.bytes))).await;
+        let response = if kind == Kind::Listen { self.listening(response) } else { response };
         match in_use {
             Some(in_use) => keep(response, in_use),
             None => response,
         }
+    }
+
+    /// Hands a message to its session.
+    async fn in_session(&self, mut parts: Parts, owner: Owner, entered: InUse, message: Message) -> HttpResponse {
+        if message.kind != Kind::Other {
+            let claim = match entered.claim(message.keys()) {
+                Ok(claim) => claim,
+                Err(taken) => return in_use(message.id.as_ref(), &taken),
+            };
+            match self.sessions.calls().begin(owner, Some(claim)).await {
+                Some(under_way) => drop(parts.extensions.insert(under_way)),
+                None => return too_many_calls(message.id.as_ref()),
+            }
+        }
+        keep(self.session.answer(Request::from_parts(parts, Full::from(message.bytes))).await, entered)
     }
 
     /// Lets a user into the session that a request names, if it is theirs and of this endpoint.
@@ -335,6 +372,38 @@ impl Inner {
         let mut named = headers.get_all(SESSION).iter();
         let (Some(id), None) = (named.next(), named.next()) else { return None };
         self.sessions.enter(id.to_str().ok()?, owner, self.endpoint)
+    }
+}
+
+/// A message on its way to rmcp.
+struct Message {
+    kind: Kind,
+    era: Era,
+    /// Where it is a request.
+    id: Option<RequestId>,
+    progress: Option<ProgressToken>,
+    bytes: Vec<u8>,
+}
+
+impl Message {
+    fn new(message: &ClientJsonRpcMessage, headers: &HeaderMap, bytes: Vec<u8>) -> Self {
+        let request = match message {
+            JsonRpcMessage::Request(request) => Some(request),
+            _ => None,
+        };
+        Self {
+            kind: Kind::of(message),
+            era: Era::of(message, headers),
+            id: request.map(|request| request.id.clone()),
+            progress: request.and_then(|request| request.request.get_meta().get_progress_token()),
+            bytes,
+        }
+    }
+
+    /// What no other call of its session may have meanwhile.
+    fn keys(&self) -> Vec<Key> {
+        let (id, progress) = (self.id.clone().map(Key::Id), self.progress.clone().map(Key::Progress));
+        id.into_iter().chain(progress).collect()
     }
 }
 
@@ -403,6 +472,32 @@ fn tool(message: &ClientJsonRpcMessage) -> Option<&str> {
     let JsonRpcMessage::Request(request) = message else { return None };
     let ClientRequest::CallToolRequest(call) = &request.request else { return None };
     Some(&call.params.name)
+}
+
+/// Whether a request goes on with the stream of a call, and not with that of its session.
+fn resumes_call(headers: &HeaderMap) -> bool {
+    headers.get("last-event-id").is_some_and(|id| id.as_bytes().contains(&b'/'))
+}
+
+/// The answer to a request with something that another one has which is not answered yet.
+fn in_use(id: Option<&RequestId>, taken: &Key) -> HttpResponse {
+    let what = match taken {
+        Key::Id(_) => "id",
+        Key::Progress(_) => "progress token",
+    };
+    let why = format!("Invalid Request: another request with this {what} is not answered yet");
+    let error = json!({ "code": ErrorCode::INVALID_REQUEST, "message": why });
+    body::json(StatusCode::BAD_REQUEST, &json!({ "jsonrpc": "2.0", "id": id, "error": error }))
+}
+
+/// The answer to one call more than a user may have at a time.
+fn too_many_calls(id: Option<&RequestId>) -> HttpResponse {
+    let why = "too many of your calls are under way: wait for their answers";
+    let error = json!({ "code": REFUSED, "message": why });
+    let mut response =
+        body::json(StatusCode::TOO_MANY_REQUESTS, &json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }
 
 /// A session that is not there, or not this user's: nobody can tell which.

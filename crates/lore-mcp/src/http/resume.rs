@@ -5,6 +5,7 @@
 
 use std::{
     collections::VecDeque,
+    io,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -17,7 +18,7 @@ use rmcp::{
 };
 use tokio::{runtime::Handle, time::Instant};
 
-use super::sessions::Sessions;
+use super::{sessions::Sessions, under_way::UnderWay};
 
 /// How long an answer is kept.
 const KEPT_FOR: Duration = Duration::from_mins(1);
@@ -29,40 +30,111 @@ const EVENTS: usize = 16;
 /// Events on their way to a client.
 pub(super) type Events = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
 
-/// The last answers of one session.
+/// The last answers of all sessions, the oldest first. They are held in memory, so their bytes are counted.
 #[derive(Default)]
-pub(super) struct Answers(VecDeque<Kept>);
+pub(super) struct Answers {
+    kept: VecDeque<Kept>,
+    bytes: usize,
+}
 
 struct Kept {
+    session: SessionId,
     request: u64,
     events: VecDeque<ServerSseMessage>,
+    bytes: usize,
     until: Instant,
 }
 
 impl Answers {
-    /// What a client has missed that had this event last.
-    pub(super) fn after(&self, last_event: &str) -> Option<Vec<ServerSseMessage>> {
+    /// What a client of a session has missed that had this event last.
+    pub(super) fn after(&self, session: &SessionId, last_event: &str) -> Option<Vec<ServerSseMessage>> {
         let (index, request) = place(last_event)?;
-        let kept = self.0.iter().rev().find(|kept| kept.request == request && kept.until > Instant::now())?;
+        let is_it = |kept: &&Kept| kept.session == *session && kept.request == request && kept.until > Instant::now();
+        let kept = self.kept.iter().rev().find(is_it)?;
         let is_later = |event: &&ServerSseMessage| {
             event.event_id.as_deref().and_then(place).is_some_and(|(other, _)| other > index)
         };
         Some(kept.events.iter().filter(is_later).cloned().collect())
     }
 
-    /// Keeps a stream that ended, if it ended with an answer.
-    pub(super) fn keep(&mut self, events: VecDeque<ServerSseMessage>) {
-        let now = Instant::now();
-        self.0.retain(|kept| kept.until > now);
+    /// Keeps a stream that ended, if it ended with an answer. Of all answers so many bytes are kept at most.
+    pub(super) fn keep(&mut self, session: &SessionId, events: VecDeque<ServerSseMessage>, most: usize) {
         let Some(last) = events.back() else { return };
         let is_answer = matches!(last.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)));
         let Some((_, request)) = last.event_id.as_deref().and_then(place).filter(|_| is_answer) else { return };
-        self.0.retain(|kept| kept.request != request);
-        if self.0.len() >= ANSWERS {
-            self.0.pop_front();
+        self.remove(|kept| kept.session == *session && kept.request == request);
+        if self.kept.iter().filter(|kept| kept.session == *session).count() >= ANSWERS {
+            let oldest = self.kept.iter().find(|kept| kept.session == *session).map(|kept| kept.request);
+            self.remove(|kept| kept.session == *session && Some(kept.request) == oldest);
         }
-        self.0.push_back(Kept { request, events, until: now + KEPT_FOR });
+        let bytes = events.iter().map(size).sum();
+        if bytes > most {
+            return;
+        }
+        self.bytes += bytes;
+        self.kept.push_back(Kept {
+            session: session.clone(),
+            request,
+            events,
+            bytes,
+            until: Instant::now() + KEPT_FOR,
+        });
+        while self.bytes > most
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.bytes -= oldest.bytes;
+        }
     }
+
+    /// Drops what was kept for a session.
+    pub(super) fn forget(&mut self, session: &SessionId) {
+        self.remove(|kept| kept.session == *session);
+    }
+
+    /// Drops what was kept long enough, and says when there will be more of it.
+    pub(super) fn expire(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        self.remove(|kept| kept.until <= now);
+        self.kept.front().map(|kept| kept.until)
+    }
+
+    /// How many bytes are kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn remove(&mut self, is_it: impl Fn(&Kept) -> bool) {
+        let bytes = &mut self.bytes;
+        self.kept.retain(|kept| {
+            let goes = is_it(kept);
+            if goes {
+                *bytes -= kept.bytes;
+            }
+            !goes
+        });
+    }
+}
+
+/// How many bytes an event has, as it is written.
+fn size(event: &ServerSseMessage) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(size_of::<ServerSseMessage>());
+    if let Some(message) = &event.message
+        && let Err(error) = serde_json::to_writer(&mut count, message)
+    {
+        tracing::debug!(%error, "an answer cannot be written");
+    }
+    count.0
 }
 
 /// Which event of which request an id names: rmcp writes `index/request`.
@@ -78,12 +150,20 @@ pub(super) struct Recorded {
     heard: VecDeque<ServerSseMessage>,
     session: SessionId,
     sessions: Sessions,
+    /// The call that they come from is under way until they end.
+    under_way: Option<UnderWay>,
 }
 
 impl Recorded {
     pub(super) fn new(events: Events, session: &SessionId, sessions: &Sessions) -> Self {
         let heard = VecDeque::new();
-        Self { events: Some(events), heard, session: session.clone(), sessions: sessions.clone() }
+        Self { events: Some(events), heard, session: session.clone(), sessions: sessions.clone(), under_way: None }
+    }
+
+    /// The same for a call that is under way.
+    pub(super) fn of(mut self, under_way: Option<UnderWay>) -> Self {
+        self.under_way = under_way;
+        self
     }
 }
 
@@ -104,6 +184,7 @@ impl Stream for Recorded {
             Poll::Ready(Some(event)) => hear(&mut self.heard, event.clone()),
             Poll::Ready(None) => {
                 self.events = None;
+                self.under_way = None;
                 let heard = std::mem::take(&mut self.heard);
                 self.sessions.keep_answer(&self.session, heard);
             }
@@ -119,10 +200,12 @@ impl Drop for Recorded {
         if let (Some(mut events), Ok(runtime)) = (self.events.take(), Handle::try_current()) {
             let (mut heard, session, sessions) =
                 (std::mem::take(&mut self.heard), self.session.clone(), self.sessions.clone());
+            let under_way = self.under_way.take();
             runtime.spawn(async move {
                 while let Some(event) = events.next().await {
                     hear(&mut heard, event);
                 }
+                drop(under_way);
                 sessions.keep_answer(&session, heard);
             });
         }

@@ -4,7 +4,7 @@
 //! for anybody else, and anywhere else, it does not exist.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -15,7 +15,7 @@ use std::{
 use futures::{Stream, StreamExt as _, stream};
 use lore_model::UserId;
 use rmcp::{
-    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    model::{ClientJsonRpcMessage, ProgressToken, RequestId, ServerJsonRpcMessage},
     transport::streamable_http_server::{
         SessionId, SessionManager,
         session::{
@@ -24,12 +24,15 @@ use rmcp::{
         },
     },
 };
-use tokio::time::Instant;
+use tokio::{runtime::Handle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::resume::{Answers, Recorded};
+use super::{
+    resume::{Answers, Recorded},
+    under_way::{Calls, UnderWay},
+};
 
-/// How many sessions there may be, and how long they wait.
+/// How many sessions and calls there may be, and how long they wait.
 #[derive(Debug, Clone)]
 pub struct SessionLimits {
     /// Sessions of one user. One more closes that of their idle ones which was used longest ago.
@@ -38,11 +41,27 @@ pub struct SessionLimits {
     pub total: usize,
     /// How long nothing may happen in a session before it is closed.
     pub idle: Duration,
+    /// Calls of one user that are worked on at a time, in whatever sessions.
+    pub calls: usize,
+    /// How long one more waits for its turn before it is refused.
+    pub waiting: Duration,
+    /// How long a call of a tool may take: longer than any tool waits by itself.
+    pub call: Duration,
+    /// The most bytes of answers that are kept for clients whose connection broke.
+    pub kept: usize,
 }
 
 impl Default for SessionLimits {
     fn default() -> Self {
-        Self { per_user: 64, total: 4096, idle: Duration::from_mins(30) }
+        Self {
+            per_user: 64,
+            total: 4096,
+            idle: Duration::from_mins(30),
+            calls: 16,
+            waiting: Duration::from_secs(3),
+            call: Duration::from_mins(10),
+            kept: 64 * 1024 * 1024,
+        }
     }
 }
 
@@ -53,7 +72,11 @@ pub struct Sessions(Arc<Shared>);
 struct Shared {
     limits: SessionLimits,
     endpoints: AtomicU64,
+    /// Fires when nothing new is taken any more.
+    closing: CancellationToken,
+    /// Fires when what is still under way is cut off.
     stop: CancellationToken,
+    calls: Calls,
     open: Mutex<Open>,
 }
 
@@ -62,6 +85,9 @@ struct Open {
     sessions: HashMap<SessionId, Session>,
     /// Sessions that are about to be opened, by user.
     opening: HashMap<Owner, usize>,
+    answers: Answers,
+    /// Whether somebody sees to it that answers are not kept for too long.
+    sweeping: bool,
 }
 
 /// Whose a session is; `None` where nobody has to say who they are.
@@ -74,7 +100,34 @@ struct Session {
     /// Responses that are being written.
     responses: usize,
     manager: Arc<LocalSessionManager>,
-    answers: Answers,
+    /// What rmcp finds the stream of an answer by, for the calls under way.
+    claimed: HashSet<Key>,
+}
+
+/// What only one call of a session may have at a time: rmcp would send the answer of one to the client of the other.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    /// Its id.
+    Id(RequestId),
+    /// The token that its progress is told under.
+    Progress(ProgressToken),
+}
+
+/// The keys of one call. They are free again when this is dropped.
+pub(super) struct Claim {
+    session: SessionId,
+    keys: Vec<Key>,
+    sessions: Sessions,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if let Some(session) = self.sessions.lock().sessions.get_mut(&self.session) {
+            for key in &self.keys {
+                session.claimed.remove(key);
+            }
+        }
+    }
 }
 
 /// One path of a server.
@@ -88,8 +141,9 @@ pub(super) struct TooMany;
 impl Sessions {
     /// No sessions yet.
     pub fn new(limits: SessionLimits) -> Self {
-        let (endpoints, stop) = (AtomicU64::new(0), CancellationToken::new());
-        Self(Arc::new(Shared { limits, endpoints, stop, open: Mutex::default() }))
+        let (closing, stop) = (CancellationToken::new(), CancellationToken::new());
+        let (endpoints, calls) = (AtomicU64::new(0), Calls::new(&limits));
+        Self(Arc::new(Shared { limits, endpoints, closing, stop, calls, open: Mutex::default() }))
     }
 
     /// How many sessions are open.
@@ -97,8 +151,19 @@ impl Sessions {
         self.lock().sessions.len()
     }
 
-    /// Ends all streams and sessions, and opens no more.
+    /// How many bytes of answers are kept for clients whose connection broke.
+    pub fn kept_bytes(&self) -> usize {
+        self.lock().answers.bytes()
+    }
+
+    /// Takes nothing new, and ends the streams on which somebody only listens. Calls that are under way go on.
+    pub fn close(&self) {
+        self.0.closing.cancel();
+    }
+
+    /// Ends everything: calls that are still under way are cut off.
     pub async fn stop(&self) {
+        self.close();
         self.0.stop.cancel();
         let sessions = std::mem::take(&mut self.lock().sessions);
         for (id, session) in sessions {
@@ -106,9 +171,19 @@ impl Sessions {
         }
     }
 
-    /// Fires when the server stops.
+    /// Fires when nothing new is taken any more.
+    pub(super) fn closing(&self) -> &CancellationToken {
+        &self.0.closing
+    }
+
+    /// Fires when what is under way is cut off.
     pub(super) fn stopping(&self) -> &CancellationToken {
         &self.0.stop
+    }
+
+    /// The calls of all users.
+    pub(super) fn calls(&self) -> &Calls {
+        &self.0.calls
     }
 
     /// What rmcp keeps the sessions of one more endpoint with.
@@ -157,8 +232,15 @@ impl Sessions {
 
     /// Keeps what a stream of a session ended with.
     pub(super) fn keep_answer(&self, id: &SessionId, events: VecDeque<ServerSseMessage>) {
-        if let Some(session) = self.lock().sessions.get_mut(id) {
-            session.answers.keep(events);
+        let mut open = self.lock();
+        if !open.sessions.contains_key(id) {
+            return;
+        }
+        open.answers.keep(id, events, self.0.limits.kept);
+        let sweeps = !std::mem::replace(&mut open.sweeping, true);
+        drop(open);
+        if sweeps && let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(sweep(self.clone()));
         }
     }
 
@@ -172,7 +254,24 @@ impl Open {
     fn give_up_idle(&mut self, owner: Owner) -> Option<(SessionId, Session)> {
         let idle = self.sessions.iter().filter(|(_, session)| session.owner == owner && session.responses == 0);
         let oldest = idle.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone())?;
+        self.answers.forget(&oldest);
         self.sessions.remove_entry(&oldest)
+    }
+}
+
+/// Drops answers when their time is over, until none is left.
+async fn sweep(sessions: Sessions) {
+    loop {
+        let next = {
+            let mut open = sessions.lock();
+            let next = open.answers.expire();
+            open.sweeping = next.is_some();
+            next
+        };
+        match next {
+            Some(next) => tokio::time::sleep_until(next).await,
+            None => return,
+        }
     }
 }
 
@@ -228,6 +327,21 @@ impl Drop for InUse {
     }
 }
 
+impl InUse {
+    /// Takes keys for a call; the one that another call has is the error.
+    pub(super) fn claim(&self, keys: Vec<Key>) -> Result<Claim, Key> {
+        let mut open = self.sessions.lock();
+        let claimed = open.sessions.get_mut(&self.id).map(|session| &mut session.claimed);
+        if let Some(claimed) = claimed {
+            if let Some(taken) = keys.iter().find(|key| claimed.contains(*key)) {
+                return Err(taken.clone());
+            }
+            claimed.extend(keys.iter().cloned());
+        }
+        Ok(Claim { session: self.id.clone(), keys, sessions: self.sessions.clone() })
+    }
+}
+
 /// rmcp's sessions of one endpoint, each with its owner.
 pub(super) struct Manager {
     local: Arc<LocalSessionManager>,
@@ -244,8 +358,8 @@ impl SessionManager for Manager {
         let owned = OPENING.try_with(|opening| {
             let (owner, endpoint) = (opening.owner, opening.endpoint);
             let manager = Arc::clone(&self.local);
-            let (used, answers) = (Instant::now(), Answers::default());
-            let session = Session { owner, endpoint, used, responses: 0, manager, answers };
+            let (used, claimed) = (Instant::now(), HashSet::new());
+            let session = Session { owner, endpoint, used, responses: 0, manager, claimed };
             self.sessions.lock().sessions.insert(id.clone(), session);
         });
         if owned.is_err() {
@@ -268,7 +382,11 @@ impl SessionManager for Manager {
 
     /// rmcp calls it for every session that ends, in whatever way.
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        drop(self.sessions.lock().sessions.remove(id));
+        {
+            let mut open = self.sessions.lock();
+            open.sessions.remove(id);
+            open.answers.forget(id);
+        }
         self.local.close_session(id).await
     }
 
@@ -277,8 +395,9 @@ impl SessionManager for Manager {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let under_way = UnderWay::of_message(&message);
         let events = self.local.create_stream(id, message).await?;
-        Ok(Recorded::new(Box::pin(events), id, &self.sessions))
+        Ok(Recorded::new(Box::pin(events), id, &self.sessions).of(under_way))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
@@ -300,8 +419,7 @@ impl SessionManager for Manager {
         match self.local.resume(id, last_event_id.clone()).await {
             Ok(events) => Ok(Recorded::new(Box::pin(events), id, &self.sessions).left_stream()),
             Err(error) => {
-                let missed =
-                    self.sessions.lock().sessions.get(id).and_then(|session| session.answers.after(&last_event_id));
+                let missed = self.sessions.lock().answers.after(id, &last_event_id);
                 missed.map(|missed| stream::iter(missed).right_stream()).ok_or(error)
             }
         }

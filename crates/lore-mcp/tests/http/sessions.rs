@@ -108,7 +108,8 @@ async fn requests_of_the_era_without_sessions_ignore_them() {
 }
 
 fn limited(per_user: usize, total: usize) -> Place {
-    Place::with(HttpOptions::default(), SessionLimits { per_user, total, idle: Duration::from_mins(5) })
+    let idle = Duration::from_mins(5);
+    Place::with(HttpOptions::default(), SessionLimits { per_user, total, idle, ..SessionLimits::default() })
 }
 
 #[tokio::test(start_paused = true)]
@@ -185,4 +186,144 @@ async fn sessions_and_their_streams_end_when_the_server_stops() {
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(place.seen.dropped.load(std::sync::atomic::Ordering::SeqCst), 1);
     assert_eq!(place.post(&ada(), None, &initialize()).await.status, 503);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_under_way_is_answered_after_the_server_takes_nothing_new() {
+    let place = Place::new();
+    let session = place.shake_hands(&ada()).await;
+    let slow = call("slow", &json!({}));
+    let asks = [
+        Ask::post(&slow).header("mcp-session-id", &session),
+        Ask::post(&slow).header("mcp-session-id", &session).header("accept", "application/json"),
+        Ask::post(&slow),
+        Ask::post(&slow).header("accept", "text/event-stream"),
+        stateless(slow),
+    ];
+    let mut answers = Vec::new();
+    for ask in asks {
+        let mcp = place.mcp.clone();
+        answers.push(tokio::spawn(async move { ask.by(&ada()).send(&mcp).await }));
+    }
+    let listen = Ask::method("GET").by(&ada()).header("accept", "text/event-stream").header("mcp-session-id", &session);
+    let listening = listen.begin(&place.mcp).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    place.sessions.close();
+    let ended = tokio::time::timeout(Duration::from_secs(1), crate::support::Answered::of(listening)).await;
+    assert_eq!(ended.expect("who only listens is sent away").status, 200);
+    for ask in uses(&session).into_iter().chain([Ask::post(&initialize()), stateless(call("echo", &json!({})))]) {
+        assert_eq!(ask.by(&ada()).send(&place.mcp).await.status, 503, "nothing new is taken");
+    }
+    for (index, answer) in answers.into_iter().enumerate() {
+        assert_eq!(answer.await.unwrap().said(), "\"slow\"", "{index}");
+    }
+    place.sessions.stop().await;
+    assert_eq!(place.sessions.count(), 0);
+}
+
+fn with_id(mut message: serde_json::Value, id: i64) -> serde_json::Value {
+    message["id"] = json!(id);
+    message
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_belongs_to_one_call_of_a_session_at_a_time() {
+    let place = Place::new();
+    let (session, other) = (place.shake_hands(&ada()).await, place.shake_hands(&ada()).await);
+    let (slow, echo) = (call("slow", &json!({})), call("echo", &json!({})));
+    let begin = |message: &serde_json::Value| Ask::post(message).by(&ada()).header("mcp-session-id", &session);
+    let first = begin(&slow).begin(&place.mcp).await;
+    for second in [&echo, &request("no/such/method", &json!({}))] {
+        let refused = place.post(&ada(), Some(&session), second).await;
+        let why = "Invalid Request: another request with this id is not answered yet";
+        assert_eq!(refused.refused(), (400, -32600, why.to_owned()));
+        assert_eq!(refused.answer()["id"], 1);
+    }
+    assert_eq!(place.post(&ada(), Some(&other), &echo).await.said(), "{}", "another session has ids of its own");
+    assert_eq!(place.post(&ada(), Some(&session), &with_id(echo.clone(), 2)).await.said(), "{}");
+    assert_eq!(crate::support::Answered::of(first).await.said(), "\"slow\"", "the first is answered as ever");
+    assert_eq!(place.post(&ada(), Some(&session), &echo).await.said(), "{}", "then the id is free again");
+    // A call whose client went away is still under way.
+    drop(begin(&slow).begin(&place.mcp).await);
+    assert_eq!(place.post(&ada(), Some(&session), &echo).await.status, 400);
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(place.post(&ada(), Some(&session), &echo).await.status, 200);
+    // So is one whose request rmcp refuses: it never began.
+    let unfit = begin(&echo).header("mcp-protocol-version", "1999-01-01").send(&place.mcp).await;
+    assert_eq!(unfit.status, 400);
+    assert_eq!(place.post(&ada(), Some(&session), &echo).await.status, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_progress_token_belongs_to_one_call_of_a_session_at_a_time() {
+    let place = Place::new();
+    let session = place.shake_hands(&ada()).await;
+    let mut steps = call("steps", &json!({}));
+    steps["params"]["_meta"]["progressToken"] = json!("t");
+    let first = Ask::post(&steps).by(&ada()).header("mcp-session-id", &session).begin(&place.mcp).await;
+    let refused = place.post(&ada(), Some(&session), &with_id(steps.clone(), 2)).await;
+    let why = "Invalid Request: another request with this progress token is not answered yet";
+    assert_eq!(refused.refused(), (400, -32600, why.to_owned()));
+    assert_eq!(crate::support::Answered::of(first).await.said(), "true");
+    assert_eq!(place.post(&ada(), Some(&session), &with_id(steps, 2)).await.said(), "true");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_has_only_so_many_calls_under_way() {
+    let limits = SessionLimits { calls: 2, ..SessionLimits::default() };
+    let place = Place::with(HttpOptions::default(), limits);
+    let session = place.shake_hands(&ada()).await;
+    let hang = |id| Ask::post(&with_id(call("hang", &json!({})), id)).by(&ada()).header("mcp-session-id", &session);
+    let listen = Ask::method("GET").by(&ada()).header("accept", "text/event-stream").header("mcp-session-id", &session);
+    let _listening = listen.begin(&place.mcp).await;
+    // In a session a call goes on when its client goes away, and it counts for as long.
+    for id in [11, 12] {
+        drop(hang(id).begin(&place.mcp).await);
+    }
+    let echo = call("echo", &json!({}));
+    for ask in [Ask::post(&echo), Ask::post(&echo).header("mcp-session-id", &session), stateless(echo.clone())] {
+        let begun = tokio::time::Instant::now();
+        let refused = ask.by(&ada()).send(&place.mcp).await;
+        let why = "too many of your calls are under way: wait for their answers";
+        assert_eq!(refused.refused(), (429, -32000, why.to_owned()));
+        assert_eq!((&refused.answer()["id"], &refused.headers["retry-after"]), (&json!(1), &"1".parse().unwrap()));
+        assert_eq!(begun.elapsed().as_secs(), 3, "it may have its turn in a moment");
+    }
+    assert_eq!(place.post(&bob(), None, &echo).await.said(), "{}", "others have places of their own");
+    let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 11}});
+    assert_eq!(place.post(&ada(), Some(&session), &cancel).await.status, 202);
+    assert_eq!(place.post(&ada(), None, &echo).await.said(), "{}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_takes_too_long_is_given_up() {
+    // Short, since rmcp's pings of a stream do not know of the clock of tests.
+    let limits = SessionLimits { call: Duration::from_secs(5), ..SessionLimits::default() };
+    let place = Place::with(HttpOptions::default(), limits);
+    let session = place.shake_hands(&ada()).await;
+    let hang = call("hang", &json!({}));
+    for (index, session) in [None, Some(session.as_str())].into_iter().enumerate() {
+        let answered = place.post(&ada(), session, &hang).await;
+        assert!(answered.said().contains("hang took too long and was given up"), "{}", answered.text);
+        assert_eq!(answered.called.unwrap().outcome(), Some("too_long"));
+        assert_eq!(place.seen.dropped.load(std::sync::atomic::Ordering::SeqCst), index + 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_are_kept_for_a_while_and_only_so_many_bytes_of_them() {
+    let place = Place::with(HttpOptions::default(), SessionLimits { kept: 10_000, ..SessionLimits::default() });
+    let mut sessions = Vec::new();
+    for _ in 0..5 {
+        let session = place.shake_hands(&ada()).await;
+        let echo = call("echo", &json!({"text": "x".repeat(3000)}));
+        assert_eq!(place.post(&ada(), Some(&session), &echo).await.status, 200);
+        sessions.push(session);
+    }
+    assert!((3000..=10_000).contains(&place.sessions.kept_bytes()), "{}", place.sessions.kept_bytes());
+    let before = place.sessions.kept_bytes();
+    let end = Ask::method("DELETE").by(&ada()).header("mcp-session-id", &sessions[4]).send(&place.mcp).await;
+    assert!(end.status.is_success() && place.sessions.kept_bytes() < before, "a session takes its answers with it");
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert_eq!(place.sessions.kept_bytes(), 0, "nobody has to ask for them to go");
 }

@@ -18,7 +18,7 @@ use lore_mcp::{
     BoundTool, Call, HttpMcp, HttpOptions, Identity, McpCalled, Server, ServerText, SessionLimits, Sessions,
 };
 use lore_model::{Caller, Permission, Role, UserId, UserName};
-use lore_tools::{Answer, Errors};
+use lore_tools::{Answer, Effect, Errors};
 use serde_json::{Map, Value, json};
 
 pub(crate) type Body = BoxBody<Bytes, Infallible>;
@@ -313,7 +313,7 @@ fn tool(name: &str, permission: Permission, call: Call) -> BoundTool {
         title: name.to_uppercase(),
         about: "A tool.".into(),
         permission,
-        read_only: true,
+        effect: Effect::Reads,
         errors: Errors::Result,
         about_project: false,
         toolset: None,

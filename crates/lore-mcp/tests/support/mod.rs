@@ -10,7 +10,7 @@ use std::{
 use futures::{FutureExt as _, future::BoxFuture};
 use lore_mcp::{BoundTool, Server, ServerText, serve};
 use lore_model::{Code, Failure, Permission};
-use lore_tools::{Answer, Errors};
+use lore_tools::{Answer, Effect, Errors};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -114,7 +114,10 @@ pub(crate) fn server() -> Server {
         tool("dropped", "Counts the calls of `hang` that were dropped.", move |_| {
             answer(json!(dropped.load(Ordering::SeqCst)), json!({}), json!({}))
         }),
-        BoundTool { read_only: false, ..tool("write", "Writes.", |_| answer(json!("ok"), json!({}), json!({}))) },
+        BoundTool {
+            effect: Effect::Changes,
+            ..tool("write", "Writes.", |_| answer(json!("ok"), json!({}), json!({})))
+        },
     ];
     Server::of(tools, ServerText { version: "1.2.3".into(), instructions: "Use `echo` to hear yourself.".into() })
 }
@@ -133,7 +136,7 @@ fn tool(name: &str, about: &str, call: impl Fn(Arguments) -> Ended + Send + Sync
         title: name.to_uppercase(),
         about: about.into(),
         permission: Permission::QueryRepos,
-        read_only: true,
+        effect: Effect::Reads,
         errors: Errors::Result,
         about_project: false,
         toolset: None,

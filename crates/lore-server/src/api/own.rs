@@ -29,6 +29,9 @@ pub(crate) async fn readyz(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text, 
     if app.is_stopping() {
         return Err(not_ready("the server is stopping".to_owned()));
     }
+    if !app.jobs_run() {
+        return Err(not_ready("no jobs are being done".to_owned()));
+    }
     // Whoever asks may be nobody: which file and why is for the log.
     let broken = |what: &str, failure: Failure| {
         tracing::error!(%failure, "not ready: {what} cannot be read");
@@ -46,7 +49,11 @@ pub(crate) async fn readyz(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text, 
 
 pub(crate) async fn metrics(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text, Refusal> {
     let jobs = app.team.count_jobs(&Asker::local()).await?;
-    Ok(Text(app.metrics.text(&Gauges { jobs, sessions: app.mcp.sessions.count() })))
+    Ok(Text(app.metrics.text(&Gauges {
+        jobs,
+        sessions: app.mcp.sessions.count(),
+        kept: app.mcp.sessions.kept_bytes(),
+    })))
 }
 
 pub(crate) async fn openapi(app: Arc<App>, _: Asked, _: Nothing) -> Result<Json<Value>, Refusal> {
@@ -77,6 +84,17 @@ fn protected(app: &App, resource: String) -> Result<Json<ProtectedResource>, Ref
 
 pub(crate) async fn resource(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<ProtectedResource>, Refusal> {
     protected(&app, asked.base)
+}
+
+pub(crate) async fn toolset_resource(
+    app: Arc<App>,
+    asked: Asked,
+    _: Nothing,
+) -> Result<Json<ProtectedResource>, Refusal> {
+    if !app.mcp.has(asked.name()) {
+        return Err(Refusal::new(StatusCode::NOT_FOUND, Code::InvalidArgument, "there is no such path"));
+    }
+    protected(&app, format!("{}/mcp/{}", asked.base, asked.name()))
 }
 
 pub(crate) async fn mcp_resource(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<ProtectedResource>, Refusal> {

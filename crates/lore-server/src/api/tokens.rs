@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use lore_core::team::{Known, Through};
 use lore_model::{Code, Failure, Permission, Token, TokenId, brief};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,6 +99,7 @@ pub(crate) struct CreatedToken {
 
 pub(crate) async fn create(app: Arc<App>, asked: Asked, given: NewToken) -> Result<Json<CreatedToken>, Refusal> {
     let owner = asked.caller()?.id;
+    outlives_not(asked.known()?, given.expires_in_days, app.clock.now())?;
     let created = app.team.create_token(&asked.asker()?, owner, &given.name, given.expires_in_days).await?;
     Ok(Json(CreatedToken {
         token: created.secret,
@@ -106,6 +108,25 @@ pub(crate) async fn create(app: Arc<App>, asked: Asked, given: NewToken) -> Resu
         expires_at: created.token.expires_at.map(time),
     }))
 }
+
+/// Whoever has somebody's token that expires must not make one of it that does not.
+fn outlives_not(known: &Known, days: Option<u32>, now: i64) -> Result<(), Refusal> {
+    let Through::Token(_, Some(until)) = known.through else { return Ok(()) };
+    let left = (until - now) / DAY;
+    if days.is_some_and(|days| i64::from(days) <= left) {
+        return Ok(());
+    }
+    let message =
+        format!("a token made with a token lasts no longer than that one, which is valid until {}", time(until));
+    let refusal = Refusal::from(Failure::new(Code::PermissionDenied, message));
+    Err(if left > 0 {
+        refusal.hint(format!("give it `expires_in_days` of {left} or less, or log in with your password"))
+    } else {
+        refusal.hint("log in with your password")
+    })
+}
+
+const DAY: i64 = 86_400;
 
 pub(crate) async fn revoke(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<Done>, Refusal> {
     let absent = || Failure::new(Code::TokenNotFound, format!("there is no token `{}`", brief(asked.name())));

@@ -37,6 +37,7 @@ async fn every_path_but_a_few_wants_a_token() {
             "GET /readyz",
             "GET /.well-known/oauth-protected-resource",
             "GET /.well-known/oauth-protected-resource/mcp",
+            "GET /.well-known/oauth-protected-resource/mcp/999",
             "POST /auth/login",
             "POST /auth/refresh",
         ]

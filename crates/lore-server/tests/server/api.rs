@@ -141,7 +141,7 @@ async fn numbers_are_told_without_names() {
     for line in ["GET /auth/me", "GET /nothing", "GET /api/jobs/abc", "FOO /x", "GET /api/users/secret-path"] {
         ask(line).token(&token).of(&server).await;
     }
-    let text = ask("GET /metrics").token(&token).of(&server).await.text;
+    let text = ask("GET /metrics").token(&server.token_of("admin").await).of(&server).await.text;
     for line in [
         r#"lore_http_requests_total{method="GET",route="/auth/me",status="200"} 1"#,
         r#"lore_http_requests_total{method="GET",route="/api/jobs/{id}",status="404"} 1"#,
@@ -159,5 +159,54 @@ async fn numbers_are_told_without_names() {
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let (name, value) = line.rsplit_once(' ').unwrap();
         assert!(value.parse::<f64>().is_ok() && !name.is_empty(), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_whose_jobs_are_not_done_is_not_ready_and_does_them_again() {
+    let server = server(ServerOptions::default()).await;
+    let begun = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let (app, count) = (std::sync::Arc::clone(&server.app), std::sync::Arc::clone(&begun));
+    let supervised = tokio::spawn(async move {
+        app.supervise(move || {
+            let attempt = count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            async move { assert!(attempt > 0, "the first attempt fails") }
+        })
+        .await;
+    });
+    let ready = async || ask("GET /readyz").of(&server).await;
+    loop {
+        let told = ready().await;
+        if told.status == StatusCode::SERVICE_UNAVAILABLE {
+            assert!(told.text.contains("no jobs are being done"), "{}", told.text);
+            break;
+        }
+        assert!(!supervised.is_finished(), "it was ready all the time");
+    }
+    supervised.await.unwrap();
+    assert_eq!(begun.load(std::sync::atomic::Ordering::SeqCst), 2);
+    assert_eq!(ready().await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn the_document_tells_what_mcp_wants_and_gives() {
+    let server = server(ServerOptions::default()).await;
+    let token = server.token_of("normal").await;
+    let document = ask("GET /openapi.json").token(&token).of(&server).await.json();
+    for path in ["/mcp", "/mcp/{toolset}"] {
+        let (post, get) = (&document["paths"][path]["post"], &document["paths"][path]["get"]);
+        for media in ["application/json", "text/event-stream"] {
+            assert!(post["responses"]["200"]["content"][media].is_object(), "{post}");
+        }
+        for status in ["202", "400", "401", "404", "406", "413", "429", "503"] {
+            assert!(post["responses"][status].is_object(), "{status}: {post}");
+        }
+        let headers = |operation: &Value| -> Vec<String> {
+            let parameters = operation["parameters"].as_array().unwrap().iter();
+            let headers = parameters.filter(|parameter| parameter["in"] == "header");
+            headers.map(|header| header["name"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(headers(post), ["Mcp-Session-Id", "MCP-Protocol-Version"]);
+        assert_eq!(headers(get), ["Mcp-Session-Id", "MCP-Protocol-Version", "Last-Event-ID"]);
     }
 }

@@ -60,6 +60,12 @@ async fn secrets_are_never_logged() {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "list_repositories", "arguments": {"x": "query-secret"}}});
     ask("POST /mcp").token(&personal).json(&call).of(&server).await;
+    let new = json!({"username": "eve", "password": "a password of eve", "role": "normal_user"});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "create_user", "arguments": new}});
+    let told = ask("POST /mcp").token(&personal).json(&call).of(&server).await;
+    assert!(told.text.contains("eve") && server.team.user("eve").await.is_ok(), "{}", told.text);
+    secrets.push("a password of eve".to_owned());
     server.clock.panic_from_now_on(true);
     login("power", PASSWORD).of(&server).await;
     server.clock.panic_from_now_on(false);
@@ -73,6 +79,7 @@ async fn secrets_are_never_logged() {
     assert!(has(&["path=\"/auth/login\"", "status=401", "method=\"POST\"", "took_ms="]), "{log}");
     assert!(has(&["path=\"/mcp\"", "user=admin", "tool=\"list_repositories\"", "outcome="]), "{log}");
     assert!(has(&["path=\"/api/users\"", "user=admin", "status=400"]), "{log}");
+    assert!(requests.iter().all(|line| line.contains("address=\"9.9.9.9\"")), "{log}");
     assert!(has(&["path=\"(none)\"", "status=405"]) || has(&["path=\"(none)\""]), "{log}");
     assert!(log.contains("a request panicked"), "{log}");
 }

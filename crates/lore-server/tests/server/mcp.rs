@@ -45,7 +45,9 @@ async fn a_tool_that_is_called_is_counted() {
     let told = call("list_repositories").of(&server).await;
     assert_eq!(told.status, StatusCode::OK, "{}", told.text);
     call("no_such_tool\" x").of(&server).await;
-    let text = ask("GET /metrics").token(&token).of(&server).await.text;
+    let denied = ask("GET /metrics").token(&token).of(&server).await;
+    assert_eq!(denied.status, StatusCode::FORBIDDEN, "what others do is not everybody's business");
+    let text = ask("GET /metrics").token(&server.token_of("admin").await).of(&server).await.text;
     assert!(text.contains(r#"lore_mcp_tool_calls_total{tool="list_repositories",outcome="ok"} 1"#), "{text}");
     assert!(text.contains(r#"lore_mcp_tool_calls_total{tool="(unknown)",outcome="unknown_tool"} 1"#), "{text}");
     assert!(!text.contains("no_such_tool"), "{text}");
@@ -73,7 +75,7 @@ async fn a_session_belongs_to_its_user() {
     is_absent(with(ask("DELETE /mcp").token(&power)).of(&server).await);
     is_absent(with(ask("DELETE /mcp/history").token(&normal)).of(&server).await);
     assert_eq!(with(ask("DELETE /mcp")).of(&server).await.status, StatusCode::UNAUTHORIZED);
-    let text = ask("GET /metrics").token(&power).of(&server).await.text;
+    let text = ask("GET /metrics").token(&server.token_of("admin").await).of(&server).await.text;
     assert!(text.contains("lore_mcp_sessions 1\n"), "{text}");
     let own = with(ask("DELETE /mcp").token(&normal)).of(&server).await;
     assert!(own.status.is_success(), "{}", own.text);

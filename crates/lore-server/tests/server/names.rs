@@ -21,22 +21,41 @@ async fn a_foreign_host_is_refused_on_every_path() {
     let token = server.token_of("admin").await;
     for row in server.app.rows() {
         let line = format!("{} {}", row.method, crate::support::filled(row.path));
+        if ["/healthz", "/readyz"].contains(&row.path) {
+            continue;
+        }
         let told = ask(&line).without("host").header("host", "evil.example").token(&token).of(&server).await;
         assert_eq!(told.status, StatusCode::FORBIDDEN, "{line}");
     }
     for host in ["evil.example", "lore.example.evil", "localhost.evil", "lore.example@evil", "0.0.0.0", "", "10.1.2.4"]
     {
-        let told = ask("GET /healthz").without("host").header("host", host).of(&server).await;
+        let told = ask("GET /auth/me").without("host").header("host", host).of(&server).await;
         assert_eq!(told.status, StatusCode::FORBIDDEN, "{host}");
     }
-    assert_eq!(ask("GET /healthz").without("host").of(&server).await.status, StatusCode::FORBIDDEN);
-    let twice = ask("GET /healthz").header("host", "evil.example").of(&server).await;
+    assert_eq!(ask("GET /auth/me").without("host").of(&server).await.status, StatusCode::FORBIDDEN);
+    let twice = ask("GET /auth/me").header("host", "evil.example").of(&server).await;
     assert_eq!(twice.status, StatusCode::FORBIDDEN);
-    let told = ask("GET http://evil.example/healthz").of(&server).await;
+    let told = ask("GET http://evil.example/auth/me").of(&server).await;
     assert_eq!(told.status, StatusCode::FORBIDDEN, "HTTP/2 and proxies name the host in the address");
     for host in ["localhost", "127.0.0.1:8000", "[::1]:8000", "lore.example", "LORE.example:443", "10.1.2.3:8000"] {
-        let told = ask("GET /healthz").without("host").header("host", host).of(&server).await;
-        assert_eq!(told.status, StatusCode::OK, "{host}");
+        let told = ask("GET /auth/me").without("host").header("host", host).of(&server).await;
+        assert_eq!(told.status, StatusCode::UNAUTHORIZED, "{host}");
+    }
+}
+
+#[tokio::test]
+async fn probes_may_call_the_server_what_they_like_and_pages_may_not() {
+    let server = server(options()).await;
+    for path in ["/healthz", "/readyz"] {
+        for host in ["10.9.8.7:8000", "evil.example", ""] {
+            let told = ask(&format!("GET {path}")).without("host").header("host", host).of(&server).await;
+            assert_eq!(told.status, StatusCode::OK, "{path} {host}");
+        }
+        let page = ask(&format!("GET {path}")).without("host").header("host", "evil.example");
+        let told = page.header("origin", "http://evil.example").of(&server).await;
+        assert_eq!(told.status, StatusCode::FORBIDDEN, "{path}");
+        let told = ask(&format!("POST {path}")).without("host").header("host", "evil.example").of(&server).await;
+        assert_eq!(told.status, StatusCode::FORBIDDEN, "{path}");
     }
 }
 
@@ -44,7 +63,7 @@ async fn a_foreign_host_is_refused_on_every_path() {
 async fn what_a_proxy_says_about_the_host_is_not_looked_at() {
     let options = ServerOptions { trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()], ..options() };
     let server = server(options).await;
-    let told = ask("GET /healthz").without("host").header("host", "evil.example");
+    let told = ask("GET /auth/me").without("host").header("host", "evil.example");
     let told = told.header("x-forwarded-host", "lore.example").from("10.0.0.1").of(&server).await;
     assert_eq!(told.status, StatusCode::FORBIDDEN);
 }
@@ -164,13 +183,44 @@ async fn an_authorization_server_is_told_of_where_there_is_one() {
     for (path, resource) in paths.into_iter().zip(["http://localhost:8000", "http://localhost:8000/mcp"]) {
         let told = ask(&format!("GET {path}")).of(&with).await.json();
         assert_eq!(told["resource"], resource);
-        assert_eq!(told["authorization_servers"], json!(["https://login.example"]));
+        assert_eq!(told["authorization_servers"], json!(["https://login.example/"]), "an issuer is named to the byte");
     }
     let told = ask("POST /mcp").of(&with).await;
     let metadata = r#"resource_metadata="http://localhost:8000/.well-known/oauth-protected-resource/mcp""#;
     assert_eq!(told.header("www-authenticate").unwrap(), format!(r#"Bearer realm="lore", {metadata}"#));
-    let public = Some("https://lore.example".to_owned());
-    let public = server(ServerOptions { oauth_issuer: issuer, public_url: public, ..ServerOptions::default() }).await;
+    let toolset = ask(&format!("GET {}/history", paths[1])).of(&with).await;
+    assert_eq!(toolset.json()["resource"], "http://localhost:8000/mcp/history");
+    assert_eq!(ask(&format!("GET {}/nothing", paths[1])).of(&with).await.status, StatusCode::NOT_FOUND);
+    let told = ask("POST /mcp/history").of(&with).await;
+    let metadata = told.header("www-authenticate").unwrap().to_owned();
+    assert!(metadata.ends_with(r#"oauth-protected-resource/mcp/history""#), "{metadata}");
+    let public = Some("https://lore.example/".to_owned());
+    let options = ServerOptions { oauth_issuer: issuer.clone(), public_url: public, ..ServerOptions::default() };
+    let public = server(options).await;
     let told = ask(&format!("GET {}", paths[1])).without("host").header("host", "lore.example").of(&public).await;
     assert_eq!(told.json()["resource"], "https://lore.example/mcp");
+    // A path of the public URL stands after the well-known part.
+    let below = Some("https://lore.example/team/lore".to_owned());
+    let below = server(ServerOptions { oauth_issuer: issuer, public_url: below, ..ServerOptions::default() }).await;
+    let told = ask("POST /mcp").without("host").header("host", "lore.example").of(&below).await;
+    let metadata = "https://lore.example/.well-known/oauth-protected-resource/team/lore/mcp";
+    assert!(told.header("www-authenticate").unwrap().contains(metadata), "{:?}", told.headers);
+    let path = metadata.strip_prefix("https://lore.example").unwrap();
+    let told = ask(&format!("GET {path}")).without("host").header("host", "lore.example").of(&below).await;
+    assert_eq!(told.json()["resource"], "https://lore.example/team/lore/mcp");
+}
+
+#[tokio::test]
+async fn what_is_not_well_known_is_not_there() {
+    let server = server(options()).await;
+    for path in [
+        "/.well-known/openid-configuration",
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-authorization-server/mcp",
+        "/.well-known/oauth-protected-resource/mcp/history",
+        "/.well-known/oauth-protected-resource/other",
+    ] {
+        let told = ask(&format!("GET {path}")).of(&server).await;
+        assert_eq!((told.status, told.header("www-authenticate")), (StatusCode::NOT_FOUND, None), "{path}");
+    }
 }

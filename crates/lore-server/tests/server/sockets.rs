@@ -51,6 +51,7 @@ impl Running {
 fn short() -> Limits {
     Limits {
         head: Duration::from_millis(300),
+        keep_alive: Duration::from_millis(300),
         sending: Duration::from_millis(300),
         stopping: Duration::from_millis(800),
         ..Limits::default()
@@ -107,7 +108,7 @@ async fn heads_are_bounded() {
 
 #[tokio::test]
 async fn a_body_that_does_not_say_how_long_it_is_is_bounded_too() {
-    let limits = Limits { body: 1000, ..Limits::default() };
+    let limits = Limits { auth_body: 1000, ..Limits::default() };
     let server = start(ServerOptions { limits, ..ServerOptions::default() }).await;
     let mut stream = server.connect().await;
     let head = "POST /auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
@@ -131,6 +132,168 @@ async fn only_so_many_connections_are_served_at_a_time() {
     assert!(timeout(Duration::from_millis(100), third.read(&mut byte)).await.is_err(), "there is no place yet");
     let text = rest(&mut third).await;
     assert!(text.contains("200 OK"), "it has its turn when the others were let go: {text}");
+    server.stopped().await;
+}
+
+#[tokio::test]
+async fn a_client_that_asks_and_does_not_read_loses_its_place() {
+    let limits = Limits { connections: 1, writing: Duration::from_millis(300), ..Limits::default() };
+    let server = start(ServerOptions { limits, ..ServerOptions::default() }).await;
+    let token = server.fixture.token_of("normal").await;
+    let greedy = tokio::net::TcpSocket::new_v4().unwrap();
+    greedy.set_recv_buffer_size(4096).unwrap();
+    let mut greedy = greedy.connect(server.address).await.unwrap();
+    let request = format!("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n");
+    greedy.write_all(request.repeat(300).as_bytes()).await.unwrap();
+    let mut next = server.connect().await;
+    next.write_all(HEALTH).await.unwrap();
+    let text = rest(&mut next).await;
+    assert!(text.contains("200 OK"), "{text}");
+    drop(greedy);
+    server.stopped().await;
+}
+
+#[tokio::test]
+async fn a_client_that_keeps_its_windows_shut_loses_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let (files, roots) = certificate(folder.path());
+    let limits = Limits { idle: Duration::from_millis(200), lingering: Duration::from_millis(300), ..short() };
+    let server = start(ServerOptions { tls: Some(files), limits, ..ServerOptions::default() }).await;
+    let stream = tls(server.address, &roots, b"h2").await;
+    let mut client = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    client.initial_stream_window_size(0);
+    let (mut sender, connection) = client.handshake(TokioIo::new(stream)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = http::Request::get("https://localhost/healthz").body(String::new()).unwrap();
+    let response = sender.send_request(request).await.unwrap();
+    assert_eq!(response.status(), 200);
+    // It answers pings, asks for nothing, and takes not one byte.
+    let ended = timeout(LONG, connection).await.expect("the connection stays open");
+    drop((ended, response, sender));
+    server.stopped().await;
+}
+
+#[tokio::test]
+async fn one_address_has_only_so_many_connections() {
+    let limits = Limits { per_address: 2, ..Limits::default() };
+    let server = start(ServerOptions { limits, ..ServerOptions::default() }).await;
+    let mut kept = Vec::new();
+    for _ in 0..2 {
+        let mut stream = server.connect().await;
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+        assert!(stream.read(&mut [0; 64]).await.unwrap() > 0);
+        kept.push(stream);
+    }
+    let mut third = server.connect().await;
+    drop(third.write_all(HEALTH).await);
+    assert_eq!(rest(&mut third).await, "", "it is let go at once");
+    drop(kept);
+    // The others are gone when the server has seen it.
+    for _ in 0..1000 {
+        let mut next = server.connect().await;
+        drop(next.write_all(HEALTH).await);
+        if rest(&mut next).await.contains("200 OK") {
+            server.stopped().await;
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("places do not become free");
+}
+
+#[tokio::test]
+async fn a_connection_is_kept_for_the_next_request_longer_than_a_head_may_take() {
+    let limits = Limits { keep_alive: Duration::from_secs(2), ..short() };
+    let server = start(ServerOptions { limits, ..ServerOptions::default() }).await;
+    let mut stream = server.connect().await;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    assert!(stream.read(&mut [0; 512]).await.unwrap() > 0);
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    stream.write_all(HEALTH).await.unwrap();
+    let text = rest(&mut stream).await;
+    assert!(text.contains("200 OK"), "{text}");
+    // Without another request it is let go.
+    let mut idle = server.connect().await;
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    let begun = Instant::now();
+    rest(&mut idle).await;
+    assert!(begun.elapsed() > Duration::from_secs(1));
+    server.stopped().await;
+}
+
+/// What this process has in memory, in bytes.
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().trim().parse::<u64>().unwrap() * 1024
+}
+
+/// Sends requests one after the other over one connection, some ahead, and gives how often each status came.
+async fn flood(
+    stream: &mut TcpStream,
+    requests: &[String],
+    rounds: usize,
+) -> std::collections::BTreeMap<String, usize> {
+    let mut statuses = std::collections::BTreeMap::new();
+    let mut read = Vec::new();
+    for _ in 0..rounds {
+        stream.write_all(requests.concat().as_bytes()).await.unwrap();
+        let mut answered = 0;
+        while answered < requests.len() {
+            let mut chunk = [0; 16 * 1024];
+            let length = timeout(LONG, stream.read(&mut chunk)).await.expect("it answers").unwrap();
+            assert!(length > 0, "the connection was closed: {}", String::from_utf8_lossy(&read));
+            read.extend_from_slice(&chunk[..length]);
+            // An answer is whole when all of its body is there.
+            while let Some(head) = read.windows(4).position(|window| window == b"\r\n\r\n") {
+                let text = String::from_utf8(read[..head].to_vec()).unwrap().to_ascii_lowercase();
+                let length = text.lines().find_map(|line| line.strip_prefix("content-length: "));
+                let length: usize = length.map_or(0, |length| length.parse().unwrap());
+                if read.len() < head + 4 + length {
+                    break;
+                }
+                let status = text.split(' ').nth(1).unwrap().to_owned();
+                *statuses.entry(status).or_default() += 1;
+                read.drain(..head + 4 + length);
+                answered += 1;
+            }
+        }
+    }
+    statuses
+}
+
+#[tokio::test]
+async fn a_flood_of_requests_and_of_nonsense_leaves_memory_as_it_was() {
+    let server = start(ServerOptions::default()).await;
+    let token = server.fixture.token_of("normal").await;
+    let post = |path: &str, body: &str| {
+        let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n");
+        let media = "Accept: application/json\r\nContent-Type: application/json\r\n";
+        format!("{head}{media}Content-Length: {}\r\n\r\n{body}", body.len())
+    };
+    let ping = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+    let requests = [
+        post("/mcp", &ping("1")),
+        post("/mcp", &ping(r#""a long id that is new each time""#)),
+        post("/mcp", r#"{"jsonrpc":"2.0","id":1,"method":"no/such/method"}"#),
+        post("/mcp", "{"),
+        post("/mcp", r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#),
+        post("/mcp", &"[".repeat(2000)),
+        post("/mcp", r#"{"jsonrpc":"2.0","id":1e999,"method":"ping"}"#),
+        post("/mcp/nothing", &ping("1")),
+        post("/auth/login", "nonsense"),
+        "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n".to_owned(),
+    ];
+    let mut stream = server.connect().await;
+    flood(&mut stream, &requests, 100).await;
+    let before = memory();
+    let statuses = flood(&mut stream, &requests, 500).await;
+    let grown = memory().saturating_sub(before);
+    assert_eq!(
+        statuses.iter().map(|(status, count)| (status.as_str(), *count)).collect::<Vec<_>>(),
+        [("200", 1500), ("400", 2500), ("401", 500), ("404", 500)]
+    );
+    assert!(grown < 16 * 1024 * 1024, "{grown} bytes more after 5,000 requests");
     server.stopped().await;
 }
 
@@ -195,6 +358,14 @@ async fn tls(
     roots: &rustls::RootCertStore,
     protocol: &[u8],
 ) -> tokio_rustls::client::TlsStream<TcpStream> {
+    try_tls(address, roots, protocol).await.unwrap()
+}
+
+async fn try_tls(
+    address: SocketAddr,
+    roots: &rustls::RootCertStore,
+    protocol: &[u8],
+) -> std::io::Result<tokio_rustls::client::TlsStream<TcpStream>> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -204,7 +375,7 @@ async fn tls(
     config.alpn_protocols = vec![protocol.to_vec()];
     let stream = TcpStream::connect(address).await.unwrap();
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
-    connector.connect(ServerName::try_from("localhost").unwrap(), stream).await.unwrap()
+    connector.connect(ServerName::try_from("localhost").unwrap(), stream).await
 }
 
 #[tokio::test]
@@ -221,8 +392,8 @@ async fn tls_carries_both_versions_of_http() {
     let (mut sender, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(second)).await.unwrap();
     tokio::spawn(connection);
-    for (host, expected) in [("localhost", 200), ("evil.example", 403)] {
-        let request = http::Request::get(format!("https://{host}/healthz"));
+    for (host, expected) in [("localhost", 401), ("evil.example", 403)] {
+        let request = http::Request::get(format!("https://{host}/auth/me"));
         let response = sender.send_request(request.body(String::new()).unwrap()).await.unwrap();
         assert_eq!(response.status(), expected);
         drop(response.into_body().collect().await.unwrap());
@@ -241,6 +412,34 @@ async fn tls_carries_both_versions_of_http() {
     drop(timeout(LONG, silent.read_to_end(&mut bytes)).await.expect("the connection stays open"));
     let took = server.stopped().await;
     assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[tokio::test]
+async fn a_certificate_that_was_replaced_counts_for_new_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let (files, first) = certificate(folder.path());
+    let limits = Limits { certificate: Duration::from_millis(20), ..short() };
+    let server = start(ServerOptions { tls: Some(files.clone()), limits, ..ServerOptions::default() }).await;
+    let healthy = async |roots: &rustls::RootCertStore| {
+        let mut stream = try_tls(server.address, roots, b"http/1.1").await.ok()?;
+        stream.write_all(HEALTH).await.ok()?;
+        let mut text = String::new();
+        drop(stream.read_to_string(&mut text).await);
+        Some(text.contains("200 OK"))
+    };
+    assert_eq!(healthy(&first).await, Some(true));
+    let mut next = (certificate(folder.path()).1, false);
+    let until = Instant::now() + LONG;
+    while !next.1 && Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        next.1 = healthy(&next.0).await == Some(true);
+    }
+    assert!(next.1, "the new certificate is never used");
+    assert_eq!(healthy(&first).await, None, "the old one is not used any more");
+    std::fs::write(&files.key, "nonsense").unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(healthy(&next.0).await, Some(true), "what cannot be read leaves everything as it was");
+    server.stopped().await;
 }
 
 #[tokio::test]

@@ -91,13 +91,13 @@ pub(crate) async fn server(options: ServerOptions) -> Fixture {
     for (name, role) in [("admin", Role::Admin), ("power", Role::PowerUser), ("normal", Role::NormalUser)] {
         team.create_user(&Asker::local(), name, PASSWORD, role).await.unwrap();
     }
-    let context = Context::new(lore, folder.path().to_owned());
+    let context = Context::for_team(Arc::clone(&team));
     let serving = |sets: &[Toolset]| {
         let text = ServerText { version: "0".to_owned(), instructions: String::new() };
         Server::new(lore_tools::server_tools(sets), &context, text)
     };
     let mcp = McpSetup {
-        all: serving(&[Toolset::History, Toolset::Repos]),
+        all: serving(&[Toolset::History, Toolset::Repos, Toolset::Admin]),
         toolsets: vec![("history".to_owned(), serving(&[Toolset::History]))],
         sessions: Sessions::new(SessionLimits::default()),
     };

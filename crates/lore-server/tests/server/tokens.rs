@@ -51,3 +51,27 @@ async fn tokens_of_others_are_not_there() {
     assert_eq!(revoke(&admin).of(&server).await.status, StatusCode::OK);
     assert_eq!(ask("GET /auth/me").token(&power).of(&server).await.status, StatusCode::UNAUTHORIZED);
 }
+
+#[tokio::test]
+async fn a_token_made_with_a_token_does_not_outlive_it() {
+    let server = server(ServerOptions::default()).await;
+    let login = server.login("normal").await;
+    let make = |token: &str, body: serde_json::Value| ask("POST /api/tokens").token(token).json(&body);
+    let access = login["access_token"].as_str().unwrap();
+    let parent = make(access, json!({"name": "parent", "expires_in_days": 10})).of(&server).await.json();
+    let parent = parent["token"].as_str().unwrap();
+    let lasting = make(access, json!({"name": "lasting"})).of(&server).await.json();
+    server.clock.pass(3600);
+    for body in [json!({"name": "ever"}), json!({"name": "long", "expires_in_days": 10})] {
+        let told = make(parent, body).of(&server).await;
+        assert_eq!((told.status, told.code().as_str()), (StatusCode::FORBIDDEN, "permission_denied"));
+        assert!(told.text.contains("`expires_in_days` of 9 or less"), "{}", told.text);
+    }
+    let told = make(parent, json!({"name": "short", "expires_in_days": 9})).of(&server).await;
+    assert_eq!(told.status, StatusCode::OK, "{}", told.text);
+    let told = make(lasting["token"].as_str().unwrap(), json!({"name": "ever"})).of(&server).await;
+    assert_eq!(told.status, StatusCode::OK, "a token without an end gives no more than it has");
+    server.clock.pass(9 * 86_400);
+    let told = make(parent, json!({"name": "last", "expires_in_days": 1})).of(&server).await;
+    assert!(told.status == StatusCode::FORBIDDEN && told.text.contains("log in"), "{}", told.text);
+}

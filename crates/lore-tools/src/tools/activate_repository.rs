@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{job, run},
     schema,
 };
@@ -18,7 +18,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Activate a repository for querying (supports single or composite repositories): golden_repo_alias on a branch, or several golden_repo_aliases as one. You ask it under user_alias from then on. Where the branch is indexed already that is done at once; else poll the job with `get_job_details`.",
     permission: Permission::ActivateRepos,
     offered: Offered::OnServer,
-    read_only: false,
+    effect: Effect::Fetches,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, activate),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{job, run},
     schema,
 };
@@ -18,7 +18,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Add a golden repository to the server: it is cloned and indexed, and everybody can ask it then. Poll the job with `get_job_details`.",
     permission: Permission::ManageGoldenRepos,
     offered: Offered::OnServer,
-    read_only: false,
+    effect: Effect::Fetches,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, add),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{list, run, succeeded},
     schema,
 };
@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Browse directory recursively: every file below it, at most 10,000, each as `list_files` shows it. Pass a path: a whole repository is long.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, browse),

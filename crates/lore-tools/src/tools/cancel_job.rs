@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{job, run},
     schema,
 };
@@ -18,7 +18,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Cancel a job: one that waits never begins, one that runs is told to stop. What it had read stays.",
     permission: Permission::QueryRepos,
     offered: Offered::OnServer,
-    read_only: false,
+    effect: Effect::Removes,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, cancel),

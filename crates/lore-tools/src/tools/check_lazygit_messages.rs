@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::run;
-use crate::{Answer, Context, Errors, Offered, Receipt, Tool, Toolset, answer::AnswerBuilder, messages, schema};
+use crate::{
+    Answer, Context, Effect, Errors, Offered, Receipt, Tool, Toolset, answer::AnswerBuilder, messages, schema,
+};
 
 pub(super) static TOOL: Tool = Tool {
     name: "check_lazygit_messages",
@@ -15,7 +17,7 @@ pub(super) static TOOL: Tool = Tool {
     // Messages that were given are not given again.
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: false,
+    effect: Effect::Changes,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, check),

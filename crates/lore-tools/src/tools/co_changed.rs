@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     repositories::line,
     schema,
@@ -27,7 +27,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Files that the same commits changed: what else a change may need. Also other repositories' commits on the same issues.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, co_changed),

@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_name};
+use crate::{
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_name,
+};
 
 pub(super) static TOOL: Tool = Tool {
     name: "commitmux_get_commit",
@@ -15,7 +17,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "The full message and file list of one commit. Use it on a search or touches result before fetching its patch.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, get_commit),

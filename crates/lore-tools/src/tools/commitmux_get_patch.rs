@@ -6,7 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::run;
-use crate::{Answer, Context, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_name};
+use crate::{
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_name,
+};
 
 pub(super) static TOOL: Tool = Tool {
     name: "commitmux_get_patch",
@@ -15,7 +17,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "The unified diff of one commit, as git prints it (renames and copies found; merges against the first parent). Can be long: use max_bytes to see its beginning only.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, get_patch),

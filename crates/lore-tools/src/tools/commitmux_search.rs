@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_names};
+use crate::{
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_names,
+};
 
 /// How much of the diff an excerpt shows.
 const EXCERPT_CHARS: usize = 300;
@@ -21,7 +23,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Full-text search over commit messages and the beginning of each diff, in all registered repositories. Use it first: was this done, tried or fixed before, and how?",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, search),

@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_names};
+use crate::{
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_names,
+};
 
 const LIMIT: i64 = 50;
 
@@ -18,7 +20,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Commits that changed files whose path contains a text, newest first; one result for each file. Use it before changing an area: what happened there lately?",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, touches),

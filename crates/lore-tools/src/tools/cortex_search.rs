@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::run;
-use crate::{Answer, Context, Errors, Offered, Source, Tool, Toolset, Upkeep, answer::AnswerBuilder, schema};
+use crate::{Answer, Context, Effect, Errors, Offered, Source, Tool, Toolset, Upkeep, answer::AnswerBuilder, schema};
 
 /// What is said of a question that is too long.
 const QUERY_CUT: &str = "the query is very long: only its first 64 words, of at most 8 KiB, were looked for";
@@ -27,7 +27,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Search for relevant context in the project codebase and documentation. Finds code by what it does or is called (a question, some words, an identifier, a path), uncommitted edits included, and returns functions, types and sections with their files and lines: the lines that say most, or all with `full`. Use it before grep and opening files.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Protocol,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, search),

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::list_users::user_json;
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{run, succeeded},
     schema,
 };
@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Create a new user.",
     permission: Permission::ManageUsers,
     offered: Offered::OnServer,
-    read_only: false,
+    effect: Effect::Changes,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, create),

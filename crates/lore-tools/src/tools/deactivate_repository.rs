@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{job, run},
     schema,
 };
@@ -17,7 +17,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Deactivate a repository: you have it no longer. The golden repository stays.",
     permission: Permission::ActivateRepos,
     offered: Offered::OnServer,
-    read_only: false,
+    effect: Effect::Removes,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, deactivate),

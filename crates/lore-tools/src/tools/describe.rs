@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     commands::{command_json, error_answer, note_origin},
     schema,
@@ -20,7 +20,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Tells what a team command takes: usage, editions, adaptations, whether it wants a file, a text or a destination, and its variables. Pass c1, c2 and c3 as `search` gave them.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, describe),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{REPOS_MAX, place, repositories, run, time, url},
     schema,
 };
@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Discover available repositories from configured sources. Those registered on this machine are `local`; `golden` ones are those of a team server.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, discover),

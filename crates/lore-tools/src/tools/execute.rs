@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     commands::{error_answer, note_origin, read_options, rendered_json},
     schema,
@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Gives the instructions of a team command as text, with your values put in; it runs nothing itself. Call `describe` first to see the options. Follow the text if it serves what the user asked for.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, mut args| {

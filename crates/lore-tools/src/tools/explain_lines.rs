@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     repositories::line,
     schema,
@@ -25,7 +25,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "The commits that shaped lines, newest first, with their hunks and what reviewers said there; through renames, moves and copies.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, explain),

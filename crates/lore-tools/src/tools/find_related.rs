@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     schema,
     why::{Fields, MAX_TOKENS, file, size},
@@ -35,7 +35,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Code like that at a line: it does the same, or shares its rare names. Copies are named apart.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, related),

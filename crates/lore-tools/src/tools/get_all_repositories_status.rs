@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::get_repository_status::activation_status;
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{REPOS_MAX, repositories, run, time, url},
     schema,
     scope::{self, Found},
@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Get status summary of all repositories: how fresh each is, how much of it is indexed, and what is wrong.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, status),

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{line, run, succeeded, time},
     schema,
     scope::find,
@@ -23,7 +23,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Get available branches for a repository: the last commit of each, whether it is indexed (indexed, stale, not_indexed), and how far it is ahead of and behind the branch it follows, as of the last fetch.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, branches),

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{failed, path, run, succeeded, time},
     schema,
     scope::find,
@@ -23,7 +23,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Get content of a specific file, as it is in the working tree now (uncommitted edits included), or on the main branch of a mirror; metadata tells which. Up to 1 MB at once: read large files in parts with offset and limit. Links are shown, not followed.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, get),

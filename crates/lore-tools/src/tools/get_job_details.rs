@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{job_json, run_waiting, succeeded, time},
     schema,
 };
@@ -20,7 +20,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "How a job stands: status (pending, running, completed, failed, cancelled), progress, result or error, and what it did. wait_seconds waits until it is over, and reports progress meanwhile.",
     permission: Permission::QueryRepos,
     offered: Offered::OnServer,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run_waiting(&TOOL, context, args, details),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{run, succeeded},
     schema,
 };
@@ -18,7 +18,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Get background job statistics (indexing jobs, sync jobs): yours, or all of them for those who manage repositories.",
     permission: Permission::QueryRepos,
     offered: Offered::OnServer,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, statistics),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{run, succeeded, time},
     schema,
     scope::{Found, find},
@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Get repository statistics (file counts, language breakdown, index status): files there are and files that searches see, sizes, vectors, when it was synced, and a health score from 0 to 1 with what is wrong or left out. index_size_bytes is its share of the one index that all repositories have.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, statistics),

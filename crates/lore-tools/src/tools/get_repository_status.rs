@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{place, run, succeeded, time, url},
     schema,
     scope::{Found, find},
@@ -20,7 +20,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Get detailed status of a repository: where it is, its branches, how many files and commits are indexed, how fresh that is, and what is wrong.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, status),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{list, run, succeeded},
     schema,
 };
@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "List files in a repository: those of one directory, with its subdirectories beside them. Shows the working tree (uncommitted files too, what git ignores not), or the main branch of a mirror. modified_at is the last commit that changed the file, or the time on disk of an uncommitted one; is_indexed tells whether searches see it.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, list_files),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{job, run},
     schema,
 };
@@ -18,7 +18,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Manage composite repository operations (create, update, delete): several golden repositories that you ask as one.",
     permission: Permission::ActivateRepos,
     offered: Offered::OnServer,
-    read_only: false,
+    effect: Effect::Removes,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, manage),

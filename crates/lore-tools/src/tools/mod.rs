@@ -107,7 +107,23 @@ fn date(seconds: Option<i64>) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Offered;
+    use crate::{Effect, Offered};
+
+    #[test]
+    fn tools_that_take_away_or_reach_out_say_so() {
+        let with =
+            |effect| -> Vec<&str> { ALL.iter().filter(|tool| tool.effect == effect).map(|tool| tool.name).collect() };
+        let sorted = |mut names: Vec<&'static str>| {
+            names.sort_unstable();
+            names
+        };
+        let removing = ["cancel_job", "deactivate_repository", "manage_composite_repository", "remove_golden_repo"];
+        assert_eq!(sorted(with(Effect::Removes)), removing);
+        let fetching =
+            ["activate_repository", "add_golden_repo", "refresh_golden_repo", "switch_branch", "sync_repository"];
+        assert_eq!(sorted(with(Effect::Fetches)), fetching);
+        assert_eq!(sorted(with(Effect::Changes)), ["check_lazygit_messages", "create_user"]);
+    }
 
     #[test]
     fn every_tool_is_fit_to_be_listed() {
@@ -116,7 +132,8 @@ mod tests {
             assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'), "{name}");
             assert!(ALL[..index].iter().all(|other| other.name != name), "{name} is there twice");
             assert!(!tool.about.is_empty() && !tool.title.is_empty(), "{name}");
-            assert!(tool.read_only || tool.offered == Offered::OnServer || name == "check_lazygit_messages", "{name}");
+            let reads = tool.effect == Effect::Reads;
+            assert!(reads || tool.offered == Offered::OnServer || name == "check_lazygit_messages", "{name}");
             let schema = (tool.input)();
             assert_eq!(schema["type"], "object", "{name}");
             for key in ["anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions"] {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{job, run},
     schema,
 };
@@ -17,7 +17,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Refresh a golden repository (re-index): fetches it and indexes what is new. Poll the job with `get_job_details`.",
     permission: Permission::ManageGoldenRepos,
     offered: Offered::OnServer,
-    read_only: false,
+    effect: Effect::Fetches,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, refresh),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     commands::{error_answer, note_origin},
     schema,
@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Reads the registry of team commands again. Changes on disk are noticed without it; use it to see how many commands there are and what is wrong with the file.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, reload),

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{job, run},
     schema,
 };
@@ -17,7 +17,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Remove a golden repository from the server, with its index. Where users have activated it, only with force, which takes it away from them.",
     permission: Permission::ManageGoldenRepos,
     offered: Offered::OnServer,
-    read_only: false,
+    effect: Effect::Removes,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, remove),

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     commands::{error_answer, note_origin},
     schema,
@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Team commands, not code: finds the prompts and procedures that this team keeps in its repository, by what they are for, in any words, Japanese or English. Returns up to 10 with c1, c2, c3, description and score (0-1). Then `describe` tells what one takes and `execute` gives its instructions.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, search),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{job, run, succeeded},
     schema,
 };
@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Switch repository to different branch. Where that is indexed already it is done at once; else the answer has a job_id, and the switch happens when the job is done.",
     permission: Permission::ActivateRepos,
     offered: Offered::OnServer,
-    read_only: false,
+    effect: Effect::Fetches,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, switch),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::run;
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     schema,
     scope::find,
@@ -33,7 +33,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Code like this that was removed, and why; reverts.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, tried),

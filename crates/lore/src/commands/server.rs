@@ -14,7 +14,7 @@ use lore_core::{
 };
 use lore_mcp::{Server, ServerText, SessionLimits, Sessions};
 use lore_model::{Code, Failure, closest};
-use lore_server::{App, Bound, McpSetup, Network, ServerOptions, ServerSetup, TlsFiles};
+use lore_server::{App, Bound, Limits, McpSetup, Network, ServerOptions, ServerSetup, TlsFiles};
 use lore_store::JobLimits;
 use lore_tools::{Context as ToolContext, Toolset};
 
@@ -93,6 +93,9 @@ pub(crate) struct Args {
     /// Jobs that run side by side
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     jobs: u32,
+    /// Connections that are served at a time; fewer where the system does not allow as many open files
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    connections: u32,
 }
 
 impl Args {
@@ -113,6 +116,10 @@ impl Args {
     }
 
     fn options(&self) -> ServerOptions {
+        let connections = usize::try_from(self.connections).unwrap_or(usize::MAX).min(files().saturating_sub(RESERVE));
+        let connections = connections.max(1);
+        // Nobody alone can take all of them.
+        let limits = Limits { connections, per_address: connections.div_ceil(4), ..Limits::default() };
         let tls = self.tls_cert.clone().zip(self.tls_key.clone());
         ServerOptions {
             listen: self.listen,
@@ -122,7 +129,7 @@ impl Args {
             tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
             oauth_issuer: self.oauth_issuer.clone(),
             public_url: self.public_url.clone(),
-            ..ServerOptions::default()
+            limits,
         }
     }
 }
@@ -132,6 +139,12 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let options = args.options();
     let allowed = args.allowed();
     let policy = allowed.policy()?;
+    if options.limits.connections < usize::try_from(args.connections).unwrap_or(usize::MAX) {
+        let (served, asked) = (options.limits.connections, args.connections);
+        context.ui.warn(&format!(
+            "{served} connections are served and not {asked}: the system allows no more open files (`ulimit -Hn`)"
+        ));
+    }
     // From here on nobody has to kill it.
     let signal = shutdown_signal();
     let data = &context.loaded.home;
@@ -147,20 +160,20 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let mcp = mcp(&team, &toolsets);
     let app = App::new(ServerSetup { team: Arc::clone(&team), clock: Arc::new(SystemClock), mcp, options })?;
     // Where the address is taken or the certificate cannot be read, nothing has been made yet.
-    let bound = Bound::open(app).await?;
+    let bound = Bound::open(Arc::clone(&app)).await?;
     // Commands that do jobs in this folder while no server runs keep to it.
     allowed.keep(data)?;
     if let Some((name, password)) = team.bootstrap().await? {
         tell_first(context, data, name.as_str(), &password)?;
     }
     if is_open {
-        context.ui.warn("other machines can reach the server and nothing is encrypted: give it `--tls-cert` and `--tls-key`, or put it behind a proxy and name that with `--trusted-proxy`");
+        context.ui.warn("other machines can reach the server, which does not encrypt: give it `--tls-cert` and `--tls-key`, or see to it that only your proxy can reach it");
     }
     context.ui.tell(&format!("lore server is listening on {}", bound.url()));
     let cancel = Cancel::default();
     let jobs = tokio::spawn({
         let (team, cancel) = (Arc::clone(&team), cancel.clone());
-        async move { team.run(&cancel).await }
+        async move { app.supervise(|| do_jobs(Arc::clone(&team), cancel.clone())).await }
     });
     let stopping = {
         let cancel = cancel.clone();
@@ -193,6 +206,42 @@ fn tell_first(context: &Context<'_>, data: &Path, name: &str, password: &str) ->
         .ui
         .tell("change it with `lore login URL` and `lore password`, then remove the file: nothing reads it again");
     Ok(())
+}
+
+/// Does jobs until it is cancelled. What an attempt before this one has begun is taken up.
+async fn do_jobs(team: Arc<Team>, cancel: Cancel) {
+    if let Err(failure) = team.recover().await {
+        tracing::error!(%failure, "jobs that were begun cannot be taken up");
+    }
+    team.run(&cancel).await;
+}
+
+/// Files that are open besides connections: the index, clones, git.
+const RESERVE: usize = 256;
+
+/// How many files may be open, after having asked for as many as the system gives.
+#[cfg(unix)]
+fn files() -> usize {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return usize::MAX };
+    let most = if soft < hard {
+        match setrlimit(Resource::RLIMIT_NOFILE, hard, hard) {
+            Ok(()) => hard,
+            Err(error) => {
+                tracing::warn!(%error, soft, "the number of open files cannot be raised");
+                soft
+            }
+        }
+    } else {
+        soft
+    };
+    usize::try_from(most).unwrap_or(usize::MAX)
+}
+
+/// How many files may be open: nobody says.
+#[cfg(not(unix))]
+fn files() -> usize {
+    usize::MAX
 }
 
 fn limits(jobs: u32) -> JobLimits {

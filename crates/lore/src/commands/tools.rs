@@ -1,7 +1,7 @@
 //! `lore tools`: what an agent can call, and what the list costs it.
 
 use lore_model::Failure;
-use lore_tools::{Tool, Toolset};
+use lore_tools::{Effect, Tool, Toolset};
 use serde_json::{Value, json};
 
 use super::Context;
@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
             .map(|tool| {
                 json!({
                     "name": tool.name, "title": tool.title, "toolset": tool.toolset.name(), "description": tool.about,
-                    "read_only": tool.read_only, "input_schema": (tool.input)(), "tokens": cost(tool),
+                    "read_only": tool.effect == Effect::Reads, "input_schema": (tool.input)(), "tokens": cost(tool),
                 })
             })
             .collect();

@@ -161,21 +161,24 @@ fn hash(text: &str) -> String {
 #[test]
 fn the_list_of_tools_is_the_same_to_the_byte() {
     let server = server();
-    let check = |user: &str, expected: &Expect| {
+    let check = |user: &str, path: &str, expected: &Expect| {
         let list = || {
             let bearer = format!("Bearer {}", server.token(user));
             let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).to_string();
             let headers = [("Authorization", bearer.as_str()), ("Accept", "application/json")];
-            server.http("POST", "/mcp", &headers, asked.as_bytes()).expect("it answers").text
+            server.http("POST", path, &headers, asked.as_bytes()).expect("it answers").text
         };
         let first = list();
         assert_eq!(first, list());
-        let count = listed(&server, user).len();
+        let list: Value = serde_json::from_str(&first).expect("it is JSON");
+        let count = list["result"]["tools"].as_array().expect("there are tools").len();
         expected.assert_eq(&format!("{count} tools, {} bytes, {}", first.len(), hash(&first)));
     };
-    check("root", &expect!["32 tools, 21084 bytes, 4161c019469d9d7b"]);
-    check("pow", &expect!["27 tools, 18486 bytes, de3c9cad24234387"]);
-    check("nor", &expect!["22 tools, 15333 bytes, 7e09cbc5f6e562a8"]);
+    check("root", "/mcp", &expect!["32 tools, 21075 bytes, 5ca0db7b7da6bb60"]);
+    check("pow", "/mcp", &expect!["27 tools, 18480 bytes, ef21778d08f4549f"]);
+    check("nor", "/mcp", &expect!["22 tools, 15332 bytes, 5544f1c7ccf93b13"]);
+    check("root", "/mcp/repos", &expect!["10 tools, 5537 bytes, 4f36ec4bf91aa3f3"]);
+    check("nor", "/mcp/code", &expect!["6 tools, 6528 bytes, 1b2fcb721f453687"]);
 }
 
 #[test]

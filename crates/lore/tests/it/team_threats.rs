@@ -11,7 +11,7 @@
 //! | tool poisoning | `team_table::the_list_of_tools_is_the_same_to_the_byte` |
 //! | paths | `no_path_leads_out_of_a_golden_repository` here; work trees: `files::upstream_gets_this_wrong` |
 //! | git server holes | `only_registered_repositories_are_there` |
-//! | JSON-RPC abuse | `messages_that_are_no_messages_do_no_harm` here; each kind: lore-mcp `http/messages.rs` |
+//! | JSON-RPC abuse | `messages_that_are_no_messages_do_no_harm` here; each kind: lore-mcp `http/messages.rs`; floods: lore-server `sockets.rs` |
 //! | option injection | `no_argument_is_an_option_of_git` |
 //! | clone and checkout, SSRF | `urls_that_lead_inside_are_not_cloned` here; redirects and addresses: lore-git `it/policy.rs` |
 //! | tokens | `tokens_that_were_tampered_with_are_refused` here; expiry and reuse: lore-core `team.rs` |
@@ -364,23 +364,30 @@ fn only_registered_repositories_are_there() {
 fn messages_that_are_no_messages_do_no_harm() {
     let server = server();
     let token = bearer(&server, "nor");
+    let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
     let deep = "[".repeat(100_000);
     let nested = format!("{}1{}", "{\"a\":".repeat(5_000), "}".repeat(5_000));
+    let many = format!("[{}0]", "0,".repeat(150_000));
+    for (body, code) in [
+        (deep.as_bytes(), -32700),
+        (nested.as_bytes(), -32700),
+        (many.as_bytes(), -32600),
+        (br#"{"jsonrpc":"2.0","id":1e999,"method":"ping"}"#, -32700),
+        (br#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#, -32700),
+        (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}"#, -32700),
+        (br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
+        (b"\xff\xfe", -32700),
+        (b"{", -32700),
+        (b"", -32700),
+    ] {
+        let answer = http(&server, "POST", "/mcp", &headers, body);
+        let shown = String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!(code)), "{shown}: {answer:?}");
+    }
     let large = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{}\"}}", "x".repeat(20_000_000));
-    let huge = r#"{"jsonrpc":"2.0","id":1e999,"method":"ping"}"#;
-    let twice = r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}"#;
-    for body in
-        [deep.as_bytes(), nested.as_bytes(), large.as_bytes(), huge.as_bytes(), twice.as_bytes(), b"\xff\xfe", b"{"]
-    {
-        let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
-        // A server that has read enough may close the connection before everything was sent.
-        if let Ok(answer) = server.http("POST", "/mcp", &headers, body) {
-            assert!(answer.status < 500, "{answer:?}");
-            assert!(
-                answer.status >= 400 || answer.json()["error"].is_object() || body == twice.as_bytes(),
-                "{answer:?}"
-            );
-        }
+    // A server that has read enough may close the connection before everything was sent.
+    if let Ok(answer) = server.http("POST", "/mcp", &headers, large.as_bytes()) {
+        assert_eq!(answer.status, 413, "{answer:?}");
     }
     assert_eq!(http(&server, "GET", "/healthz", &[], b"").status, 200);
 }

@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 use self::past::{ChunkType, Past};
 use crate::{
-    Answer, Context, Errors, Offered, Tool, Toolset,
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{run, succeeded},
     schema, scope,
 };
@@ -40,7 +40,7 @@ pub(super) static TOOL: Tool = Tool {
     about: "Search code: by meaning (search_mode semantic, the default), by words, prefix* and \"phrases\" (fts), by regular expression (fts with regex: every line, as git grep finds it), misspelt (fts with fuzzy), or both (hybrid). Filters by language, path and extension hold in every mode. Start with limit 5.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
-    read_only: true,
+    effect: Effect::Reads,
     errors: Errors::Result,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, search),
