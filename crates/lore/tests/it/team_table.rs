@@ -266,6 +266,29 @@ fn what_others_have_is_as_little_there_as_what_nobody_has() {
     assert_eq!((&own["total"], &own["repositories"][0]["activated_at"].is_string()), (&json!(1), &true));
 }
 
+/// Where nothing is named, a question about history is about what the caller has activated, as one about code is.
+#[test]
+fn history_without_a_name_is_about_what_the_caller_has() {
+    let server = server();
+    activate(&server, "pow", "mine");
+    let repos = |user: &str, tool: &str, asked: &Value| -> Vec<String> {
+        let rows = server.ask(user, tool, asked);
+        let mut names: Vec<String> =
+            rows.as_array().expect("a list").iter().map(|row| row["repo"].as_str().expect("a name").to_owned()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    for (tool, asked) in [
+        ("commitmux_search", json!({"query": "heron"})),
+        ("commitmux_touches", json!({"path_glob": "src/"})),
+    ] {
+        assert_eq!(repos("pow", tool, &asked), ["api"], "{tool}");
+        assert_eq!(repos("eve", tool, &asked), ["api", "web"], "{tool}");
+        assert_eq!(repos("nor", tool, &asked), ["api", "web"], "{tool}: whoever has nothing asks all");
+    }
+}
+
 #[test]
 fn jobs_tokens_and_counts_are_each_users_own() {
     let server = server();
@@ -300,6 +323,9 @@ fn jobs_tokens_and_counts_are_each_users_own() {
         assert_eq!(server.rest(user, "GET", "/api/tokens?all=true", &Value::Null).status, 403);
         let counted = server.ask(user, "get_job_statistics", &json!({}));
         assert_eq!(counted["statistics"]["total"], 0, "{user}: {counted}");
+        let health = server.ask(user, "check_health", &json!({}));
+        assert_eq!(health["health"]["system"]["active_jobs"], 0, "{user}: {health}");
+        assert_eq!(server.rest(user, "GET", "/metrics", &Value::Null).status, 403, "{user}");
         assert_eq!(server.rest(user, "GET", "/api/jobs", &Value::Null).json(), json!({"jobs": [], "total": 0}));
         let own = server.ask(user, "list_repositories", &json!({}));
         assert_eq!((&own["repositories"], &own["total"]), (&json!([]), &json!(0)));

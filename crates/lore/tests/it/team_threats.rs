@@ -543,6 +543,12 @@ fn tokens_that_were_tampered_with_are_refused() {
     for token in forged {
         assert!([400, 401].contains(&status(&token)), "{token} is let in");
     }
+    // Nobody else on the machine reads what tokens are signed with.
+    let mode = |name: &str| {
+        let metadata = std::fs::metadata(server.data().join(name)).expect("it is there");
+        std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777
+    };
+    assert_eq!((mode("team.db"), mode("team.db-wal")), (0o600, 0o600));
     // What ends, ends at once.
     let bearer = format!("Bearer {access}");
     assert_eq!(http(&server, "POST", "/auth/logout", &[("Authorization", &bearer)], b"{}").status, 200);
