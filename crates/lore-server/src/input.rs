@@ -145,13 +145,10 @@ where
     B: Body<Data: Send> + Send,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    match tokio::time::timeout(limits.sending, collect(body, most, budget)).await {
-        Ok(read) => read,
-        Err(_) => {
-            let message = "the body did not arrive in time";
-            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, Code::InvalidArgument, message))
-        }
-    }
+    tokio::time::timeout(limits.sending, collect(body, most, budget)).await.unwrap_or_else(|_| {
+        let message = "the body did not arrive in time";
+        Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, Code::InvalidArgument, message))
+    })
 }
 
 /// Takes from the budget what has arrived, not what was announced: whoever announces much and sends nothing has nothing.
@@ -173,15 +170,12 @@ async fn collect<B: Body<Data: Send> + Send>(body: B, most: usize, budget: &Budg
             return Err(too_large());
         }
         let share = budget.0.acquire_many(u32::try_from(length).unwrap_or(u32::MAX));
-        match tokio::time::timeout(SHARE, share).await {
-            Ok(Ok(share)) => shares.push(share),
-            _ => {
-                let message = "the server is reading too much just now";
-                return Err(
-                    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Busy, message).header(header::RETRY_AFTER, "5")
-                );
-            }
-        }
+        let Ok(Ok(share)) = tokio::time::timeout(SHARE, share).await else {
+            let message = "the server is reading too much just now";
+            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Busy, message);
+            return Err(refusal.header(header::RETRY_AFTER, "5"));
+        };
+        shares.push(share);
         read.put(data);
     }
     Ok(read.freeze())

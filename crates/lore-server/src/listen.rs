@@ -90,17 +90,16 @@ impl Bound {
 
     /// How people reach it: by a name that it answers to.
     pub fn url(&self) -> String {
-        if let Some(public) = self.app.public() {
-            return public.to_owned();
-        }
         let scheme = if self.tls.is_some() { "https" } else { "http" };
+        if !self.address.ip().is_unspecified() {
+            return format!("{scheme}://{}", self.address);
+        }
         // All addresses together are none that anybody could ask for.
-        match self.app.options.hosts.first() {
-            Some(host) if self.address.ip().is_unspecified() && !host.contains([':', '*']) => {
-                format!("{scheme}://{host}:{}", self.address.port())
-            }
-            _ if self.address.ip().is_unspecified() => format!("{scheme}://localhost:{}", self.address.port()),
-            _ => format!("{scheme}://{}", self.address),
+        let named = self.app.options.hosts.iter().find(|host| !host.contains([':', '*']));
+        let named = named.map_or("localhost", String::as_str);
+        match self.app.public() {
+            Some(public) => public.to_owned(),
+            None => format!("{scheme}://{named}:{}", self.address.port()),
         }
     }
 
@@ -155,10 +154,12 @@ async fn accept(listener: &TcpListener, places: &Places) -> (TcpStream, SocketAd
     loop {
         let place = places.any().await;
         match listener.accept().await {
-            Ok((stream, address)) => match places.take(place, address.ip()) {
-                Some(place) => return (stream, address, place),
-                None => tracing::debug!(%address, "an address has too many connections"),
-            },
+            Ok((stream, address)) => {
+                if let Some(place) = places.take(place, address.ip()) {
+                    return (stream, address, place);
+                }
+                tracing::debug!(%address, "an address has too many connections");
+            }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(PAUSE).await;

@@ -208,11 +208,16 @@ const MCP_END: &str = "MCP over HTTP: ends a session.";
 
 /// The table.
 pub(crate) fn table() -> Vec<Route> {
-    use Permission::{ManageGoldenRepos, ManageUsers};
+    let mut table = own_rows();
+    table.extend(team_rows());
+    table
+}
+
+/// MCP, and what the server tells about itself.
+fn own_rows() -> Vec<Route> {
     use Who::{AnyUser, Anyone, May};
-    let get = Method::GET;
-    let (post, patch, delete) = (Method::POST, Method::PATCH, Method::DELETE);
-    let (golden_may, users_may) = (May(ManageGoldenRepos), May(ManageUsers));
+    let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
+    let golden_may = May(Permission::ManageGoldenRepos);
     vec![
         Route::mcp(post.clone(), "/mcp", MCP),
         Route::mcp(get.clone(), "/mcp", MCP_LISTEN),
@@ -245,6 +250,17 @@ pub(crate) fn table() -> Vec<Route> {
             "The same for the MCP endpoint of a toolset.",
             own::toolset_resource,
         ),
+    ]
+}
+
+/// Users, tokens, jobs and repositories.
+fn team_rows() -> Vec<Route> {
+    use Permission::{ManageGoldenRepos, ManageUsers};
+    use Who::{AnyUser, Anyone, May};
+    let get = Method::GET;
+    let (post, patch, delete) = (Method::POST, Method::PATCH, Method::DELETE);
+    let (golden_may, users_may) = (May(ManageGoldenRepos), May(ManageUsers));
+    vec![
         Route::new(post.clone(), "/auth/login", Anyone, "Gives tokens for a name and a password.", auth::login),
         Route::new(
             post.clone(),

@@ -6,6 +6,7 @@ use http_body_util::BodyExt as _;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use lore_server::{Bound, Limits, ServerOptions, TlsFiles};
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject as _};
+use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
@@ -240,10 +241,8 @@ async fn flood(
         stream.write_all(requests.concat().as_bytes()).await.unwrap();
         let mut answered = 0;
         while answered < requests.len() {
-            let mut chunk = [0; 16 * 1024];
-            let length = timeout(LONG, stream.read(&mut chunk)).await.expect("it answers").unwrap();
+            let length = timeout(LONG, stream.read_buf(&mut read)).await.expect("it answers").unwrap();
             assert!(length > 0, "the connection was closed: {}", String::from_utf8_lossy(&read));
-            read.extend_from_slice(&chunk[..length]);
             // An answer is whole when all of its body is there.
             while let Some(head) = read.windows(4).position(|window| window == b"\r\n\r\n") {
                 let text = String::from_utf8(read[..head].to_vec()).unwrap().to_ascii_lowercase();
@@ -328,6 +327,65 @@ async fn a_stopped_server_ends_idle_connections_and_streams() {
     assert!(took < Duration::from_secs(5), "{took:?}");
     rest(&mut listening).await;
     assert!(TcpStream::connect(address).await.is_err(), "nobody is let in any more");
+}
+
+#[tokio::test]
+async fn a_call_under_way_is_answered_after_the_server_was_told_to_stop() {
+    let server =
+        start(ServerOptions { limits: Limits { stopping: LONG, ..short() }, ..ServerOptions::default() }).await;
+    let token = server.fixture.token_of("admin").await;
+    let new = json!({"url": "https://git.example/api.git", "alias": "api"});
+    let begun = crate::support::ask("POST /api/golden").token(&token).json(&new).of(&server.fixture).await.json();
+    // Nobody does the job, so this takes as long as it may.
+    let arguments = json!({"job_id": begun["job_id"], "wait_seconds": 2});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "get_job_details", "arguments": arguments}})
+    .to_string();
+    let mut waiting = Vec::new();
+    for accept in ["application/json", "text/event-stream"] {
+        let mut stream = server.connect().await;
+        let head =
+            format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nAccept: {accept}\r\n");
+        let rest = format!("Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{call}", call.len());
+        stream.write_all(format!("{head}{rest}").as_bytes()).await.unwrap();
+        waiting.push(stream);
+    }
+    // Long enough for both to begin.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let took = server.stopped().await;
+    for mut stream in waiting {
+        let text = rest(&mut stream).await;
+        assert!(text.starts_with("HTTP/1.1 200") && text.contains("pending"), "{text}");
+    }
+    assert!(took > Duration::from_secs(1) && took < Duration::from_secs(10), "{took:?}");
+}
+
+#[tokio::test]
+async fn the_address_that_is_told_is_one_that_works() {
+    let all = || ServerOptions { listen: "0.0.0.0:0".parse().unwrap(), ..ServerOptions::default() };
+    let hosts = vec!["lore.example".to_owned()];
+    let public = Some("https://lore.example/".to_owned());
+    for (options, expected) in [
+        (all(), "http://localhost:PORT"),
+        (ServerOptions { hosts, ..all() }, "http://lore.example:PORT"),
+        (ServerOptions { public_url: public, ..all() }, "https://lore.example"),
+        (ServerOptions { listen: "127.0.0.1:0".parse().unwrap(), ..all() }, "http://127.0.0.1:PORT"),
+    ] {
+        let bound = Bound::open(server(options).await.app).await.unwrap();
+        assert_eq!(bound.url(), expected.replace("PORT", &bound.address().port().to_string()));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_encrypt_says_so_behind_a_proxy_too() {
+    let proxied = ServerOptions {
+        listen: "10.0.0.5:8000".parse().unwrap(),
+        trusted_proxies: vec!["10.0.0.2".parse().unwrap()],
+        ..ServerOptions::default()
+    };
+    assert!(proxied.is_open() && !ServerOptions::default().is_open());
+    let folder = tempfile::tempdir().unwrap();
+    assert!(!ServerOptions { tls: Some(certificate(folder.path()).0), ..proxied }.is_open());
 }
 
 #[tokio::test]
