@@ -158,6 +158,10 @@ async fn each_user_asks_about_the_branch_of_their_choice() {
     assert!(case.finds(&bob, "api", "heron_api").await && !case.finds(&bob, "api", "salmon_api").await);
     let job = case.activate(&ada, "api", "mine", Some("dev")).await;
     assert_eq!(job.status, JobStatus::Pending, "the branch has to be read");
+    let soon = case.team.visible(ada.caller.as_ref().unwrap(), "mine").await.unwrap_err();
+    assert!(soon.message.contains("is being activated") && soon.hint.unwrap().contains(job.id.as_str()));
+    let others = case.team.visible(bob.caller.as_ref().unwrap(), "mine").await.unwrap_err();
+    assert!(others.message.contains("no repository is called"), "{others:?}");
     let job = case.done(&ada, job).await;
     assert_eq!(job.status, JobStatus::Completed, "{job:?}");
     assert!(case.finds(&ada, "mine", "salmon_api").await);

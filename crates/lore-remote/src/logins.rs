@@ -243,7 +243,12 @@ impl Logins {
     /// Waits for the others and keeps them waiting as long as the value lives.
     fn lock(&self) -> Result<File, Failure> {
         let path = self.folder.join(LOCK);
-        fs::create_dir_all(&self.folder).map_err(|error| refused("create", &self.folder, &error))?;
+        let mut folder = fs::DirBuilder::new();
+        folder.recursive(true);
+        // Closed to other users of the machine, as it is where the index makes it.
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+        folder.create(&self.folder).map_err(|error| refused("create", &self.folder, &error))?;
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         #[cfg(unix)]

@@ -204,6 +204,29 @@ pub struct Job {
     /// For whom.
     #[serde(default)]
     pub username: Option<String>,
+    /// The golden repositories that it is about.
+    #[serde(default)]
+    pub repositories: Vec<String>,
+    /// The user's alias that it is about.
+    #[serde(default)]
+    pub user_alias: Option<String>,
+    /// The branch that it is about.
+    #[serde(default)]
+    pub branch: Option<String>,
+    /// How often it was begun.
+    #[serde(default)]
+    pub attempts: Option<u32>,
+}
+
+impl Job {
+    /// What it is about, for people.
+    pub fn about(&self) -> String {
+        let name = self.user_alias.clone().unwrap_or_else(|| self.repositories.join(", "));
+        match &self.branch {
+            Some(branch) => format!("{name} ({branch})"),
+            None => name,
+        }
+    }
 }
 
 /// A job and what it noted.

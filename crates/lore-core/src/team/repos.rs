@@ -2,7 +2,10 @@
 //!
 //! What another user has activated is not there: asking for it is answered like asking for what nobody has.
 
-use lore_model::{Activation, Caller, Code, Failure, Golden, GoldenState, Repo, RepoName, brief, closest};
+use lore_model::{
+    Activation, Caller, Code, Failure, Golden, GoldenState, Job, JobStatus, Operation, Repo, RepoName, brief, closest,
+};
+use lore_store::JobQuery;
 
 use super::Team;
 use crate::store_failure;
@@ -74,6 +77,9 @@ impl Team {
         };
         if let Some(activation) = found {
             return Ok(activation);
+        }
+        if let Some(failure) = self.being_activated(caller, alias).await? {
+            return Err(failure);
         }
         let own = self.activations(caller).await?.into_iter().map(|own| own.alias.to_string()).collect();
         Err(unknown("you have activated no repository called", alias, own))
@@ -223,8 +229,29 @@ impl Team {
         Ok(repo)
     }
 
+    /// What is told of a name that will soon mean something to this user.
+    async fn being_activated(&self, caller: &Caller, alias: &str) -> Result<Option<Failure>, Failure> {
+        for status in [JobStatus::Running, JobStatus::Pending] {
+            let query = JobQuery { user: Some(caller.id), status: Some(status), limit: NAMES_MAX };
+            let (jobs, _) = self.store.list_jobs(&query).await.map_err(store_failure)?;
+            let is_it = |job: &&Job| {
+                job.task.operation == Operation::Activate
+                    && job.task.alias.as_ref().is_some_and(|own| own.as_str() == alias)
+            };
+            if let Some(job) = jobs.iter().find(is_it) {
+                let what = format!("`{}` is being activated: its branch is not read yet", brief(alias));
+                let hint = format!("wait for the job with `get_job_details`: job_id `{}`, wait_seconds 60", job.id);
+                return Ok(Some(Failure::new(Code::RepoNotFound, what).hint(hint)));
+            }
+        }
+        Ok(None)
+    }
+
     /// What is told of a name that means nothing to this user.
     async fn unknown_to(&self, caller: &Caller, alias: &str) -> Result<Failure, Failure> {
+        if let Some(failure) = self.being_activated(caller, alias).await? {
+            return Ok(failure);
+        }
         let mut names: Vec<String> =
             self.activations(caller).await?.into_iter().map(|own| own.alias.to_string()).collect();
         names.extend(self.golden().await?.into_iter().map(|golden| golden.alias.to_string()));

@@ -311,11 +311,12 @@ impl Team {
         let mut changes = Vec::new();
         let mut results = Vec::new();
         for alias in &job.task.golden {
-            let (alias, at) = (alias.clone(), self.clock.now());
+            let alias = alias.clone();
             let read = match self.find_golden(alias.as_str()).await {
                 Ok(golden) => self.refresh_one(&golden, report, cancel).await,
                 Err(failure) => return Outcome { told: Err(failure), changes },
             };
+            let at = self.clock.now();
             match read {
                 Ok((repo, told)) => {
                     results.push(told);

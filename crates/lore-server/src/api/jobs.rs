@@ -79,6 +79,14 @@ pub(crate) struct JobShown {
     error: Option<String>,
     /// For whom.
     username: String,
+    /// The golden repositories that it is about.
+    repositories: Vec<String>,
+    /// The user's alias that it is about.
+    user_alias: Option<String>,
+    /// The branch that it is about.
+    branch: Option<String>,
+    /// How often it was begun.
+    attempts: u32,
 }
 
 impl From<Job> for JobShown {
@@ -94,6 +102,10 @@ impl From<Job> for JobShown {
             result: job.result,
             error: job.error,
             username: job.username,
+            repositories: job.task.golden.iter().map(ToString::to_string).collect(),
+            user_alias: job.task.alias.map(|alias| alias.to_string()),
+            branch: job.task.branch,
+            attempts: job.attempts,
         }
     }
 }

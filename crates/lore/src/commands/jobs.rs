@@ -96,10 +96,11 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
                 .map(|job| {
                     let progress = job.progress.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.0} %"));
                     let (since, who) = (or_dash(job.created_at.as_deref()), or_dash(job.username.as_deref()));
-                    vec![job.job_id.clone(), job.operation_type.clone(), job.status.clone(), progress, since, who]
+                    let (what, about) = (job.operation_type.clone(), or_dash(Some(&job.about())));
+                    vec![job.job_id.clone(), what, about, job.status.clone(), progress, since, who]
                 })
                 .collect();
-            table::show(ui, &["job", "what", "status", "done", "since", "for"], &rows, "there are no jobs")?;
+            table::show(ui, &["job", "what", "about", "status", "done", "since", "for"], &rows, "there are no jobs")?;
             table::note_rest(ui, rows.len(), jobs.total, Some(limit));
             Ok(())
         }
@@ -124,7 +125,8 @@ fn show(context: &Context<'_>, details: &JobDetails) -> Result<(), Failure> {
         return ui.value(&json!(details));
     }
     let job = &details.job;
-    ui.line(&format!("{}  {}  {}", ui.paint(BOLD, &one_line(&job.job_id)), job.operation_type, job.status))?;
+    let what = one_line(&format!("{} {}", job.operation_type, job.about()));
+    ui.line(&format!("{}  {}  {}", ui.paint(BOLD, &one_line(&job.job_id)), what.trim_end(), job.status))?;
     for (what, when) in [("asked for", &job.created_at), ("begun", &job.started_at), ("over", &job.completed_at)] {
         if let Some(when) = when {
             ui.line(&format!("  {what:9}  {}", one_line(when)))?;
@@ -219,6 +221,9 @@ fn over(context: &Context<'_>, job: &Job, server: &ServerArgs) -> Result<(), Fai
             Err(Failure::new(Code::Interrupted, format!("the job {} was stopped{said}", job.job_id)))
         }
         _ if context.ui.is_json() => context.ui.value(&json!({"job": job})),
-        _ => context.ui.line(&format!("{} {}", one_line(&job.operation_type), one_line(&job.status))),
+        _ => {
+            let came = text(&job.result).map_or_else(String::new, |result| format!(": {result}"));
+            context.ui.line(&one_line(&format!("{} {}{came}", job.operation_type, job.status)))
+        }
     }
 }

@@ -318,5 +318,9 @@ fn job(job: &lore_model::Job) -> Job {
         result: text(&job.result),
         error: text(&job.error),
         username: Some(job.username.clone()),
+        repositories: job.task.golden.iter().map(ToString::to_string).collect(),
+        user_alias: job.task.alias.as_ref().map(ToString::to_string),
+        branch: job.task.branch.clone(),
+        attempts: Some(job.attempts),
     }
 }

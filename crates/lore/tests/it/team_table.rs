@@ -273,16 +273,19 @@ fn history_without_a_name_is_about_what_the_caller_has() {
     activate(&server, "pow", "mine");
     let repos = |user: &str, tool: &str, asked: &Value| -> Vec<String> {
         let rows = server.ask(user, tool, asked);
-        let mut names: Vec<String> =
-            rows.as_array().expect("a list").iter().map(|row| row["repo"].as_str().expect("a name").to_owned()).collect();
+        let mut names: Vec<String> = rows
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|row| row["repo"].as_str().expect("a name").to_owned())
+            .collect();
         names.sort_unstable();
         names.dedup();
         names
     };
-    for (tool, asked) in [
-        ("commitmux_search", json!({"query": "heron"})),
-        ("commitmux_touches", json!({"path_glob": "src/"})),
-    ] {
+    for (tool, asked) in
+        [("commitmux_search", json!({"query": "heron"})), ("commitmux_touches", json!({"path_glob": "src/"}))]
+    {
         assert_eq!(repos("pow", tool, &asked), ["api"], "{tool}");
         assert_eq!(repos("eve", tool, &asked), ["api", "web"], "{tool}");
         assert_eq!(repos("nor", tool, &asked), ["api", "web"], "{tool}: whoever has nothing asks all");
