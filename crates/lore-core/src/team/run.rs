@@ -529,12 +529,16 @@ fn tell(report: &Report, event: &FlowEvent) {
 
 fn summary(alias: &RepoName, done: &FlowReport) -> String {
     let FlowReport { history, code, .. } = done;
+    let some = |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
     let mut text = format!(
-        "{alias}: {} commits read, {} in the index; {} files read, {} searched",
-        history.added, history.total, code.read, code.files
+        "{alias}: {} read, {} in the index; {} read, {} searched",
+        some(history.added, "commit"),
+        history.total,
+        some(code.read, "file"),
+        code.files
     );
     if code.lost > 0 {
-        text = format!("{text}; {} files could not be read", code.lost);
+        text = format!("{text}; {} could not be read", some(code.lost, "file"));
     }
     text
 }
