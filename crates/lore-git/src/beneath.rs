@@ -267,3 +267,22 @@ mod portable {
         }
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// Whoever looked first was told of a file; what it is when it is opened counts.
+    #[test]
+    fn a_name_that_became_a_link_is_neither_read_nor_entered() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("in")).unwrap();
+        std::fs::write(dir.path().join("secret"), "canary").unwrap();
+        std::os::unix::fs::symlink("../secret", dir.path().join("in/file")).unwrap();
+        std::os::unix::fs::symlink("..", dir.path().join("in/folder")).unwrap();
+        let folder = Folder::open(&dir.path().join("in")).unwrap();
+        let mut read = Vec::new();
+        assert!(matches!(folder.read(b"file", 100, &mut read).unwrap(), Content::NotAFile) && read.is_empty());
+        assert!(folder.folder(b"folder").is_err());
+    }
+}

@@ -127,3 +127,11 @@ fn the_boundary_of_a_shallow_clone_of_a_shallow_clone_is_told_once() {
     std::fs::write(place("second/shallow"), said.repeat(3)).unwrap();
     assert_eq!(lore_git::Repository::open(&place("second")).unwrap().shallow(), boundary);
 }
+
+#[test]
+fn names_of_branches_are_no_options_and_no_expressions() {
+    for bad in ["", "HEAD", "-x", "--output=f", "a..b", "a b", "a~1", "a^", "a:b", "a\nb", "x.lock", "@{-1}"] {
+        assert!(!lore_git::is_branch_name(bad), "{bad:?}");
+    }
+    assert!(lore_git::is_branch_name("main") && lore_git::is_branch_name("feature/a-b"));
+}

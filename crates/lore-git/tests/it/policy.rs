@@ -273,3 +273,23 @@ fn objects_that_a_server_says_are_elsewhere_are_not_fetched_from_there() {
     assert_eq!(inside.asked(), 0);
     assert!(!place.exists());
 }
+
+/// A tree with an entry that git itself would never write: checked out, it would be a repository's own configuration.
+#[test]
+fn objects_that_git_would_not_make_are_not_taken() {
+    let (repo, home) = (remote(), tempfile::tempdir().unwrap());
+    let blob = repo.git(&["rev-parse", "HEAD:a.txt"]);
+    let blob = String::from_utf8(blob).unwrap();
+    let id: Vec<u8> = (0..20).map(|at| u8::from_str_radix(&blob.trim()[2 * at..2 * at + 2], 16).unwrap()).collect();
+    let tree = [b"100644 .git\0".as_slice(), &id].concat();
+    let raw = home.path().join("tree");
+    fs::write(&raw, tree).unwrap();
+    let tree = repo.git(&["hash-object", "-t", "tree", "-w", "--literally", raw.to_str().unwrap()]);
+    let commit = repo.git(&["commit-tree", "-m", "Bad", String::from_utf8(tree).unwrap().trim()]);
+    repo.git(&["update-ref", "refs/heads/bad", String::from_utf8(commit).unwrap().trim()]);
+    let place = home.path().join("clones/bad.git");
+    let url = format!("file://{}", repo.path.to_str().unwrap());
+    let refused = update(&place, &url, &Fetching::default());
+    assert!(matches!(refused, Err(GitError::Failed { .. })), "{refused:?}");
+    assert!(!place.exists());
+}

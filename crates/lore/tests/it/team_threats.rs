@@ -367,7 +367,7 @@ fn messages_that_are_no_messages_do_no_harm() {
     let headers = [("Authorization", token.as_str()), ("Content-Type", "application/json")];
     let deep = "[".repeat(100_000);
     let nested = format!("{}1{}", "{\"a\":".repeat(5_000), "}".repeat(5_000));
-    let many = format!("[{}0]", "0,".repeat(150_000));
+    let many = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"a":[{}0]}}}}"#, "0,".repeat(150_000));
     for (body, code) in [
         (deep.as_bytes(), -32700),
         (nested.as_bytes(), -32700),
