@@ -22,6 +22,7 @@ mod rank;
 mod reading;
 mod related;
 mod second;
+mod shared;
 mod signals;
 mod snippet;
 mod tips;
@@ -62,6 +63,7 @@ pub use query::{Query, QueryKind};
 pub use rank::{Effect, Explanation, Parts};
 pub use related::{RelatedAnswer, RelatedRequest};
 pub use second::{Second, SecondState};
+use shared::Shared;
 use signals::PathIndex;
 pub use signals::Role;
 pub use snippet::{Snippet, estimate_tokens};
@@ -147,11 +149,13 @@ pub struct Search {
     settings: Settings,
     overlays: Mutex<HashMap<PathBuf, Arc<Mutex<Watched>>>>,
     views: Arc<Views>,
+    opening: Arc<Shared<ViewKey, Arc<Loaded>>>,
     tips: Arc<TipCache>,
     /// When the commits that were searched were made.
     times: Mutex<HashMap<CommitId, i64>>,
     /// What commits say about the files of repositories, with its number.
     evidence: Mutex<HashMap<RepoId, (i64, Arc<Evidence>)>>,
+    reading: Shared<(RepoId, i64), Option<Arc<Evidence>>>,
     /// When and why a look at a work tree failed.
     failed: Mutex<HashMap<PathBuf, (Instant, String)>>,
 }
@@ -236,6 +240,8 @@ impl Search {
             settings,
             overlays: Mutex::default(),
             views: Arc::default(),
+            opening: Arc::default(),
+            reading: Shared::default(),
             tips: Arc::default(),
             times: Mutex::default(),
             evidence: Mutex::default(),
@@ -459,6 +465,10 @@ impl Search {
         if let Some((_, evidence)) = known.filter(|(known, _)| *known == number) {
             return Ok(Some(evidence));
         }
+        self.reading.get((repo, number), self.read_evidence(repo)).await
+    }
+
+    async fn read_evidence(&self, repo: RepoId) -> Result<Option<Arc<Evidence>>, StoreError> {
         let Some((number, bytes)) = self.store.evidence(repo).await? else { return Ok(None) };
         let Some(evidence) = Evidence::open(bytes).map(Arc::new) else {
             tracing::warn!(%repo, "what commits say cannot be read: `lore sync` makes it anew");
@@ -563,11 +573,16 @@ impl Search {
     /// Begins to open a snapshot without uncommitted work.
     fn open_early(&self, snapshot: SnapshotId) -> tokio::task::JoinHandle<()> {
         let (store, views, most) = (Arc::clone(&self.store), Arc::clone(&self.views), self.settings.views);
+        let opening = Arc::clone(&self.opening);
         tokio::spawn(async move {
-            let part = ViewPart::snapshot(snapshot);
-            if let Ok(loaded) = open(&*store, vec![part]).await {
-                remember(&views, most, vec![(snapshot, 0, None)], loaded);
-            }
+            let key = vec![(snapshot, 0, None)];
+            let make = async {
+                let loaded = open(&*store, vec![ViewPart::snapshot(snapshot)]).await?;
+                remember(&views, most, vec![(snapshot, 0, None)], Arc::clone(&loaded));
+                Ok::<_, StoreError>(loaded)
+            };
+            // Where it fails, it fails again when it is wanted.
+            drop(opening.get(key, make).await);
         })
     }
 
@@ -585,6 +600,12 @@ impl Search {
                 return Ok(loaded);
             }
         }
+        // After a refresh everybody wants the same view at once.
+        self.opening.get(key, self.open_view(parts)).await
+    }
+
+    /// Opens the view over these parts, and remembers it.
+    async fn open_view(&self, parts: &[Part]) -> Result<Arc<Loaded>, StoreError> {
         let works: Vec<_> =
             parts.iter().map(|part| (part.snapshot.clone(), part.work.clone(), part.past.clone())).collect();
         // Whoever holds a work tree may be waiting for an embedding service.
