@@ -15,7 +15,7 @@ use lore_core::{
     history::{History, Places},
     messages::Messages,
     search::{CodeRequest, Search, Settings},
-    team::{Activate, AddGolden, Asker, Cancelled, CompositeChange, GoldenChange, Switched, Team, TeamSettings},
+    team::{Activate, AddGolden, Asker, Cancelled, CompositeChange, GoldenChange, Team, TeamSettings},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
@@ -171,7 +171,8 @@ async fn each_user_asks_about_the_branch_of_their_choice() {
     let second = case.activate(&bob, "api", "api-dev", Some("dev")).await;
     assert_eq!((second.status, case.index_bytes()), (JobStatus::Completed, before));
     assert!(case.finds(&bob, "api-dev", "salmon_api").await);
-    assert!(matches!(case.team.switch_branch(&bob, "api-dev", "main").await.unwrap(), Switched::Now));
+    let switched = case.team.switch_branch(&bob, "api-dev", "main").await.unwrap();
+    assert_eq!(switched.status, JobStatus::Completed);
     assert!(!case.finds(&bob, "api-dev", "salmon_api").await);
     assert!(case.finds(&ada, "mine", "salmon_api").await, "ada is not concerned");
     // A branch that nobody has is neither kept nor invented.

@@ -62,15 +62,6 @@ pub enum CompositeChange {
     Delete,
 }
 
-/// What came of the wish for another branch.
-#[derive(Debug, Clone)]
-pub enum Switched {
-    /// The branch was there.
-    Now,
-    /// It has to be read first.
-    Later(Box<Job>),
-}
-
 impl Team {
     /// Asks for a golden repository.
     pub async fn add_golden(&self, by: &Asker, request: AddGolden) -> Result<Job, Failure> {
@@ -235,7 +226,7 @@ impl Team {
     }
 
     /// Points a user's name to another branch: at once where that is read already.
-    pub async fn switch_branch(&self, by: &Asker, alias: &str, wanted: &str) -> Result<Switched, Failure> {
+    pub async fn switch_branch(&self, by: &Asker, alias: &str, wanted: &str) -> Result<Job, Failure> {
         let caller = by.caller()?;
         let own = self.activation(caller, alias).await?;
         if own.composite {
@@ -252,10 +243,9 @@ impl Team {
         if is_read {
             let done = format!("`{}` is on branch `{wanted}`", own.alias);
             let change = TeamChange::SetBranch(caller.id, own.alias, Some(wanted));
-            self.ask(by, task, &[change], Some(done)).await?;
-            return Ok(Switched::Now);
+            return self.ask(by, task, &[change], Some(done)).await;
         }
-        Ok(Switched::Later(Box::new(self.ask(by, task, &[], None).await?)))
+        self.ask(by, task, &[], None).await
     }
 
     /// Makes, changes or removes a composite.

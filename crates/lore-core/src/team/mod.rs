@@ -19,7 +19,7 @@ use std::{
 };
 
 pub use access::{CreatedToken, Known, LoginRefused, Session, Through};
-pub use ask::{Activate, AddGolden, CompositeChange, GoldenChange, Switched};
+pub use ask::{Activate, AddGolden, CompositeChange, GoldenChange};
 pub use jobs::JobReport;
 use lore_git::Cancel;
 use lore_model::{Caller, Code, Failure, JobId};

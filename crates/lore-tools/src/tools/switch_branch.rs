@@ -1,14 +1,12 @@
 //! `switch_branch`: another branch for the caller's alias.
 
-use lore_core::team::Switched;
 use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{job, run, succeeded},
+    repositories::{job, run},
     schema,
 };
 
@@ -36,11 +34,11 @@ struct Input {
 async fn switch(context: Context, input: Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
     let (alias, branch) = (input.user_alias.trim(), input.branch_name.trim());
-    Ok(match team.switch_branch(&by, alias, branch).await? {
-        Switched::Now => succeeded(json!({"message": format!("`{alias}` is on branch `{branch}`")})),
-        Switched::Later(asked) => job(
-            &asked,
-            &format!("`{alias}` will be on branch `{branch}` once that is indexed; until then it is as before"),
-        ),
-    })
+    let asked = team.switch_branch(&by, alias, branch).await?;
+    let message = if asked.status.is_over() {
+        format!("`{alias}` is on branch `{branch}`")
+    } else {
+        format!("`{alias}` will be on branch `{branch}` once that is indexed; until then it is as before")
+    };
+    Ok(job(&asked, &message))
 }
