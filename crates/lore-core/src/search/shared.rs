@@ -28,10 +28,9 @@ impl<K: Eq + Hash + Clone, V: Clone> Shared<K, V> {
         let made = cell.get_or_try_init(|| make).await.cloned();
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         // Two: this one and the map's. Others who wait still take theirs, and the last of them goes this way too.
-        if made.is_ok() || Arc::strong_count(&cell) <= 2 {
-            if under_way.get(&key).is_some_and(|known| Arc::ptr_eq(known, &cell)) {
-                under_way.remove(&key);
-            }
+        let is_last = made.is_ok() || Arc::strong_count(&cell) <= 2;
+        if is_last && under_way.get(&key).is_some_and(|known| Arc::ptr_eq(known, &cell)) {
+            under_way.remove(&key);
         }
         made
     }
