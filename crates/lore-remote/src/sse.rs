@@ -66,7 +66,7 @@ impl Parser {
         self.retry_ms
     }
 
-    /// Whether an event was larger than [`LARGEST_EVENT`]. What is left of it is of no use.
+    /// Whether an event was larger than `LARGEST_EVENT`. What is left of it is of no use.
     pub fn is_too_large(&self) -> bool {
         self.too_large
     }
