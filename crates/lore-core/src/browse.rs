@@ -1,6 +1,9 @@
 //! Where files, history and code meet: what lies in a repository, since when, and whether it is searched.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use lore_model::{CommitId, Failure, Repo, RepoPath};
 
@@ -45,7 +48,7 @@ pub struct Listed {
     /// When each was last changed, in their order (seconds since 1970).
     pub modified: Vec<Option<i64>>,
     /// Which of them are searched, with their languages.
-    pub indexed: IndexedFiles,
+    pub indexed: Arc<IndexedFiles>,
     /// Why nothing is known of what is searched.
     pub index_error: Option<String>,
 }
@@ -194,7 +197,7 @@ impl Lore {
         let modified = known.map(|(file, touched)| file.modified.or(touched).or(committed_at)).collect();
         let (indexed, index_error) = match self.search.indexed_files(repo, Some(place)).await {
             Ok(indexed) => (indexed, None),
-            Err(failure) => (IndexedFiles::default(), Some(failure.message)),
+            Err(failure) => (Arc::default(), Some(failure.message)),
         };
         Ok(Listed { at, listing, modified, indexed, index_error })
     }

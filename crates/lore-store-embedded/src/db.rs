@@ -16,7 +16,7 @@ use crate::{
     error::{explain, explain_io},
     lock::WriterLock,
     migrate::INDEX,
-    segment::Segment,
+    segment::{Segment, TEXT_MEMORY, TextCache},
     vectors::VectorFile,
     writer::{Shared, Writer},
 };
@@ -38,6 +38,7 @@ struct Inner {
     segments: Mutex<HashMap<FileId, Weak<Segment>>>,
     vector_files: Mutex<HashMap<FileId, Weak<VectorFile>>>,
     pasts: Mutex<Vec<(i64, Arc<Past>)>>,
+    texts: Arc<TextCache>,
 }
 
 /// Which file a connection was opened on: a file may be moved away and another one made in its place.
@@ -46,6 +47,11 @@ pub(crate) type FileId = (u64, u64);
 impl EmbeddedStore {
     /// The index in this folder, which need not exist yet: until something is written, everything is empty.
     pub fn new(home: impl Into<PathBuf>) -> Self {
+        Self::with_text_memory(home, TEXT_MEMORY)
+    }
+
+    /// The same for many who ask: so many bytes of texts that were read are kept.
+    pub fn with_text_memory(home: impl Into<PathBuf>, bytes: u64) -> Self {
         let home = home.into();
         let file = home.join("lore.db");
         Self {
@@ -56,6 +62,7 @@ impl EmbeddedStore {
                 segments: Mutex::default(),
                 vector_files: Mutex::default(),
                 pasts: Mutex::default(),
+                texts: TextCache::new(bytes),
             }),
         }
     }
@@ -102,6 +109,11 @@ impl EmbeddedStore {
     /// The segments that are open, shared by all views of this process.
     pub(crate) fn open_segments(&self) -> &Mutex<HashMap<FileId, Weak<Segment>>> {
         &self.inner.segments
+    }
+
+    /// The texts that were unpacked lately.
+    pub(crate) fn texts(&self) -> &Arc<TextCache> {
+        &self.inner.texts
     }
 
     /// The pasts that were unpacked, by their numbers, the last one last.

@@ -12,6 +12,7 @@ mod pager;
 mod policy;
 mod private;
 mod progress;
+mod quiet;
 #[cfg(test)]
 mod reference;
 mod setup;

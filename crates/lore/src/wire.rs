@@ -62,9 +62,12 @@ pub(crate) struct TeamOptions {
 /// some bytes for each file and chunk that it shows.
 const SERVER_VIEWS: usize = 32;
 
+/// Bytes of texts that a server keeps unpacked: some six million lines.
+const SERVER_TEXTS: u64 = 256 << 20;
+
 /// The team whose data is in this folder. Nothing of the machine's own user counts there.
 pub(crate) fn team(loaded: &Loaded, data: &Path, options: TeamOptions) -> Arc<Team> {
-    let store = Arc::new(EmbeddedStore::new(data));
+    let store = Arc::new(EmbeddedStore::with_text_memory(data, SERVER_TEXTS));
     let git = Git::new(&loaded.config.git);
     let history = History::new(Arc::clone(&store) as _, git, places(data), Arc::new(SystemClock));
     let settings = Settings { ignore: loaded.config.ignore.clone(), views: SERVER_VIEWS, ..Settings::default() };

@@ -259,7 +259,7 @@ impl Search {
                 Ok(answer) => return Ok(answer),
                 // What was read was replaced by a newer state meanwhile.
                 Err(StoreError::Absent(_)) if tries < TRIES => {
-                    self.views.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+                    self.views.forget(request.repos.iter().map(|(repo, _)| repo.id));
                 }
                 Err(error) => return Err(store_failure(error)),
             }
@@ -340,6 +340,7 @@ impl Search {
         let mut seen = Seen { parts: Vec::new(), freshness: Vec::new(), states: Vec::new(), gaps: PastGaps::default() };
         for (repo, place) in repos {
             let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
+            self.views.keep_only(repo.id, &state.snapshots);
             let mut part = self.part(repo, &state, place.as_deref(), repos.len() == 1 && !when.is_past()).await?;
             let freshness = self.freshness(repo, &state, part.as_ref()).await;
             if let Some(shown) = part.as_mut().filter(|_| when.is_past()) {

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     path::Path,
-    sync::{Arc, PoisonError},
+    sync::Arc,
 };
 
 use lore_model::{Failure, Repo, RepoPath};
@@ -45,7 +45,7 @@ impl IndexedFiles {
         counts
     }
 
-    fn of(view: &dyn CodeView) -> Result<Self, StoreError> {
+    pub(super) fn of(view: &dyn CodeView) -> Result<Self, StoreError> {
         let mut languages = HashMap::new();
         for (number, file) in view.files().iter().enumerate() {
             // What was left out has a place and nothing in it. So has an empty file, of which nothing is missing.
@@ -59,24 +59,24 @@ impl IndexedFiles {
 
 impl Search {
     /// The files of a repository that are searched, seen from one of its work trees.
-    pub async fn indexed_files(&self, repo: &Repo, place: Option<&Path>) -> Result<IndexedFiles, Failure> {
+    pub async fn indexed_files(&self, repo: &Repo, place: Option<&Path>) -> Result<Arc<IndexedFiles>, Failure> {
         for tries in 1.. {
             let state = self.state(repo.id).await?;
             let Some(part) = self.part(repo, &state, place, true).await? else { break };
             let read = match self.load(&[part]).await {
-                Ok(loaded) => blocking(move || IndexedFiles::of(&*loaded.view)).await,
+                Ok(loaded) => blocking(move || loaded.indexed()).await,
                 Err(error) => Err(error),
             };
             match read {
                 Ok(files) => return Ok(files),
                 // What was read was replaced by a newer state meanwhile.
                 Err(StoreError::Absent(_)) if tries < TRIES => {
-                    self.views.lock().unwrap_or_else(PoisonError::into_inner).clear();
+                    self.views.forget([repo.id]);
                 }
                 Err(error) => return Err(store_failure(error)),
             }
         }
-        Ok(IndexedFiles::default())
+        Ok(Arc::default())
     }
 
     /// What a snapshot has.

@@ -26,11 +26,12 @@ mod shared;
 mod signals;
 mod snippet;
 mod tips;
+mod views;
 
 use std::{
     collections::{HashMap, HashSet},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -48,7 +49,7 @@ use lore_git::{Cancel, Repository, WorktreeOptions};
 use lore_model::{Code, CommitId, Failure, Repo, RepoId, RepoPath};
 pub use lore_store::Accuracy;
 use lore_store::{
-    Base, CodeView, IndexStore, IndexWriter, LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
+    Base, IndexStore, IndexWriter, LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
 };
 use overlay::{Overlay, Tools};
 pub use overview::CodeOverview;
@@ -64,10 +65,10 @@ pub use rank::{Effect, Explanation, Parts};
 pub use related::{RelatedAnswer, RelatedRequest};
 pub use second::{Second, SecondState};
 use shared::Shared;
-use signals::PathIndex;
 pub use signals::Role;
 pub use snippet::{Snippet, estimate_tokens};
 use tips::{TipCache, Tips};
+use views::{Loaded, PartKey, ViewKey, Views};
 
 use crate::{Clock, blocking, git_failure, store_failure};
 
@@ -149,7 +150,6 @@ pub struct Search {
     settings: Settings,
     overlays: Mutex<HashMap<PathBuf, Arc<Mutex<Watched>>>>,
     views: Arc<Views>,
-    opening: Arc<Shared<ViewKey, Arc<Loaded>>>,
     tips: Arc<TipCache>,
     /// When the commits that were searched were made.
     times: Mutex<HashMap<CommitId, i64>>,
@@ -171,30 +171,6 @@ struct Watched {
 /// Whether the evidence that is kept was made of the history and the trees as they are.
 fn is_made_of(state: &lore_store::CodeState, repo: &Repo) -> bool {
     state.evidence.as_ref().is_some_and(|kept| kept.made_of == evidence::made_of(&repo.sync, state))
-}
-
-/// Which snapshots and which state of their work trees a view shows, and what of the past in their place.
-type ViewKey = Vec<(SnapshotId, u64, Option<Arc<str>>)>;
-
-/// Views that are at hand, the last used last.
-type Views = Mutex<Vec<(ViewKey, Arc<Loaded>)>>;
-
-/// A view with what is derived from its paths.
-struct Loaded {
-    view: Arc<dyn CodeView>,
-    paths: PathIndex,
-    meant: OnceLock<usize>,
-}
-
-impl Loaded {
-    fn new(view: Arc<dyn CodeView>) -> Self {
-        Self { paths: PathIndex::new(&*view), view, meant: OnceLock::new() }
-    }
-
-    /// How many chunks are found by meaning.
-    fn meant(&self) -> usize {
-        *self.meant.get_or_init(|| self.view.meant().len())
-    }
 }
 
 /// One repository in an answer.
@@ -237,10 +213,9 @@ impl Search {
             embedder,
             second: None,
             clock,
+            views: Arc::new(Views::new(settings.views)),
             settings,
             overlays: Mutex::default(),
-            views: Arc::default(),
-            opening: Arc::default(),
             reading: Shared::default(),
             tips: Arc::default(),
             times: Mutex::default(),
@@ -400,7 +375,7 @@ impl Search {
             }));
         }
         // Mostly nothing is uncommitted, so what is committed can be opened meanwhile.
-        let early = (searched_alone && !self.remembers(snapshot.id)).then(|| self.open_early(snapshot.id));
+        let early = (searched_alone && !self.views.show(snapshot.id)).then(|| self.open_early(repo.id, snapshot.id));
         let looked = self.look(&repo, place, snapshot.commit, Look::IfNeeded).await;
         if let Some(early) = early {
             // Where it failed, it fails again when it is wanted.
@@ -563,73 +538,59 @@ impl Search {
         }
     }
 
-    /// Whether a view of this snapshot is at hand.
-    fn remembers(&self, snapshot: SnapshotId) -> bool {
-        let of_it =
-            |(known, _): &(ViewKey, Arc<Loaded>)| known.iter().any(|(id, _, past)| *id == snapshot && past.is_none());
-        self.views.lock().unwrap_or_else(PoisonError::into_inner).iter().any(of_it)
-    }
-
     /// Begins to open a snapshot without uncommitted work.
-    fn open_early(&self, snapshot: SnapshotId) -> tokio::task::JoinHandle<()> {
-        let (store, views, most) = (Arc::clone(&self.store), Arc::clone(&self.views), self.settings.views);
-        let opening = Arc::clone(&self.opening);
+    fn open_early(&self, repo: RepoId, snapshot: SnapshotId) -> tokio::task::JoinHandle<()> {
+        let (store, views) = (Arc::clone(&self.store), Arc::clone(&self.views));
         tokio::spawn(async move {
-            let key = vec![(snapshot, 0, None)];
+            let key = vec![PartKey::committed(repo, snapshot)];
             let make = async {
-                let loaded = open(&*store, vec![ViewPart::snapshot(snapshot)]).await?;
-                remember(&views, most, vec![(snapshot, 0, None)], Arc::clone(&loaded));
-                Ok::<_, StoreError>(loaded)
+                let loaded = views::open(&*store, vec![ViewPart::snapshot(snapshot)]).await?;
+                Ok((key.clone(), loaded))
             };
             // Where it fails, it fails again when it is wanted.
-            drop(opening.get(key, make).await);
+            drop(views.get(key.clone(), make).await);
         })
     }
 
     /// The view over these parts, opened or remembered.
     async fn load(&self, parts: &[Part]) -> Result<Arc<Loaded>, StoreError> {
-        let past = |part: &Part| part.past.as_ref().map(|past| Arc::clone(&past.key));
-        let version = |part: &Part| if part.past.is_some() { 0 } else { part.version };
-        let key: ViewKey = parts.iter().map(|part| (part.snapshot.id, version(part), past(part))).collect();
-        {
-            let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(at) = views.iter().position(|(known, _)| *known == key) {
-                let found = views.remove(at);
-                let loaded = Arc::clone(&found.1);
-                views.push(found);
-                return Ok(loaded);
+        let key = parts.iter().map(|part| {
+            let committed = PartKey::committed(part.repo.id, part.snapshot.id);
+            match &part.past {
+                Some(past) => PartKey { past: Some(Arc::clone(&past.key)), ..committed },
+                None => PartKey { version: part.version, ..committed },
             }
-        }
-        // After a refresh everybody wants the same view at once.
-        self.opening.get(key, self.open_view(parts)).await
+        });
+        self.views.get(key.collect(), self.open_view(parts)).await
     }
 
-    /// Opens the view over these parts, and remembers it.
-    async fn open_view(&self, parts: &[Part]) -> Result<Arc<Loaded>, StoreError> {
-        let works: Vec<_> =
-            parts.iter().map(|part| (part.snapshot.clone(), part.work.clone(), part.past.clone())).collect();
+    /// Opens the view over these parts.
+    async fn open_view(&self, parts: &[Part]) -> Result<(ViewKey, Arc<Loaded>), StoreError> {
+        let works: Vec<_> = parts
+            .iter()
+            .map(|part| (part.repo.id, part.snapshot.clone(), part.work.clone(), part.past.clone()))
+            .collect();
         // Whoever holds a work tree may be waiting for an embedding service.
         let (key, wanted) = blocking(move || {
             let (mut key, mut wanted): (ViewKey, Vec<ViewPart>) = (Vec::new(), Vec::new());
-            for (snapshot, work, past) in works {
+            for (repo, snapshot, work, past) in works {
+                let committed = PartKey::committed(repo, snapshot.id);
                 if let Some(past) = past {
-                    key.push((snapshot.id, 0, Some(past.key)));
+                    key.push(PartKey { past: Some(past.key), ..committed });
                     wanted.push(ViewPart { base: past.base, overlay: past.overlay });
                     continue;
                 }
                 let work = work.as_ref().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner));
                 // Where the work tree was laid over another commit meanwhile, the snapshot stands alone: the next question sees it.
                 let version = work.as_ref().and_then(|work| work.overlay.version_over(snapshot.commit));
-                key.push((snapshot.id, version.unwrap_or(0), None));
+                key.push(PartKey { version: version.unwrap_or(0), ..committed });
                 let input = work.filter(|_| version.is_some()).map(|work| work.overlay.input());
                 wanted.push(ViewPart { base: Base::Snapshot(snapshot.id), overlay: input.unwrap_or_default() });
             }
             (key, wanted)
         })
         .await;
-        let loaded = open(&*self.store, wanted).await?;
-        remember(&self.views, self.settings.views, key, Arc::clone(&loaded));
-        Ok(loaded)
+        Ok((key, views::open(&*self.store, wanted).await?))
     }
 }
 
@@ -662,21 +623,6 @@ impl Watched {
 async fn left_out_of(work: Option<Arc<Mutex<Watched>>>) -> Vec<LeftOut> {
     let Some(work) = work else { return Vec::new() };
     blocking(move || work.lock().unwrap_or_else(PoisonError::into_inner).overlay.left_out()).await
-}
-
-async fn open(store: &dyn IndexStore, parts: Vec<ViewPart>) -> Result<Arc<Loaded>, StoreError> {
-    let view = store.open_view(parts).await?;
-    Ok(blocking(move || Arc::new(Loaded::new(view))).await)
-}
-
-fn remember(views: &Views, most: usize, key: ViewKey, loaded: Arc<Loaded>) {
-    let mut views = views.lock().unwrap_or_else(PoisonError::into_inner);
-    // An older state of the same work tree is not asked for again.
-    let snapshots = |key: &ViewKey| key.iter().map(|(id, _, past)| (*id, past.clone())).collect::<Vec<_>>();
-    views.retain(|(known, _)| snapshots(known) != snapshots(&key));
-    let too_many = (views.len() + 1).saturating_sub(most.max(1));
-    views.drain(..too_many);
-    views.push((key, loaded));
 }
 
 /// How a work tree is looked at.

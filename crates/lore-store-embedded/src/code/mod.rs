@@ -48,7 +48,8 @@ fn open_segment(store: &EmbeddedStore, file: &str) -> Result<Arc<Segment>> {
     if let Some(segment) = id.and_then(|id| open.get(&id)).and_then(std::sync::Weak::upgrade) {
         return Ok(segment);
     }
-    let segment = Arc::new(Segment::open(&path).map_err(|error| segment_fault(&path, error))?);
+    let segment = Segment::open(&path).map_err(|error| segment_fault(&path, error))?;
+    let segment = Arc::new(segment.keeping(store.texts().share()));
     open.retain(|_, segment| segment.strong_count() > 0);
     if let Some(id) = id.filter(|id| file_id(&path) == Some(*id)) {
         open.insert(id, Arc::downgrade(&segment));

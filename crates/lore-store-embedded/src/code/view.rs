@@ -379,7 +379,8 @@ impl Fresh {
         }
         let ids: Vec<ChunkId> = (OVERLAY_BASE..OVERLAY_BASE + count).collect();
         let segment = Segment::from_bytes(self.builder.finish(&ids));
-        segment.map(|segment| Some(Arc::new(segment))).map_err(|error| segment_fault(&store.segments_dir(), error))
+        let segment = segment.map_err(|error| segment_fault(&store.segments_dir(), error))?;
+        Ok(Some(Arc::new(segment.keeping(store.texts().share()))))
     }
 }
 

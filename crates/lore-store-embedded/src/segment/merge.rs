@@ -78,7 +78,7 @@ impl Move<'_> {
         content.lengths.push(std::array::from_fn(|field| self.segment.lengths(field).get(ordinal as usize)));
         content.vectors.push(self.segment.vectors().find(ordinal as usize));
         if self.block.as_ref().is_none_or(|block| block.get(ordinal).is_none()) {
-            self.block = Some(self.segment.text_block(ordinal)?);
+            self.block = Some(self.segment.text_block_once(ordinal)?);
         }
         let text = self.block.as_ref().and_then(|block| block.get(ordinal)).ok_or(GONE)?;
         content.texts.push(text);

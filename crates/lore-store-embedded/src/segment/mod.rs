@@ -27,6 +27,7 @@ mod publish;
 mod search;
 mod segment_file;
 mod term_table;
+mod text_cache;
 mod texts;
 mod trigrams;
 mod trigrams_coding;
@@ -45,6 +46,7 @@ pub(crate) use merge::merge;
 pub(crate) use prepare::{ChunkInput, Prepared, Scratch};
 pub(crate) use publish::{make_folder, write_atomically};
 pub(crate) use segment_file::Segment;
+pub(crate) use text_cache::{TEXT_MEMORY, TextCache};
 pub(crate) use view::View;
 
 /// The result of a call in this module.

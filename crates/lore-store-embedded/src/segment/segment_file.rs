@@ -3,7 +3,11 @@
 //! Opening looks at the header and at sizes, so it costs the same for every size. Whatever the bytes are, reading them
 //! gives an error or less than was written, never a panic; [`Segment::verify`] finds every changed byte.
 
-use std::{ops::Range, path::Path, sync::OnceLock};
+use std::{
+    ops::Range,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use lore_store::{ChunkId, ChunkKey};
 
@@ -15,6 +19,7 @@ use super::{
     layout::{Layout, Part},
     lengths::Lengths,
     map::Bytes,
+    text_cache::CachedTexts,
     texts::{TextBlock, Texts},
     trigrams::INDEX_ROW,
     trigrams_read::Trigrams,
@@ -30,6 +35,7 @@ pub(crate) struct Segment {
     made_codes: OnceLock<Vec<u8>>,
     /// Terms that are not ASCII, once they were wanted.
     foreign_terms: OnceLock<Option<Vec<ForeignTerm>>>,
+    cached_texts: Option<CachedTexts>,
 }
 
 /// A term that is not ASCII.
@@ -43,6 +49,11 @@ impl Segment {
     /// Maps the file at `path`.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         Self::new(Bytes::map(path)?)
+    }
+
+    /// The same segment; from now on texts that are read are kept there.
+    pub(crate) fn keeping(self, texts: CachedTexts) -> Self {
+        Self { cached_texts: Some(texts), ..self }
     }
 
     /// Reads bytes that [`SegmentBuilder::finish`](super::SegmentBuilder::finish) or [`merge`](super::merge) gave.
@@ -74,7 +85,14 @@ impl Segment {
         }
         let ranks = Vectors::ranks(layout.part(&bytes, Part::WithRow), layout.counts.chunks, layout.counts.rows)
             .ok_or(SegmentError::Damaged("its vectors belong to no chunks"))?;
-        Ok(Self { bytes, layout, ranks, made_codes: OnceLock::new(), foreign_terms: OnceLock::new() })
+        Ok(Self {
+            bytes,
+            layout,
+            ranks,
+            made_codes: OnceLock::new(),
+            foreign_terms: OnceLock::new(),
+            cached_texts: None,
+        })
     }
 
     /// Compares everything with the checksums.
@@ -135,9 +153,20 @@ impl Segment {
     }
 
     /// The block with the text of a chunk; its neighbours are in it too.
-    pub(super) fn text_block(&self, ordinal: u32) -> Result<TextBlock> {
-        let (index, frames) = (self.part(Part::TextIndex), self.part(Part::Texts));
-        Texts { index, frames, chunks: self.len() }.block(ordinal)
+    pub(super) fn text_block(&self, ordinal: u32) -> Result<Arc<TextBlock>> {
+        match &self.cached_texts {
+            Some(cached) => self.texts().cached_block(ordinal, cached),
+            None => self.text_block_once(ordinal).map(Arc::new),
+        }
+    }
+
+    /// The same for those who read everything: it is not kept.
+    pub(super) fn text_block_once(&self, ordinal: u32) -> Result<TextBlock> {
+        self.texts().block(ordinal)
+    }
+
+    fn texts(&self) -> Texts<'_> {
+        Texts { index: self.part(Part::TextIndex), frames: self.part(Part::Texts), chunks: self.len() }
     }
 
     /// How many tokens chunks have in a field.

@@ -4,13 +4,14 @@
 //! Raw, it is a varint per chunk with the length of its text, then the texts. The index has for every block its first
 //! ordinal (u32), its raw length (u32) and where its frame begins (u64).
 
-use std::{cell::RefCell, mem, thread};
+use std::{cell::RefCell, mem, sync::Arc, thread};
 
 use zstd::{bulk, zstd_safe::compress_bound};
 
 use super::{
     Result, SegmentError,
     bytes::{Input, put_varint},
+    text_cache::CachedTexts,
 };
 
 const BLOCK: usize = 24 << 10;
@@ -138,6 +139,16 @@ struct Row {
     frame: usize,
 }
 
+/// A block in its file.
+struct Place {
+    row: Row,
+    /// Where its frame ends.
+    end: usize,
+    chunks: u32,
+}
+
+const MISPLACED: SegmentError = SegmentError::Damaged("a text is not where it should be");
+
 /// A block, unpacked.
 pub(super) struct TextBlock {
     first: u32,
@@ -147,6 +158,11 @@ pub(super) struct TextBlock {
 }
 
 impl TextBlock {
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> u64 {
+        (size_of::<Self>() + self.raw.capacity() + self.borders.capacity() * size_of::<usize>()) as u64
+    }
+
     /// The text of a chunk, where it is in this block.
     pub(super) fn get(&self, ordinal: u32) -> Option<&[u8]> {
         let at = ordinal.checked_sub(self.first)? as usize;
@@ -163,10 +179,23 @@ impl Texts<'_> {
 
     /// The block that a chunk is in.
     pub(super) fn block(&self, ordinal: u32) -> Result<TextBlock> {
-        self.find_block(ordinal).ok_or(SegmentError::Damaged("a text is not where it should be"))
+        self.place(ordinal).and_then(|place| self.unpack(place)).ok_or(MISPLACED)
     }
 
-    fn find_block(&self, ordinal: u32) -> Option<TextBlock> {
+    /// The same, kept or to be kept.
+    pub(super) fn cached_block(&self, ordinal: u32, cached: &CachedTexts) -> Result<Arc<TextBlock>> {
+        let place = self.place(ordinal).ok_or(MISPLACED)?;
+        let first = place.row.first;
+        if let Some(block) = cached.get(first) {
+            return Ok(block);
+        }
+        let block = Arc::new(self.unpack(place).ok_or(MISPLACED)?);
+        cached.put(first, &block);
+        Ok(block)
+    }
+
+    /// Where the block lies that a chunk is in.
+    fn place(&self, ordinal: u32) -> Option<Place> {
         let (mut low, mut high) = (0, self.index.len() / INDEX_ROW);
         while low < high {
             let middle = usize::midpoint(low, high);
@@ -180,6 +209,10 @@ impl Texts<'_> {
         let next = self.row(low);
         let end = next.as_ref().map_or(self.frames.len(), |next| next.frame);
         let chunks = next.map_or(self.chunks, |next| next.first).checked_sub(row.first)?;
+        Some(Place { row, end, chunks })
+    }
+
+    fn unpack(&self, Place { row, end, chunks }: Place) -> Option<TextBlock> {
         let mut raw = Vec::new();
         // Damaged bytes may ask for more memory than there is.
         raw.try_reserve_exact(row.raw).ok()?;

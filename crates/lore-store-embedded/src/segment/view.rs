@@ -27,8 +27,6 @@ pub(crate) struct View {
     /// How many tokens the chunks have, per field.
     pub(super) tokens: [u64; 3],
     pool: Mutex<Vec<Work>>,
-    /// The number of a segment, and a block of it.
-    last_text: Mutex<Option<(usize, TextBlock)>>,
     /// In how many chunks tokens occur that were asked for.
     frequencies: Mutex<HashMap<Box<str>, u32>>,
 }
@@ -79,7 +77,6 @@ impl View {
             chunks: 0,
             tokens: [0; 3],
             pool: Mutex::default(),
-            last_text: Mutex::default(),
             frequencies: Mutex::default(),
         };
         let mut missing = members.to_vec();
@@ -164,32 +161,21 @@ impl View {
         count
     }
 
-    /// The text of a chunk, be it in the view or not: what stands around it may have been left out. Neighbours are cheap: the
-    /// last block is remembered.
+    /// The text of a chunk, be it in the view or not: what stands around it may have been left out. Neighbours are cheap.
     pub(crate) fn text(&self, id: ChunkId) -> Result<Vec<u8>> {
-        let mut segments = self.shares.iter().map(|share| &share.segment).chain(&self.others).enumerate();
-        let found = segments.find_map(|(key, segment)| Some((key, segment, segment.ordinal(id)?)));
-        let (key, segment, ordinal) = found.ok_or(SegmentError::Missing(id))?;
-        let mut last = self.last_text.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = last.as_ref().filter(|(known, _)| *known == key).and_then(|(_, block)| block.get(ordinal));
-        if let Some(text) = known {
-            return Ok(text.to_vec());
-        }
-        drop(last.take());
-        drop(last);
-        let block = segment.text_block(ordinal)?;
-        let text = block.get(ordinal).ok_or(SegmentError::Damaged("a text is not where it should be"))?.to_vec();
-        *self.last_text.lock().unwrap_or_else(PoisonError::into_inner) = Some((key, block));
-        Ok(text)
+        let mut segments = self.shares.iter().map(|share| &share.segment).chain(&self.others);
+        let found = segments.find_map(|segment| Some((segment, segment.ordinal(id)?)));
+        let (segment, ordinal) = found.ok_or(SegmentError::Missing(id))?;
+        segment.text(ordinal)
     }
 
     /// Calls `visit` with the texts of these chunks, which ascend, until it returns false. Neighbours are read together.
     pub(crate) fn for_each_text(&self, ids: &[ChunkId], visit: &mut dyn FnMut(ChunkId, &[u8]) -> bool) -> Result<()> {
         const ABSENT: SegmentError = SegmentError::Damaged("a text is not where it should be");
-        let mut last: Option<(usize, TextBlock)> = None;
+        let mut last: Option<(usize, Arc<TextBlock>)> = None;
         for &id in ids {
             let (share, ordinal) = self.place(self.slot(id).ok_or(SegmentError::Missing(id))?);
-            let is_known = |(known, block): &(usize, TextBlock)| *known == share && block.get(ordinal).is_some();
+            let is_known = |(known, block): &(usize, Arc<TextBlock>)| *known == share && block.get(ordinal).is_some();
             let (_, block) = match last.take().filter(is_known) {
                 Some(known) => last.insert(known),
                 None => last.insert((share, self.shares[share].segment.text_block(ordinal)?)),

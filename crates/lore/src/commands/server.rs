@@ -24,6 +24,7 @@ use crate::{
     config::Loaded,
     instructions::server_instructions,
     policy::Allowed,
+    quiet::Quiet,
     wire::{self, TeamOptions},
 };
 
@@ -171,7 +172,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     }
     context.ui.tell(&format!("lore server is listening on {}", bound.url()));
     let cancel = Cancel::default();
-    let jobs = tokio::spawn({
+    let quiet = Quiet::start()
+        .map_err(|error| Failure::new(Code::Internal, format!("the threads of jobs did not start: {error}")))?;
+    let jobs = quiet.spawn({
         let (team, cancel) = (Arc::clone(&team), cancel.clone());
         async move { app.supervise(|| do_jobs(Arc::clone(&team), cancel.clone())).await }
     });

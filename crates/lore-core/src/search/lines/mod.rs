@@ -178,7 +178,7 @@ impl Search {
                 Ok(found) => return Ok(LinesAnswer { freshness, gaps, ..found }),
                 // What was read was replaced by a newer state meanwhile.
                 Err(StoreError::Absent(_)) if tries < TRIES => {
-                    self.views.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clear();
+                    self.views.forget(request.repos.iter().map(|(repo, _)| repo.id));
                 }
                 Err(error) => return Err(store_failure(error)),
             }

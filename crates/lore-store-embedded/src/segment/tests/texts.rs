@@ -1,7 +1,7 @@
 //! Texts, keys and lengths come back as they went in.
 
 use super::{
-    super::{Segment, View, write_atomically},
+    super::{Segment, TextCache, View, write_atomically},
     Chunk, Random, ask, ask_words, corpus, segment_of,
 };
 
@@ -67,4 +67,26 @@ fn no_chunks_are_a_segment_too() {
     let segment = segment_of(&none);
     segment.verify().unwrap();
     assert!(segment.len() == 0 && segment.ids().next().is_none() && segment.text(0).is_err());
+}
+
+#[test]
+fn texts_that_are_kept_are_those_of_their_segment_and_take_no_more_than_they_may() {
+    let most = 300_000;
+    let cache = TextCache::new(most);
+    let corpora = [corpus(3, 400), corpus(4, 400)];
+    let segments = corpora.each_ref().map(|chunks| {
+        let segment = Segment::from_bytes(super::bytes_of(chunks)).unwrap();
+        segment.keeping(cache.share())
+    });
+    for _ in 0..3 {
+        for ordinal in 0..400_usize {
+            for (chunks, segment) in corpora.iter().zip(&segments) {
+                assert!(segment.text(u32::try_from(ordinal).unwrap()).unwrap() == chunks[ordinal].text);
+                assert!(cache.bytes() <= most, "{}", cache.bytes());
+            }
+        }
+    }
+    assert!(cache.bytes() > 0, "something is kept");
+    let first = segments[1].text_block(399).unwrap();
+    assert!(std::sync::Arc::ptr_eq(&first, &segments[1].text_block(399).unwrap()), "it is not unpacked again");
 }

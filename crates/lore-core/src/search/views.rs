@@ -1,0 +1,217 @@
+//! Views that are at hand: each is opened once, for everybody who asks about the same, and let go when it is of yesterday.
+
+use std::{
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Instant,
+};
+
+use lore_model::RepoId;
+use lore_store::{CodeView, IndexStore, SnapshotId, SnapshotInfo, StoreError, ViewPart};
+
+use super::{indexed::IndexedFiles, shared::Shared, signals::PathIndex};
+use crate::blocking;
+
+/// One snapshot of a view.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct PartKey {
+    pub(super) repo: RepoId,
+    pub(super) snapshot: SnapshotId,
+    /// The state of the work tree on top of it; 0 where nothing is uncommitted.
+    pub(super) version: u64,
+    /// What of the past is shown in its place.
+    pub(super) past: Option<Arc<str>>,
+}
+
+impl PartKey {
+    /// A snapshot as it was committed.
+    pub(super) fn committed(repo: RepoId, snapshot: SnapshotId) -> Self {
+        Self { repo, snapshot, version: 0, past: None }
+    }
+
+    fn is_of(&self, other: &Self) -> bool {
+        self.snapshot == other.snapshot && self.past == other.past
+    }
+}
+
+/// Which snapshots and which state of their work trees a view shows.
+pub(super) type ViewKey = Vec<PartKey>;
+
+/// A view with what is derived from it once.
+pub(super) struct Loaded {
+    pub(super) view: Arc<dyn CodeView>,
+    pub(super) paths: PathIndex,
+    meant: OnceLock<usize>,
+    indexed: OnceLock<Arc<IndexedFiles>>,
+}
+
+impl Loaded {
+    pub(super) fn new(view: Arc<dyn CodeView>) -> Self {
+        Self { paths: PathIndex::new(&*view), view, meant: OnceLock::new(), indexed: OnceLock::new() }
+    }
+
+    /// How many chunks are found by meaning.
+    pub(super) fn meant(&self) -> usize {
+        *self.meant.get_or_init(|| self.view.meant().len())
+    }
+
+    /// The files that are searched.
+    pub(super) fn indexed(&self) -> Result<Arc<IndexedFiles>, StoreError> {
+        if let Some(known) = self.indexed.get() {
+            return Ok(Arc::clone(known));
+        }
+        let made = Arc::new(IndexedFiles::of(&*self.view)?);
+        Ok(Arc::clone(self.indexed.get_or_init(|| made)))
+    }
+}
+
+/// The views that are at hand, and those that are being opened.
+pub(super) struct Views {
+    /// The last used last.
+    open: Mutex<Vec<(ViewKey, Arc<Loaded>)>>,
+    opening: Shared<ViewKey, Arc<Loaded>>,
+    most: usize,
+}
+
+impl Views {
+    /// Keeps so many; at least one.
+    pub(super) fn new(most: usize) -> Self {
+        Self { open: Mutex::default(), opening: Shared::default(), most: most.max(1) }
+    }
+
+    /// The view of that key: the one at hand, or the one that `make` or somebody before opens. Whoever opens it says how it
+    /// is called in the end, since a work tree may have changed meanwhile.
+    pub(super) async fn get(
+        &self,
+        key: ViewKey,
+        make: impl Future<Output = Result<(ViewKey, Arc<Loaded>), StoreError>>,
+    ) -> Result<Arc<Loaded>, StoreError> {
+        if let Some(known) = self.find(&key) {
+            return Ok(known);
+        }
+        let make = async {
+            let (key, loaded) = make.await?;
+            self.remember(key, Arc::clone(&loaded));
+            Ok(loaded)
+        };
+        // After a refresh everybody wants the same view at once.
+        self.opening.get(key, make).await
+    }
+
+    fn find(&self, key: &ViewKey) -> Option<Arc<Loaded>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = open.iter().position(|(known, _)| known == key).map(|at| open.remove(at))?;
+        let loaded = Arc::clone(&found.1);
+        open.push(found);
+        Some(loaded)
+    }
+
+    fn remember(&self, key: ViewKey, loaded: Arc<Loaded>) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // An older state of the same work tree is not asked for again.
+        open.retain(|(known, _)| known.len() != key.len() || !known.iter().zip(&key).all(|(a, b)| a.is_of(b)));
+        let too_many = (open.len() + 1).saturating_sub(self.most);
+        open.drain(..too_many);
+        open.push((key, loaded));
+    }
+
+    /// Whether a view with this snapshot is at hand.
+    pub(super) fn show(&self, snapshot: SnapshotId) -> bool {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter().any(|(key, _)| key.iter().any(|part| part.snapshot == snapshot && part.past.is_none()))
+    }
+
+    /// Lets go of what shows other snapshots of a repository than these: nobody asks for it any more.
+    pub(super) fn keep_only(&self, repo: RepoId, living: &[SnapshotInfo]) {
+        let is_gone = |part: &PartKey| part.repo == repo && living.iter().all(|snapshot| snapshot.id != part.snapshot);
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept =
+            open.extract_if(.., |(key, _)| key.iter().any(is_gone)).map(|(_, loaded)| loaded).collect::<Vec<_>>();
+        drop(open);
+        // Not while others wait for the list.
+        drop(kept);
+    }
+
+    /// Lets go of everything that shows one of these repositories.
+    pub(super) fn forget(&self, repos: impl IntoIterator<Item = RepoId> + Clone) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|(key, _)| !key.iter().any(|part| repos.clone().into_iter().any(|repo| repo == part.repo)));
+    }
+}
+
+/// Opens a view.
+pub(super) async fn open(store: &dyn IndexStore, parts: Vec<ViewPart>) -> Result<Arc<Loaded>, StoreError> {
+    let started = Instant::now();
+    let view = store.open_view(parts).await?;
+    let loaded = blocking(move || Arc::new(Loaded::new(view))).await;
+    let (files, chunks) = (loaded.view.files().len(), loaded.view.chunk_count());
+    tracing::debug!(files, chunks, took_ms = started.elapsed().as_millis(), "a view was opened");
+    Ok(loaded)
+}
+
+#[cfg(test)]
+mod tests {
+    use lore_model::CommitId;
+    use lore_store_embedded::EmbeddedStore;
+
+    use super::*;
+
+    fn part(repo: i64, snapshot: i64, version: u64) -> PartKey {
+        PartKey { version, ..PartKey::committed(RepoId(repo), SnapshotId(snapshot)) }
+    }
+
+    fn living(ids: &[i64]) -> Vec<SnapshotInfo> {
+        let commit = CommitId::from_hex("1".repeat(40).as_bytes()).unwrap();
+        let info = |id: &i64| SnapshotInfo { id: SnapshotId(*id), commit, files: 1, chunks: 1, lines: 1, bytes: 1 };
+        ids.iter().map(info).collect()
+    }
+
+    /// A view of nothing: what is in it does not matter here.
+    async fn some_view() -> Arc<Loaded> {
+        let dir = tempfile::tempdir().unwrap();
+        let nothing = ViewPart { base: lore_store::Base::Nothing, overlay: lore_store::OverlayInput::default() };
+        open(&EmbeddedStore::new(dir.path()), vec![nothing]).await.unwrap()
+    }
+
+    async fn with(views: &Views, keys: &[ViewKey]) {
+        for key in keys {
+            let loaded = some_view().await;
+            views.get(key.clone(), async { Ok((key.clone(), loaded)) }).await.unwrap();
+        }
+    }
+
+    fn held(views: &Views) -> Vec<ViewKey> {
+        views.open.lock().unwrap().iter().map(|(key, _)| key.clone()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_view_is_opened_once_and_the_one_that_was_not_used_longest_goes() {
+        let views = Views::new(2);
+        let keys = [1, 2, 3].map(|snapshot| vec![part(1, snapshot, 0)]);
+        with(&views, &keys[..2]).await;
+        let first = views.get(keys[0].clone(), async { panic!("it is at hand") }).await.unwrap();
+        with(&views, &keys[2..]).await;
+        assert_eq!(held(&views), [keys[0].clone(), keys[2].clone()]);
+        assert!(Arc::ptr_eq(&first, &views.find(&keys[0]).unwrap()));
+        assert!(views.show(SnapshotId(3)) && !views.show(SnapshotId(2)));
+    }
+
+    #[tokio::test]
+    async fn another_state_of_a_work_tree_takes_the_place_of_the_last() {
+        let views = Views::new(8);
+        with(&views, &[vec![part(1, 1, 0)], vec![part(1, 1, 7)]]).await;
+        assert_eq!(held(&views), [vec![part(1, 1, 7)]]);
+    }
+
+    #[tokio::test]
+    async fn what_shows_a_snapshot_that_is_gone_is_let_go_and_nothing_else() {
+        let views = Views::new(8);
+        let (main, topic, other) = (part(1, 1, 0), part(1, 2, 0), part(2, 3, 0));
+        let keys = [vec![main.clone()], vec![topic.clone()], vec![other.clone()], vec![main.clone(), other.clone()]];
+        with(&views, &keys).await;
+        views.keep_only(RepoId(1), &living(&[2, 9]));
+        assert_eq!(held(&views), [vec![topic.clone()], vec![other.clone()]]);
+        views.keep_only(RepoId(1), &living(&[2, 9]));
+        views.forget([RepoId(2)]);
+        assert_eq!(held(&views), [vec![topic]]);
+    }
+}
