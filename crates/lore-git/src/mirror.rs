@@ -20,6 +20,10 @@ const LOCK_EVERY: Duration = Duration::from_millis(100);
 /// How long a lock of git's is left to whoever may hold it: gits of Lore hold one for moments.
 const LOCK_STALE: Duration = Duration::from_secs(3);
 
+/// A mirror with more packs than this, or with about so many objects in none, is packed.
+const MANY_PACKS: usize = 20;
+const MANY_LOOSE: usize = 2048;
+
 /// Old public histories contain these faults; everything else that fsck finds is refused.
 const TOLERATED: [&str; 5] = ["badTimezone", "zeroPaddedFilemode", "missingSpaceBeforeDate", "missingEmail", "badDate"];
 
@@ -172,7 +176,40 @@ impl<'a> Mirror<'a> {
         match &self.fetching.main_branch {
             Some(branch) => self.point_head(branch),
             None => self.follow_head(&remote),
+        }?;
+        self.pack(&remote)
+    }
+
+    /// Joins what many fetches have left: each leaves objects or a pack of its own, and refs in files of their own, and
+    /// everybody who opens the mirror looks at all of them. Nothing goes that is not in a larger pack then, and whoever reads
+    /// meanwhile finds it there.
+    fn pack(&self, remote: &Remote<'_>) -> Result<()> {
+        if !self.is_scattered() {
+            return Ok(());
         }
+        let inside = |name: &str| self.git.inside(&self.path).subcommand(name);
+        // Only what is small is written again, so that it costs what was fetched.
+        let packed = self
+            .run(inside("repack").args(["-d", "-l", "-q", "--geometric=2"]), &self.path, remote)
+            .and_then(|_| self.run(inside("pack-refs").args(["--all", "--prune"]), &self.path, remote));
+        match packed {
+            // The mirror is whole without it.
+            Err(error) if !matches!(error, GitError::Cancelled) => {
+                tracing::warn!(mirror = %self.path.display(), %error, "a clone could not be packed");
+                Ok(())
+            }
+            other => other.map(|_| ()),
+        }
+    }
+
+    /// Whether there are many packs, or many objects in none; those are looked at in one folder of 256.
+    fn is_scattered(&self) -> bool {
+        let count = |folder: &str, counts: &dyn Fn(&Path) -> bool| {
+            let entries = fs::read_dir(self.path.join("objects").join(folder)).into_iter().flatten().flatten();
+            entries.filter(|entry| counts(&entry.path())).count()
+        };
+        let is_pack = |path: &Path| path.extension().is_some_and(|end| end == "pack");
+        count("pack", &is_pack) > MANY_PACKS || count("17", &|_| true) > MANY_LOOSE / 256
     }
 
     /// Waits until nobody else updates the mirror, in whichever process. A crash cannot leave the lock behind.

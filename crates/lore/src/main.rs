@@ -23,7 +23,13 @@ mod wire;
 use std::process::ExitCode;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 use tracing_subscriber::{layer::SubscriberExt as _, util::SubscriberInitExt as _};
+
+/// Many threads answer at once, each with thousands of small pieces: with the allocator of the C library that is a sixth of
+/// their time, and what they gave back stays scattered.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let cli = match commands::Cli::try_parse() {

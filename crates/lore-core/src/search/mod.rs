@@ -46,7 +46,7 @@ pub use indexed::IndexedFiles;
 pub use lines::{LineHit, LinesAnswer, LinesRequest, LinesWanted};
 use lore_embed::Embedder;
 use lore_git::{Cancel, Repository, WorktreeOptions};
-use lore_model::{Code, CommitId, Failure, Repo, RepoId, RepoPath};
+use lore_model::{Code, CommitId, Failure, Repo, RepoId, RepoPath, Source};
 pub use lore_store::Accuracy;
 use lore_store::{
     Base, IndexStore, IndexWriter, LeftOut, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
@@ -361,7 +361,8 @@ impl Search {
         }
         let Some(snapshot) = base(repo, tips.as_ref(), state) else { return Ok(None) };
         let (repo, snapshot) = (repo.clone(), snapshot.clone());
-        if repo.shown.is_some() {
+        // A mirror has no work tree either.
+        if repo.shown.is_some() || matches!(repo.info.source, Source::Url(_)) {
             let (work, notes) = (None, Vec::new());
             return Ok(Some(Part {
                 repo,

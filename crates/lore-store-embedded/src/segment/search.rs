@@ -6,6 +6,8 @@
 //! whatever the segments are.
 #![expect(clippy::cast_precision_loss, reason = "scores are f32; counts beyond 2^24 are rounded alike everywhere")]
 
+use std::sync::{Mutex, PoisonError};
+
 use lore_store::{Ask, AskWord, Scored};
 
 use super::{
@@ -28,9 +30,17 @@ const TABLE: usize = 512;
 /// Words beyond these have no bit.
 const MASKED: usize = 64;
 
-/// Room for one question at a time, used again. Between questions all numbers in it are zero.
+/// Room that no question uses at the moment. All views share it: there are more views than questions at a time, and a new one
+/// is opened after each refresh.
+static ROOM: Mutex<Vec<Work>> = Mutex::new(Vec::new());
+
+/// So much of it is kept.
+const ROOM_KEPT: usize = 16;
+
+/// Room for one question at a time, used again. Between questions all numbers in it are zero. It is as large as the largest
+/// view that it was used for.
 #[derive(Default)]
-pub(super) struct Work {
+struct Work {
     /// tf' of the word at hand, by slot.
     frequencies: Vec<f32>,
     /// Scores, by slot.
@@ -86,7 +96,19 @@ impl Factors {
 }
 
 /// The answer to `ask` within `view`.
-pub(super) fn search(view: &View, ask: &Ask<'_>, work: &mut Work) -> Vec<Scored> {
+pub(super) fn search(view: &View, ask: &Ask<'_>) -> Vec<Scored> {
+    let room = ROOM.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let mut work = room.unwrap_or_default();
+    // Where it panics, the room is gone with its numbers.
+    let found = search_with(view, ask, &mut work);
+    let mut room = ROOM.lock().unwrap_or_else(PoisonError::into_inner);
+    if room.len() < ROOM_KEPT {
+        room.push(work);
+    }
+    found
+}
+
+fn search_with(view: &View, ask: &Ask<'_>, work: &mut Work) -> Vec<Scored> {
     if ask.top == 0 || view.chunks == 0 {
         return Vec::new();
     }
@@ -137,8 +159,9 @@ fn distinct(words: &[AskWord]) -> Vec<Word<'_>> {
 
 impl Work {
     fn score(&mut self, view: &View, ask: &Ask<'_>, words: &[Word<'_>]) {
-        self.frequencies.resize(view.slots, 0.0);
-        self.scores.resize(view.slots, 0.0);
+        let slots = self.scores.len().max(view.slots);
+        self.frequencies.resize(slots, 0.0);
+        self.scores.resize(slots, 0.0);
         self.found.reset(view.slots);
         self.score_words(view, ask, words);
         for &(id, boost) in ask.boosts {

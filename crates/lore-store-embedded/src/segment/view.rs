@@ -8,12 +8,7 @@ use std::{
 use lore_store::{Ask, ChunkId, ChunkKey, Scored};
 
 use super::{
-    Result, Segment, SegmentError,
-    bits::Bits,
-    nearest::WithRows,
-    postings::lists,
-    search::{Work, search},
-    texts::TextBlock,
+    Result, Segment, SegmentError, bits::Bits, nearest::WithRows, postings::lists, search::search, texts::TextBlock,
 };
 
 /// A snapshot, ready to be searched by any number of threads. It does not change.
@@ -26,7 +21,6 @@ pub(crate) struct View {
     pub(super) chunks: u32,
     /// How many tokens the chunks have, per field.
     pub(super) tokens: [u64; 3],
-    pool: Mutex<Vec<Work>>,
     /// In how many chunks tokens occur that were asked for.
     frequencies: Mutex<HashMap<Box<str>, u32>>,
 }
@@ -76,7 +70,6 @@ impl View {
             slots: 0,
             chunks: 0,
             tokens: [0; 3],
-            pool: Mutex::default(),
             frequencies: Mutex::default(),
         };
         let mut missing = members.to_vec();
@@ -121,11 +114,7 @@ impl View {
     /// Where scores are equal at a cut, smaller keys win. So the answer depends on the chunks of the view alone: not on
     /// their numbers, not on segments, not on what else is in the segments.
     pub(crate) fn search(&self, ask: &Ask<'_>) -> Vec<Scored> {
-        let pooled = self.pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut work = pooled.unwrap_or_default();
-        let found = search(self, ask, &mut work);
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner).push(work);
-        found
+        search(self, ask)
     }
 
     /// In how many chunks a token occurs, in whatever field. This is counted once.
