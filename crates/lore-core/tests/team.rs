@@ -4,7 +4,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, Ordering},
     },
     time::Duration,
 };
@@ -19,8 +19,8 @@ use lore_core::{
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
-use lore_model::{Caller, Code, GoldenState, Job, JobStatus, Role};
-use lore_store::TeamStore;
+use lore_model::{Actor, Caller, Code, GoldenState, Job, JobId, JobStatus, JobTask, Operation, RepoName, Role};
+use lore_store::{NewJob, TeamChange, TeamStore};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
 use lore_testkit::Repo as Folder;
 
@@ -38,7 +38,21 @@ struct Case {
     team: Arc<Team>,
     store: Arc<EmbeddedTeam>,
     clock: SetClock,
+    /// The next job that looks at the clock dies of it.
+    fault: Arc<AtomicBool>,
     dir: tempfile::TempDir,
+}
+
+/// A clock that tests set, and that can break a job.
+struct FaultyClock(SetClock, Arc<AtomicBool>);
+
+impl Clock for FaultyClock {
+    fn now(&self) -> i64 {
+        // Only jobs are tasks of their own.
+        let breaks = tokio::task::try_id().is_some() && self.1.swap(false, Ordering::Relaxed);
+        assert!(!breaks, "a fault that a test wants");
+        self.0.now()
+    }
 }
 
 fn lore(home: &Path) -> Arc<Lore> {
@@ -65,8 +79,10 @@ impl Case {
         let home = dir.path().join("data");
         let store = Arc::new(EmbeddedTeam::new(&home));
         let clock = SetClock(Arc::new(AtomicI64::new(1_000_000)));
-        let team = Team::new(Arc::clone(&store) as _, lore(&home), Arc::new(clock.clone()), settings);
-        Self { team: Arc::new(team), store, clock, dir }
+        let fault = Arc::new(AtomicBool::new(false));
+        let faulty = FaultyClock(clock.clone(), Arc::clone(&fault));
+        let team = Team::new(Arc::clone(&store) as _, lore(&home), Arc::new(faulty), settings);
+        Self { team: Arc::new(team), store, clock, fault, dir }
     }
 
     async fn user(&self, name: &str, role: Role) -> Asker {
@@ -238,7 +254,9 @@ async fn a_golden_repository_that_users_have_is_removed_only_by_force() {
     case.activate(&bob, "api", "mine", None).await;
     let refused = case.team.remove_golden(&ada, "api", false).await.unwrap_err();
     assert!(refused.code == Code::Conflict && refused.message.contains("1 activation of 1 user"), "{refused:?}");
-    let job = case.done(&ada, case.team.remove_golden(&ada, "api", true).await.unwrap()).await;
+    let (job, concerned) = case.team.remove_golden(&ada, "api", true).await.unwrap();
+    assert_eq!((concerned.activations, concerned.composites), (1, 0));
+    let job = case.done(&ada, job).await;
     assert_eq!(job.status, JobStatus::Completed);
     assert!(case.team.golden().await.unwrap().is_empty());
     assert!(case.team.lore().history.repos().await.unwrap().is_empty());
@@ -467,6 +485,203 @@ async fn another_main_branch_is_read() {
     assert!(case.team.change_golden(&ada, "api", &change).await.unwrap().is_none(), "it is so already");
 }
 
+fn alias(text: &str) -> RepoName {
+    RepoName::parse(text).expect("it goes well")
+}
+
+fn actor(at: i64) -> Actor {
+    Actor { name: "(test)".to_owned(), address: None, at }
+}
+
+impl Case {
+    /// Takes a repository out of the index, as the first half of its removal does.
+    async fn take_from_index(&self, name: &str) {
+        let history = &self.team.lore().history;
+        let repo = history.repo(name).await.expect("it goes well");
+        let writer = history.writer(|| {}).await.expect("it goes well");
+        history.remove(&*writer, &repo).await.expect("it goes well");
+    }
+
+    async fn golden_state(&self, name: &str) -> Option<GoldenState> {
+        self.store.find_golden(&alias(name)).await.expect("it goes well").map(|golden| golden.state)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_scheduled_refresh_that_is_cancelled_waits_for_its_next_time() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    for name in ["api", "web"] {
+        case.add(&ada, &case.folder(name), name).await;
+    }
+    let change = GoldenChange { refresh_every: Some(Some(3600)), ..GoldenChange::default() };
+    case.team.change_golden(&ada, "api", &change).await.unwrap();
+    case.clock.0.fetch_add(3601, Ordering::Relaxed);
+    // The server has asked for what is due, and somebody does not want it.
+    let scheduled = NewJob {
+        id: JobId::new([7; 16]),
+        task: JobTask { operation: Operation::RefreshGolden, alias: None, golden: vec![alias("api")], branch: None },
+        user: None,
+        username: "(schedule)".to_owned(),
+        user_max: 10,
+        done: None,
+        audited: false,
+    };
+    case.store.add_job(&scheduled, &[], &actor(case.clock.now())).await.unwrap();
+    assert_eq!(case.team.cancel_job(&ada, scheduled.id.as_str()).await.unwrap(), Cancelled::Now);
+    case.done(&ada, case.team.refresh_golden(&ada, "web").await.unwrap()).await;
+    let count = async || {
+        let (jobs, _) = case.team.jobs(&ada, None, 100).await.unwrap();
+        jobs.iter().filter(|job| job.username == "(schedule)").count()
+    };
+    assert_eq!(count().await, 1, "it is not asked for again at once");
+    case.clock.0.fetch_add(3601, Ordering::Relaxed);
+    case.until("it is asked for when it is time", async || count().await == 2).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_answers_outlives_the_job_that_was_to_add_it() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let job = case.team.add_golden(&ada, request("http://127.0.0.1:1/api.git")).await.unwrap();
+    case.until("it is tried", async || case.job(&ada, &job).await.not_before.is_some()).await;
+    let refused = case.team.refresh_golden(&ada, "api").await.unwrap_err();
+    assert!(refused.code == Code::Conflict && refused.message.contains("is not ready: it is adding"), "{refused:?}");
+    let past = GoldenChange { temporal: Some(true), ..GoldenChange::default() };
+    assert_eq!(case.team.change_golden(&ada, "api", &past).await.unwrap_err().code, Code::Conflict);
+    // It was read all the same.
+    case.store.change(&[TeamChange::Refreshed { alias: alias("api"), at: 5 }], &actor(5)).await.unwrap();
+    case.activate(&ada, "api", "mine", None).await;
+    case.team.cancel_job(&ada, job.id.as_str()).await.unwrap();
+    assert_eq!(case.done(&ada, job).await.status, JobStatus::Cancelled);
+    assert_eq!(case.golden_state("api").await, Some(GoldenState::Ready));
+    assert_eq!(case.team.activations(ada.caller.as_ref().unwrap()).await.unwrap().len(), 1);
+    assert_eq!(case.team.lore().history.repos().await.unwrap().len(), 1, "what was read stays read");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_composite_goes_on_without_what_is_removed_by_force() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::PowerUser).await);
+    for name in ["api", "web"] {
+        case.add(&ada, &case.folder(name), name).await;
+    }
+    let both = ["api".to_owned(), "web".to_owned()];
+    case.team.change_composite(&bob, CompositeChange::Create, "all", &both).await.unwrap();
+    case.team.change_composite(&bob, CompositeChange::Create, "one", &both[..1]).await.unwrap();
+    case.activate(&bob, "api", "mine", None).await;
+    let refused = case.team.remove_golden(&ada, "api", false).await.unwrap_err();
+    assert!(refused.message.contains("1 activation and 2 composites of 1 user"), "{refused:?}");
+    let (job, concerned) = case.team.remove_golden(&ada, "api", true).await.unwrap();
+    assert_eq!(concerned.to_string(), ", with 1 activation and from 2 composites");
+    let job = case.done(&ada, job).await;
+    let told = "`api` is removed, with 1 activation and from 2 composites";
+    assert_eq!((job.status, job.result.as_deref()), (JobStatus::Completed, Some(told)));
+    let left = case.team.activations(bob.caller.as_ref().unwrap()).await.unwrap();
+    assert_eq!(
+        left.iter().map(|own| (own.alias.as_str(), own.golden.clone())).collect::<Vec<_>>(),
+        [("all", vec![alias("web")])]
+    );
+    assert!(case.finds(&bob, "all", "heron_web").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_is_not_in_the_index_keeps_the_others_back_no_more() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::NormalUser).await);
+    for name in ["api", "web"] {
+        case.add(&ada, &case.folder(name), name).await;
+    }
+    case.take_from_index("api").await;
+    let all = case.team.all_visible(bob.caller.as_ref().unwrap()).await.unwrap();
+    assert_eq!(all.repos.iter().map(|shown| shown.alias.as_str()).collect::<Vec<_>>(), ["web"]);
+    assert!(all.notes[0].contains("`api` was not asked"), "{:?}", all.notes);
+    let each = case.team.each_visible(bob.caller.as_ref().unwrap()).await.unwrap();
+    assert_eq!(
+        each.iter().map(|one| (one.alias.as_str(), one.shown.is_ok())).collect::<Vec<_>>(),
+        [("api", false), ("web", true)]
+    );
+    // Whoever refreshes it has it back.
+    let job = case.done(&ada, case.team.refresh_golden(&ada, "api").await.unwrap()).await;
+    assert_eq!(job.status, JobStatus::Completed, "{job:?}");
+    assert!(case.finds(&bob, "api", "heron_api").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_that_has_begun_is_not_taken_back() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    case.add(&ada, &case.folder("api"), "api").await;
+    let clone = case.dir.path().join("data/clones/api.git");
+    let (job, _) = case.team.remove_golden(&ada, "api", false).await.unwrap();
+    // A server begins it and dies when the first half is done.
+    assert!(case.store.claim_job(&TeamSettings::default().limits, case.clock.now()).await.unwrap().is_some());
+    case.take_from_index("api").await;
+    std::fs::create_dir_all(clone.join("objects")).unwrap();
+    case.team.recover().await.unwrap();
+    assert_eq!(case.team.cancel_job(&ada, job.id.as_str()).await.unwrap(), Cancelled::Asked);
+    let job = case.done(&ada, job).await;
+    assert_eq!((job.status, job.result.as_deref()), (JobStatus::Completed, Some("`api` is removed")), "{job:?}");
+    assert_eq!(case.golden_state("api").await, None);
+    assert!(!clone.exists(), "nor is its clone left");
+    // One that had not got so far stays.
+    case.add(&ada, &case.folder("web"), "web").await;
+    let (job, _) = case.team.remove_golden(&ada, "web", false).await.unwrap();
+    assert!(case.store.claim_job(&TeamSettings::default().limits, case.clock.now()).await.unwrap().is_some());
+    case.team.recover().await.unwrap();
+    assert_eq!(case.team.cancel_job(&ada, job.id.as_str()).await.unwrap(), Cancelled::Asked);
+    assert_eq!(case.done(&ada, job).await.status, JobStatus::Cancelled);
+    assert_eq!(case.golden_state("web").await, Some(GoldenState::Ready));
+    assert!(case.finds(&ada, "web", "heron_web").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_gone_already_was_not_removed() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::Admin).await);
+    case.add(&ada, &case.folder("api"), "api").await;
+    let (first, _) = case.team.remove_golden(&ada, "api", false).await.unwrap();
+    let (second, _) = case.team.remove_golden(&bob, "api", false).await.unwrap();
+    let first = case.done(&ada, first).await;
+    let second = case.done(&bob, second).await;
+    assert_eq!(first.result.as_deref(), Some("`api` is removed"));
+    assert_eq!(second.result.as_deref(), Some("`api` was gone already"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_repository_that_fails_does_not_keep_a_composite_from_its_others() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let (api, web) = (case.folder("api"), case.folder("web"));
+    case.add(&ada, &api, "api").await;
+    case.add(&ada, &web, "web").await;
+    let both = ["api".to_owned(), "web".to_owned()];
+    case.team.change_composite(&ada, CompositeChange::Create, "all", &both).await.unwrap();
+    std::fs::remove_dir_all(api.path()).unwrap();
+    web.write("src/owl.rs", "pub fn owl_web() {}\n");
+    web.commit("Owl");
+    let job = case.team.sync_alias(&ada, "all").await.unwrap();
+    assert_eq!(case.team.active_jobs(&ada).await.unwrap(), 0, "one that waits is not active");
+    let job = case.done(&ada, job).await;
+    let error = job.error.unwrap();
+    assert!(job.status == JobStatus::Failed && error.contains("1 of 2 repositories failed: `api`:"), "{error}");
+    assert!(case.finds(&ada, "all", "owl_web").await);
+    let golden = case.team.golden().await.unwrap();
+    assert_eq!(golden.iter().map(|golden| golden.last_error.is_some()).collect::<Vec<_>>(), [true, false]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_dies_of_a_fault_is_begun_again() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    case.add(&ada, &case.folder("api"), "api").await;
+    let (job, _) = case.team.remove_golden(&ada, "api", false).await.unwrap();
+    case.fault.store(true, Ordering::Relaxed);
+    let job = case.done(&ada, job).await;
+    assert_eq!((job.status, job.attempts), (JobStatus::Completed, 2), "{job:?}");
+    assert_eq!(case.golden_state("api").await, None);
+}
+
 mod access {
     use super::*;
 
@@ -563,5 +778,50 @@ mod access {
         let (name, password) = case.team.bootstrap().await.unwrap().unwrap();
         assert!(case.team.login(name.as_str(), &password, None).await.is_ok());
         assert!(case.team.bootstrap().await.unwrap().is_none());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_old_password_leaves_no_login_behind() {
+        let case = Case::new();
+        let ada = case.user("ada", Role::Admin).await;
+        let login = |number: usize| {
+            let team = Arc::clone(&case.team);
+            async move { team.login("ada", "tall green river 7", Some(&format!("192.0.2.{number}"))).await }
+        };
+        // Those who come later stand in line while the password is changed, and have read the old one.
+        let before = futures::future::join_all((0..6).map(login));
+        let changed = case.team.set_password(&ada, "ada", "short brown canal 8");
+        let after = futures::future::join_all((6..16).map(login));
+        let (before, changed, after) = tokio::join!(before, changed, after);
+        changed.unwrap();
+        for session in before.into_iter().chain(after).flatten() {
+            assert!(case.team.authenticate(&session.access_token).await.is_err(), "another password ends all logins");
+            assert!(case.team.refresh(&session.refresh_token).await.is_err());
+        }
+        assert!(case.team.login("ada", "short brown canal 8", Some("192.0.2.99")).await.is_ok());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_is_not_let_in_is_written_down() {
+        let case = Case::new();
+        let ada = case.user("ada", Role::Admin).await;
+        case.add(&ada, &case.folder("api"), "api").await;
+        for name in ["ada", "tall green river 7"] {
+            case.team.login(name, "wrong password 1", Some("192.0.2.9")).await.unwrap_err();
+        }
+        case.team.refresh_golden(&ada, "api").await.unwrap();
+        let (acts, _) = case.team.acts(3).await.unwrap();
+        let told: Vec<_> =
+            acts.iter().map(|act| (act.username.as_str(), act.act.as_str(), act.subject.as_str())).collect();
+        // What nobody is called may be a password.
+        assert_eq!(
+            told,
+            [
+                ("ada", "refresh_golden_repo", "api"),
+                ("(unknown)", "login_refused", "(unknown)"),
+                ("ada", "login_refused", "ada")
+            ]
+        );
+        assert_eq!(acts[1].address.as_deref(), Some("192.0.2.9"));
     }
 }

@@ -41,6 +41,11 @@ impl RepoName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The name in small letters, by which two are told apart: those that differ in case alone would be taken for each other.
+    pub fn folded(&self) -> String {
+        self.0.to_lowercase()
+    }
 }
 
 impl fmt::Display for RepoName {

@@ -31,7 +31,12 @@ pub(crate) static MESSAGES: Schema =
     Schema { migrations: &[(1, include_str!("../migrations/messages/0001_messages.sql"))] };
 
 /// What a team has, which exists nowhere else.
-pub(crate) static TEAM: Schema = Schema { migrations: &[(1, include_str!("../migrations/team/0001_team.sql"))] };
+pub(crate) static TEAM: Schema = Schema {
+    migrations: &[
+        (1, include_str!("../migrations/team/0001_team.sql")),
+        (2, include_str!("../migrations/team/0002_acts.sql")),
+    ],
+};
 
 impl Schema {
     /// The newest version that this program knows.

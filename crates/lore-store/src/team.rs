@@ -29,8 +29,9 @@ pub trait TeamStore: Send + Sync {
     /// The hash of a user's password.
     async fn password_of(&self, user: UserId) -> Result<Option<String>>;
 
-    /// Gives a user another password; all their logins end.
-    async fn set_password(&self, user: UserId, password: &str, by: &Actor) -> Result<()>;
+    /// Gives a user another password, where one is named only in place of this one; all their logins end. Tells whether it was
+    /// done.
+    async fn set_password(&self, user: UserId, old: Option<&str>, password: &str, by: &Actor) -> Result<bool>;
 
     /// Replaces the hash of a password that stays the same, if it is still the old one.
     async fn rehash_password(&self, user: UserId, old: &str, new: &str) -> Result<()>;
@@ -44,8 +45,16 @@ pub trait TeamStore: Send + Sync {
     /// The key that access tokens are signed with: this one, unless there was one before.
     async fn signing_key(&self, fresh: [u8; 32]) -> Result<[u8; 32]>;
 
-    /// Begins a login with its first refresh token.
-    async fn add_login(&self, user: UserId, refresh: SecretHash, at: i64, expires_at: i64) -> Result<LoginId>;
+    /// Begins a login with its first refresh token, for somebody who knew the password of which this hash is kept. `None` where
+    /// it is no longer the user's: another password ends all logins, and so it must end those that are just being made.
+    async fn add_login(
+        &self,
+        user: UserId,
+        verified: &str,
+        refresh: SecretHash,
+        at: i64,
+        expires_at: i64,
+    ) -> Result<Option<LoginId>>;
 
     /// Takes a refresh token and puts another in its place. One that was taken before ends its whole login.
     async fn rotate_login(&self, old: SecretHash, new: SecretHash, at: i64, expires_at: i64) -> Result<Rotation>;
@@ -94,7 +103,9 @@ pub trait TeamStore: Send + Sync {
     /// who asks last is right. Fails with `Refused` where the user has as many unfinished jobs as they may have.
     async fn add_job(&self, new: &NewJob, changes: &[TeamChange], by: &Actor) -> Result<Job>;
 
-    /// Begins the job whose turn it is: users take turns, and those for whom less is being done come first.
+    /// Begins the job whose turn it is: users take turns, and those for whom less is being done come first. Two that are about
+    /// one repository are never begun together; one that has waited for its repositories for five minutes keeps younger ones
+    /// from them.
     async fn claim_job(&self, limits: &JobLimits, at: i64) -> Result<Option<Job>>;
 
     /// Notes how far a job is.
@@ -104,7 +115,8 @@ pub trait TeamStore: Send + Sync {
     async fn log_job(&self, job: &JobId, at: i64, text: &str) -> Result<()>;
 
     /// Ends a running job and makes these changes as one step; tells whether it was running. One that was to give a user
-    /// something and was cancelled meanwhile ends as cancelled, and gives nothing.
+    /// something and was cancelled meanwhile ends as cancelled, and gives nothing. However a refresh ends, its repositories
+    /// were tried then.
     async fn end_job(&self, job: &JobId, end: &JobEnd, changes: &[TeamChange], by: &Actor) -> Result<bool>;
 
     /// Puts a running job back among those that wait.
@@ -129,11 +141,14 @@ pub trait TeamStore: Send + Sync {
     /// How many jobs of a user, or of all, stand how.
     async fn count_jobs(&self, user: Option<UserId>) -> Result<Vec<(JobStatus, u64)>>;
 
-    /// Forgets jobs that were over before this moment, and of each user's all but the newest thousand; of administrative acts
-    /// all but the newest.
+    /// Forgets jobs that were over before this moment, and of each user's all but the newest thousand. Of acts the newest ten
+    /// thousand of each kind are kept of each actor: whatever somebody does, what others did stays.
     async fn forget_jobs(&self, before: i64) -> Result<u64>;
 
-    /// The newest administrative acts, and how many there are.
+    /// Writes an act down that changes nothing here.
+    async fn note_act(&self, by: &Actor, act: &str, subject: &str, outcome: &str) -> Result<()>;
+
+    /// The newest acts, and how many there are.
     async fn list_acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize)>;
 
     /// Reads something, to see that it can be read.
@@ -178,6 +193,8 @@ pub struct NewJob {
     pub user_max: usize,
     /// Where it is done already: what came of it. It is kept as completed then.
     pub done: Option<String>,
+    /// Whether it is written into the audit log that somebody asked for it.
+    pub audited: bool,
 }
 
 /// How many jobs run at a time.
@@ -187,6 +204,14 @@ pub struct JobLimits {
     pub running: usize,
     /// Of one.
     pub per_user: usize,
+}
+
+impl JobLimits {
+    /// So many of all users. Where nothing is said of one user, a place is kept for the others.
+    pub fn new(running: usize, per_user: Option<usize>) -> Self {
+        let running = running.max(1);
+        Self { running, per_user: per_user.unwrap_or(running - 1).clamp(1, running) }
+    }
 }
 
 /// How a job ended.
@@ -269,12 +294,15 @@ pub enum TeamChange {
         /// Whether what users have activated of it goes too.
         force: bool,
     },
-    /// A golden repository that was to be removed stays after all.
+    /// A golden repository that was to be removed stays after all, unless another job is to remove it.
     KeepGolden(RepoName),
     /// Sets the main branch of a golden repository; `None` for the remote's own choice.
     MainBranch(RepoName, Option<String>),
-    /// A golden repository is gone, and with it what users had activated of it.
+    /// A golden repository is gone, and with it what users had activated of it. Composites go on without it, unless nothing is
+    /// left of them.
     RemoveGolden(RepoName),
+    /// A golden repository could not be added: it is gone, unless it was read meanwhile.
+    NotAdded(RepoName),
     /// A user has this from now on, in place of what they called so where it is the same golden repository or composite;
     /// fails with `Exists` where they call something else so, and with `Absent` where a golden repository is not there.
     Activate(Activation),
@@ -282,4 +310,19 @@ pub enum TeamChange {
     Deactivate(UserId, RepoName),
     /// A user's alias stands for another branch from now on; fails with `Absent` where they have no such alias.
     SetBranch(UserId, RepoName, Option<String>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_user_leaves_a_place_for_the_others() {
+        let limits = |running, per_user| {
+            let JobLimits { running, per_user } = JobLimits::new(running, per_user);
+            (running, per_user)
+        };
+        assert_eq!([1, 2, 8].map(|running| limits(running, None)), [(1, 1), (2, 1), (8, 7)]);
+        assert_eq!([limits(2, Some(2)), limits(2, Some(9)), limits(0, Some(0))], [(2, 2), (2, 2), (1, 1)]);
+    }
 }

@@ -124,6 +124,18 @@ impl TeamServer {
         }
     }
 
+    /// The process, for whoever sends it a signal.
+    #[track_caller]
+    pub fn process_id(&self) -> u32 {
+        self.child.as_ref().expect("it runs").id()
+    }
+
+    /// Waits until it has ended by itself, and gives how.
+    #[track_caller]
+    pub fn wait(&mut self) -> std::process::ExitStatus {
+        self.child.take().expect("it runs").wait().expect("it can be waited for")
+    }
+
     /// Starts it again with what it has on disk, and waits until it is ready.
     #[track_caller]
     pub fn restart(&mut self) {

@@ -160,6 +160,16 @@ impl History {
         removed.await.map_err(git_failure)
     }
 
+    /// Deletes the mirror that an interrupted removal of this repository has left, if nobody has it.
+    pub async fn remove_left(&self, name: &RepoName) -> Result<(), Failure> {
+        let mirror = self.places.clones.join(format!("{name}.git"));
+        let folded = |path: &Path| path.to_string_lossy().to_lowercase();
+        if self.repos().await?.iter().any(|repo| folded(&repo.info.local_path) == folded(&mirror)) {
+            return Ok(());
+        }
+        blocking(move || Mirror::remove(&mirror)).await.map_err(git_failure)
+    }
+
     /// The registered repository that this folder is in, by its place or as another work tree of it.
     pub async fn find_project(&self, folder: &Path) -> Result<Option<Repo>, Failure> {
         Ok(self.locate(folder).await?.1)

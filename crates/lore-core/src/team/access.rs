@@ -25,6 +25,9 @@ const REFRESH: &str = "lore_rt_";
 /// Longer credentials are not looked at.
 const LONGEST: usize = 2048;
 
+/// A password that changes more often than this while somebody logs in is not looked at again.
+const CHANGES_MAX: usize = 3;
+
 /// The longest name of a token.
 const NAME_MAX: usize = 100;
 
@@ -126,24 +129,41 @@ impl Team {
             Ok(name) => self.store.find_user(&name).await.map_err(store_failure)?,
             Err(_) => None,
         };
-        let kept = match &user {
-            Some(user) => self.store.password_of(user.id).await.map_err(store_failure)?,
-            None => None,
-        };
-        let right = self.verify(password.to_owned(), kept.clone()).await?;
-        let (Some(user), Some(kept), true) = (user, kept, right) else {
-            // Whether there is such a user is nobody's business.
-            return Err(Failure::new(Code::Unauthenticated, "the name or the password is wrong").into());
-        };
-        self.throttle.note_right(&account, address, now);
-        if password::is_outdated(&kept) {
-            let new = self.hash(password.to_owned()).await?;
-            self.store.rehash_password(user.id, &kept, &new).await.map_err(store_failure)?;
-        }
         let (refresh, hash) = secret(REFRESH)?;
         let expires_at = now + self.settings.refresh_seconds;
-        let login = self.store.add_login(user.id, hash, now, expires_at).await.map_err(store_failure)?;
-        Ok(self.session(user, login, refresh).await?)
+        for _ in 0..CHANGES_MAX {
+            let kept = match &user {
+                Some(user) => self.store.password_of(user.id).await.map_err(store_failure)?,
+                None => None,
+            };
+            let right = self.verify(password.to_owned(), kept.clone()).await?;
+            let (Some(user), Some(kept), true) = (&user, kept, right) else {
+                self.note_refused(user.as_ref(), address, now).await;
+                // Whether there is such a user is nobody's business.
+                return Err(Failure::new(Code::Unauthenticated, "the name or the password is wrong").into());
+            };
+            let login = self.store.add_login(user.id, &kept, hash, now, expires_at).await.map_err(store_failure)?;
+            // It may be another one by now: looking at it takes a while, and so does waiting for that.
+            let Some(login) = login else { continue };
+            self.throttle.note_right(&account, address, now);
+            if password::is_outdated(&kept) {
+                let new = self.hash(password.to_owned()).await?;
+                self.store.rehash_password(user.id, &kept, &new).await.map_err(store_failure)?;
+            }
+            return Ok(self.session(user.clone(), login, refresh).await?);
+        }
+        Err(Failure::new(Code::Conflict, "the password is being changed").hint("try again").into())
+    }
+
+    /// Writes down that somebody was not let in. What was typed in place of a name may be a password, so names that nobody has
+    /// are not written; and however many there are, they are one actor's acts.
+    async fn note_refused(&self, user: Option<&User>, address: Option<&str>, at: i64) {
+        let name = user.map_or("(unknown)", |user| user.name.as_str());
+        let by = Actor { name: name.to_owned(), address: address.map(str::to_owned), at };
+        if let Err(error) = self.store.note_act(&by, "login_refused", name, "the name or the password was wrong").await
+        {
+            tracing::warn!(%error, "a refused login could not be written down");
+        }
     }
 
     /// Gives a new session for a refresh token, which is used up by that. One that was used before ends its login: whoever
@@ -293,7 +313,7 @@ impl Team {
         let user = self.user(name).await?;
         password::check(&user.name, password)?;
         let hash = self.hash(password.to_owned()).await?;
-        self.store.set_password(user.id, &hash, &self.actor(by)).await.map_err(store_failure)?;
+        self.store.set_password(user.id, None, &hash, &self.actor(by)).await.map_err(store_failure)?;
         Ok(user)
     }
 
@@ -310,12 +330,16 @@ impl Team {
         let (account, now) = (caller.name.as_str(), self.clock.now());
         self.throttle.begin(account, address, now).map_err(too_many)?;
         let kept = self.store.password_of(caller.id).await.map_err(store_failure)?;
-        if !self.verify(current.to_owned(), kept).await? {
-            return Err(Failure::new(Code::PermissionDenied, "the current password is wrong").into());
+        let wrong = || Failure::new(Code::PermissionDenied, "the current password is wrong");
+        if !self.verify(current.to_owned(), kept.clone()).await? {
+            return Err(wrong().into());
         }
         self.throttle.note_right(account, address, now);
-        self.set_password(by, account, new).await?;
-        Ok(())
+        password::check(&caller.name, new)?;
+        let hash = self.hash(new.to_owned()).await?;
+        // The one that was right may be another one by now.
+        let changed = self.store.set_password(caller.id, kept.as_deref(), &hash, &self.actor(by)).await;
+        if changed.map_err(store_failure)? { Ok(()) } else { Err(wrong().into()) }
     }
 
     /// Removes a user with all that is theirs.

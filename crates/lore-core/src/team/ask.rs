@@ -3,7 +3,7 @@
 use lore_model::{Activation, Code, Failure, Golden, GoldenState, Job, JobId, JobTask, Operation, RepoName, brief};
 use lore_store::{NewJob, TeamChange};
 
-use super::{Asker, Team, access::random_id};
+use super::{Asker, Concerned, Team, access::random_id};
 use crate::store_failure;
 
 /// The most golden repositories that a composite has.
@@ -87,21 +87,33 @@ impl Team {
 
     /// Asks for a golden repository to be fetched and read.
     pub async fn refresh_golden(&self, by: &Asker, alias: &str) -> Result<Job, Failure> {
-        let golden = self.find_golden(alias).await?;
+        let golden = self.find_ready(alias).await?;
         self.ask(by, task(Operation::RefreshGolden, &[golden.alias]), &[], None).await
     }
 
-    /// Asks for a golden repository to be removed; where users have activated it, only with `force`.
-    pub async fn remove_golden(&self, by: &Asker, alias: &str, force: bool) -> Result<Job, Failure> {
+    /// The golden repository of that alias, where it was read and is to stay. What is being added is the business of the job
+    /// that adds it.
+    async fn find_ready(&self, alias: &str) -> Result<Golden, Failure> {
         let golden = self.find_golden(alias).await?;
+        if golden.state != GoldenState::Ready {
+            return Err(not_ready(&golden));
+        }
+        Ok(golden)
+    }
+
+    /// Asks for a golden repository to be removed; where users have activated it, only with `force`. Tells what they lose.
+    pub async fn remove_golden(&self, by: &Asker, alias: &str, force: bool) -> Result<(Job, Concerned), Failure> {
+        let golden = self.find_golden(alias).await?;
+        let concerned = self.concerned(&golden.alias).await?;
         let removing = TeamChange::RemovingGolden { alias: golden.alias.clone(), force };
         let asked = self.ask(by, task(Operation::RemoveGolden, &[golden.alias]), &[removing], None).await;
-        asked.map_err(|failure| match failure.code {
+        let job = asked.map_err(|failure| match failure.code {
             Code::Conflict if !force => {
                 failure.hint("pass `force` to take it away from everybody, or ask them to deactivate it")
             }
             _ => failure,
-        })
+        })?;
+        Ok((job, concerned))
     }
 
     /// Changes what is kept of a golden repository, and how often it is fetched.
@@ -123,6 +135,8 @@ impl Team {
             return Ok(None);
         }
         if temporal.is_some() || main.is_some() {
+            // What the job that adds it has read already it would not read again.
+            self.find_ready(alias).await?;
             return self.ask(by, task(Operation::RefreshGolden, &[golden.alias]), &changes, None).await.map(Some);
         }
         self.store.change(&changes, &self.actor(by)).await.map_err(store_failure)?;
@@ -168,10 +182,20 @@ impl Team {
                 Some(branch) => format!("`{}` is ready on branch `{branch}`", activation.alias),
                 None => format!("`{}` is ready", activation.alias),
             };
-            return self.ask(by, task, &[TeamChange::Activate(activation)], Some(done)).await;
+            let again = sync_of(&activation);
+            let job = self.ask(by, task, &[TeamChange::Activate(activation)], Some(done)).await?;
+            return self.if_still_read(by, job, again).await;
         }
         self.refuse_taken(&activation).await?;
         self.ask(by, task, &[], None).await
+    }
+
+    /// The job that was done at once; or one that reads the branch, where a refresh has let go of it just before somebody got it.
+    async fn if_still_read(&self, by: &Asker, job: Job, again: JobTask) -> Result<Job, Failure> {
+        if again.branch.is_none() || self.is_read(&again.golden, again.branch.as_deref()).await.unwrap_or(true) {
+            return Ok(job);
+        }
+        self.ask(by, again, &[], None).await
     }
 
     /// Fails now where an activation would fail at the end of its job.
@@ -181,7 +205,7 @@ impl Team {
         if known.is_some_and(|known| known.composite || known.golden != new.golden) {
             return taken(format!("you have a repository called `{}` already: choose another alias", new.alias));
         }
-        let is_golden = |golden: &Golden| golden.alias.as_str().eq_ignore_ascii_case(new.alias.as_str());
+        let is_golden = |golden: &Golden| golden.alias.folded() == new.alias.folded();
         if new.golden != [new.alias.clone()] && self.golden().await?.iter().any(is_golden) {
             return taken(format!("`{}` is the alias of a golden repository: choose another one", new.alias));
         }
@@ -191,11 +215,7 @@ impl Team {
     /// Whether the branch of each of these is read already.
     async fn is_read(&self, golden: &[RepoName], branch: Option<&str>) -> Result<bool, Failure> {
         for alias in golden {
-            let golden = self.find_golden(alias.as_str()).await?;
-            if golden.state != GoldenState::Ready {
-                let what = format!("golden repository `{alias}` is not ready: it is {}", golden.state.as_str());
-                return Err(Failure::new(Code::Conflict, what).hint("`get_job_details` tells how far the job is"));
-            }
+            let golden = self.find_ready(alias.as_str()).await?;
             let repo = self.repo_of(&golden, None).await?;
             if let Some(branch) = branch
                 && !self.lore.branch_indexed(&repo, branch).await?
@@ -220,9 +240,7 @@ impl Team {
     /// Asks for what is behind a user's name to be fetched and read.
     pub async fn sync_alias(&self, by: &Asker, alias: &str) -> Result<Job, Failure> {
         let own = self.activation(by.caller()?, alias).await?;
-        let task =
-            JobTask { operation: Operation::Sync, alias: Some(own.alias), golden: own.golden, branch: own.branch };
-        self.ask(by, task, &[], None).await
+        self.ask(by, sync_of(&own), &[], None).await
     }
 
     /// Points a user's name to another branch: at once where that is read already.
@@ -242,8 +260,10 @@ impl Team {
         let task = JobTask { operation: Operation::SwitchBranch, alias, golden, branch: Some(wanted.clone()) };
         if is_read {
             let done = format!("`{}` is on branch `{wanted}`", own.alias);
+            let again = JobTask { operation: Operation::Sync, ..task.clone() };
             let change = TeamChange::SetBranch(caller.id, own.alias, Some(wanted));
-            return self.ask(by, task, &[change], Some(done)).await;
+            let job = self.ask(by, task, &[change], Some(done)).await?;
+            return self.if_still_read(by, job, again).await;
         }
         self.ask(by, task, &[], None).await
     }
@@ -334,6 +354,8 @@ impl Team {
         let caller = by.caller.as_ref();
         let new = NewJob {
             id: JobId::new(random_id()?),
+            // What is changed of a golden repository is written down by itself.
+            audited: task.operation == Operation::RefreshGolden && changes.is_empty(),
             task,
             user: caller.map(|caller| caller.id),
             username: self.actor(by).name,
@@ -350,6 +372,18 @@ impl Team {
 /// A task that is about golden repositories alone.
 pub(super) fn task(operation: Operation, golden: &[RepoName]) -> JobTask {
     JobTask { operation, alias: None, golden: golden.to_vec(), branch: None }
+}
+
+/// The task of fetching what is behind a user's name.
+fn sync_of(own: &Activation) -> JobTask {
+    let Activation { alias, golden, branch, .. } = own.clone();
+    JobTask { operation: Operation::Sync, alias: Some(alias), golden, branch }
+}
+
+/// Why nothing can be done with a golden repository at the moment.
+pub(super) fn not_ready(golden: &Golden) -> Failure {
+    let what = format!("golden repository `{}` is not ready: it is {}", golden.alias, golden.state.as_str());
+    Failure::new(Code::Conflict, what).hint("`get_job_details` tells how far the job is")
 }
 
 fn parse_alias(text: &str) -> Result<RepoName, Failure> {

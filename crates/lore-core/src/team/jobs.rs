@@ -67,10 +67,10 @@ impl Team {
         self.store.count_jobs(user).await.map_err(store_failure)
     }
 
-    /// How many jobs are being done or wait: one's own, or all for those who manage repositories.
+    /// How many jobs are being done: one's own, or all for those who manage repositories.
     pub async fn active_jobs(&self, by: &Asker) -> Result<u64, Failure> {
         let counted = self.count_jobs(by).await?;
-        Ok(counted.iter().filter(|(status, _)| !status.is_over()).map(|(_, count)| count).sum())
+        Ok(counted.iter().filter(|(status, _)| *status == JobStatus::Running).map(|(_, count)| count).sum())
     }
 
     /// Stops a job, or sees to it that it never begins.

@@ -25,7 +25,7 @@ use lore_git::Cancel;
 use lore_model::{Caller, Code, Failure, JobId};
 pub use lore_store::Cancelled;
 use lore_store::{JobLimits, TeamStore};
-pub use repos::{Shown, Visible, main_branch};
+pub use repos::{Concerned, Shown, Standing, Visible, main_branch};
 use tokio::sync::Notify;
 
 use self::{
@@ -61,7 +61,7 @@ impl Default for TeamSettings {
         Self {
             access_seconds: 15 * 60,
             refresh_seconds: 30 * 86_400,
-            limits: JobLimits { running: 2, per_user: 2 },
+            limits: JobLimits::new(2, None),
             user_jobs: 20,
             keep_jobs: 30 * 86_400,
             attempts: 10,

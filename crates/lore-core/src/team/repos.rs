@@ -2,6 +2,8 @@
 //!
 //! What another user has activated is not there: asking for it is answered like asking for what nobody has.
 
+use std::fmt;
+
 use lore_model::{
     Activation, Caller, Code, Failure, Golden, GoldenState, Job, JobStatus, Operation, Repo, RepoName, brief, closest,
 };
@@ -35,6 +37,43 @@ pub struct Visible {
     pub repos: Vec<Shown>,
     /// What the user must know besides.
     pub notes: Vec<String>,
+}
+
+/// What a user calls a repository, and what there is behind it.
+#[derive(Debug)]
+pub struct Standing {
+    /// What the user calls it.
+    pub alias: RepoName,
+    /// The golden repository.
+    pub golden: RepoName,
+    /// Whether the user has activated it.
+    pub is_activated: bool,
+    /// The repository, or why it cannot be asked.
+    pub shown: Result<Shown, Failure>,
+}
+
+/// What users lose with a golden repository.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Concerned {
+    /// So many have it under a name of their own.
+    pub activations: usize,
+    /// So many composites are to go on without it.
+    pub composites: usize,
+}
+
+/// Goes behind what is said of the repository: `, with 2 activations and from 1 composite`.
+impl fmt::Display for Concerned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let some = |count: usize, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
+        match (self.activations, self.composites) {
+            (0, 0) => Ok(()),
+            (own, 0) => write!(f, ", with {}", some(own, "activation")),
+            (0, composites) => write!(f, ", and from {}", some(composites, "composite")),
+            (own, composites) => {
+                write!(f, ", with {} and from {}", some(own, "activation"), some(composites, "composite"))
+            }
+        }
+    }
 }
 
 /// The branch that counts as the main one of a golden repository: the one that was chosen, or that of its clone.
@@ -96,10 +135,7 @@ impl Team {
         match self.store.find_golden(&name).await.map_err(store_failure)? {
             Some(golden) => {
                 let repo = self.repo_of(&golden, None).await?;
-                Ok(Visible {
-                    repos: vec![Shown { alias: name, repo, branch: None, activation: None, golden }],
-                    notes: Vec::new(),
-                })
+                Ok(Visible { repos: vec![shown_golden(golden, repo)], notes: Vec::new() })
             }
             None => Err(self.unknown_to(caller, alias).await?),
         }
@@ -142,7 +178,7 @@ impl Team {
                 match known {
                     None => match self.missing_branch(&shown).await {
                         None => all.repos.push(shown),
-                        Some(note) => all.notes.push(note),
+                        Some(why) => all.notes.push(format!("`{}` was not asked: {why}", shown.alias)),
                     },
                     // Of one repository only one branch is asked about at a time.
                     Some(known) if known.branch != shown.branch => all.notes.push(format!(
@@ -160,26 +196,85 @@ impl Team {
         }
         if all.repos.is_empty() {
             for golden in self.golden().await?.into_iter().filter(|golden| golden.state == GoldenState::Ready) {
-                let repo = self.repo_of(&golden, None).await?;
-                all.repos.push(Shown { alias: golden.alias.clone(), repo, branch: None, activation: None, golden });
+                match self.repo_of(&golden, None).await {
+                    Ok(repo) => all.repos.push(shown_golden(golden, repo)),
+                    Err(failure) => {
+                        all.notes.push(format!("`{}` was not asked: {}", golden.alias, failure.message));
+                    }
+                }
             }
             if all.repos.is_empty() {
-                return Err(Failure::new(Code::RepoNotFound, "the server has no repository that could be asked")
+                let mut what = "the server has no repository that could be asked".to_owned();
+                if !all.notes.is_empty() {
+                    what = format!("{what}: {}", all.notes.join("; "));
+                }
+                return Err(Failure::new(Code::RepoNotFound, what)
                     .hint("an admin adds one with `add_golden_repo` or `lore golden add`"));
             }
         }
         Ok(all)
     }
 
+    /// Everything a user has activated, each name with each of its repositories; where that is nothing, every golden
+    /// repository. Nothing is left out: what cannot be asked says why.
+    pub async fn each_visible(&self, caller: &Caller) -> Result<Vec<Standing>, Failure> {
+        let golden = self.golden().await?;
+        let mut all = Vec::new();
+        let activations = self.activations(caller).await?;
+        if activations.is_empty() {
+            for golden in golden {
+                let alias = golden.alias.clone();
+                let shown = self.repo_of(&golden, None).await.map(|repo| shown_golden(golden, repo));
+                all.push(Standing { golden: alias.clone(), alias, is_activated: false, shown });
+            }
+            return Ok(all);
+        }
+        for activation in activations {
+            for member in &activation.golden {
+                let known = golden.iter().find(|golden| golden.alias == *member);
+                let mut shown = match known {
+                    Some(golden) => self.member(&activation, golden).await,
+                    None => Err(gone(member)),
+                };
+                if let Ok(found) = &shown
+                    && let Some(why) = self.missing_branch(found).await
+                {
+                    shown = Err(Failure::new(Code::RepoNotFound, why));
+                }
+                all.push(Standing {
+                    alias: activation.alias.clone(),
+                    golden: member.clone(),
+                    is_activated: true,
+                    shown,
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// What users would lose with a golden repository.
+    pub(super) async fn concerned(&self, alias: &RepoName) -> Result<Concerned, Failure> {
+        let all = self.store.list_activations(None).await.map_err(store_failure)?;
+        let having = || all.iter().filter(|own| own.golden.contains(alias));
+        let composites = having().filter(|own| own.composite).count();
+        Ok(Concerned { activations: having().count() - composites, composites })
+    }
+
     /// What to tell where the branch that a user has chosen is not there any more.
     async fn missing_branch(&self, shown: &Shown) -> Option<String> {
         let branch = shown.branch.as_ref()?;
         let is_there = self.lore.search.has_branch(&shown.repo).await;
-        (!is_there).then(|| {
-            format!(
-                "`{}` was not asked: its branch `{branch}` is not there any more; choose another with `switch_branch`",
-                shown.alias
-            )
+        (!is_there).then(|| format!("its branch `{branch}` is not there any more; choose another with `switch_branch`"))
+    }
+
+    /// One golden repository of an activation.
+    async fn member(&self, activation: &Activation, golden: &Golden) -> Result<Shown, Failure> {
+        Ok(Shown {
+            alias: activation.alias.clone(),
+            repo: self.repo_of(golden, activation.branch.as_deref()).await?,
+            branch: activation.branch.clone(),
+            activation: Some(activation.clone()),
+            golden: golden.clone(),
         })
     }
 
@@ -187,19 +282,12 @@ impl Team {
     async fn members(&self, activation: Activation) -> Result<Visible, Failure> {
         let mut visible = Visible::default();
         for alias in &activation.golden {
-            let golden = self.store.find_golden(alias).await.map_err(store_failure)?;
-            let found = match golden {
-                Some(golden) => self.repo_of(&golden, activation.branch.as_deref()).await.map(|repo| (repo, golden)),
-                None => Err(Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` is gone"))),
+            let found = match self.store.find_golden(alias).await.map_err(store_failure)? {
+                Some(golden) => self.member(&activation, &golden).await,
+                None => Err(gone(alias)),
             };
             match found {
-                Ok((repo, golden)) => visible.repos.push(Shown {
-                    alias: activation.alias.clone(),
-                    repo,
-                    branch: activation.branch.clone(),
-                    activation: Some(activation.clone()),
-                    golden,
-                }),
+                Ok(shown) => visible.repos.push(shown),
                 Err(failure) if activation.composite => visible.notes.push(failure.message),
                 Err(failure) => return Err(failure),
             }
@@ -224,7 +312,13 @@ impl Team {
         }
         let repos = self.lore.history.repos().await?;
         let found = repos.into_iter().find(|repo| repo.name() == alias.as_str());
-        let mut repo = found.ok_or_else(|| not_yet("is not cloned yet"))?;
+        let mut repo = found.ok_or_else(|| match golden.state {
+            GoldenState::Ready => {
+                Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` is not indexed"))
+                    .hint("an admin has it read again with `refresh_golden_repo`")
+            }
+            _ => not_yet("is not cloned yet"),
+        })?;
         repo.shown = branch.map(str::to_owned);
         Ok(repo)
     }
@@ -259,6 +353,15 @@ impl Team {
         names.dedup();
         Ok(unknown("no repository is called", alias, names))
     }
+}
+
+/// A golden repository as somebody sees it who has not activated it.
+fn shown_golden(golden: Golden, repo: Repo) -> Shown {
+    Shown { alias: golden.alias.clone(), repo, branch: None, activation: None, golden }
+}
+
+fn gone(alias: &RepoName) -> Failure {
+    Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` is gone"))
 }
 
 fn unknown(what: &str, alias: &str, mut names: Vec<String>) -> Failure {

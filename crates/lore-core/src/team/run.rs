@@ -5,6 +5,7 @@
 //! done twice, and what they change of the team is one step with their end.
 
 use std::{
+    collections::HashMap,
     sync::{
         Arc, PoisonError,
         atomic::{AtomicU8, Ordering},
@@ -21,7 +22,11 @@ use lore_model::{
 use lore_store::{IndexWriter, JobEnd, NewJob, Requeue, StoreError, TeamChange};
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
-use super::{Team, access::random_id, ask::task};
+use super::{
+    Team,
+    access::random_id,
+    ask::{not_ready, task},
+};
 use crate::{
     flows::{FlowEvent, FlowReport, FlowTask},
     history::{AddRequest, SyncEvent, SyncOptions, Target},
@@ -80,25 +85,37 @@ impl Team {
     /// Takes up what a server that died left behind. Call it once, before anything else, where no other server runs.
     pub async fn recover(&self) -> Result<(), Failure> {
         for job in self.store.running_jobs().await.map_err(store_failure)? {
-            let at = self.clock.now();
-            if job.attempts >= self.settings.attempts {
-                let failure = Failure::new(
-                    Code::Internal,
-                    format!("it was begun {} times, and the server stopped each time", job.attempts),
-                );
-                self.end(&job, &Outcome::failed(failure)).await?;
-                continue;
-            }
-            let why = "the server stopped while it was being done".to_owned();
-            let again = Requeue { at, not_before: at, why, counts: true };
-            self.store.requeue_job(&job.id, &again).await.map_err(store_failure)?;
+            self.take_up(&job, "the server stopped while it was being done", &Cancel::default()).await?;
         }
         Ok(())
+    }
+
+    /// Puts a job back that was lost while it was being done, or gives it up.
+    async fn take_up(&self, job: &Job, why: &str, stop: &Cancel) -> Result<(), Failure> {
+        if job.attempts >= self.settings.attempts {
+            let what = format!("it was begun {} times and never ended: {why}", job.attempts);
+            return self.end(job, &Outcome::failed(Failure::new(Code::Internal, what)), stop).await;
+        }
+        let at = self.clock.now();
+        let again = Requeue { at, not_before: at, why: why.to_owned(), counts: true };
+        self.store.requeue_job(&job.id, &again).await.map_err(store_failure)
+    }
+
+    /// Takes up a job whose task died of a fault of Lore's own: marked as running, it would hold its place and its repositories
+    /// until the next start.
+    async fn take_up_lost(&self, job: &Job, stop: &Cancel) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&job.id);
+        let why = "a fault of Lore's own ended it; the server's log says where";
+        if let Err(failure) = self.take_up(job, why, stop).await {
+            tracing::error!(job = %job.id, %failure, "a job that was lost waits for the next start");
+        }
+        self.ended.notify_waiters();
     }
 
     /// Does jobs until `stop`; then those that run are told to stop, and wait for the next start.
     pub async fn run(self: &Arc<Self>, stop: &Cancel) {
         let mut tasks = JoinSet::new();
+        let mut begun = HashMap::new();
         let mut tidy = Instant::now();
         while !stop.is_cancelled() {
             if tidy <= Instant::now() {
@@ -110,7 +127,8 @@ impl Team {
             }
             match self.store.claim_job(&self.settings.limits, self.clock.now()).await {
                 Ok(Some(job)) => {
-                    tasks.spawn(Arc::clone(self).perform(job, stop.clone()));
+                    let task = tasks.spawn(Arc::clone(self).perform(job.clone(), stop.clone()));
+                    begun.insert(task.id(), job);
                     continue;
                 }
                 Ok(None) => {}
@@ -119,7 +137,15 @@ impl Team {
             tokio::select! {
                 () = self.wake.notified() => {}
                 () = stopped(stop) => {}
-                Some(ended) = tasks.join_next() => if let Err(error) = ended { tracing::error!(%error, "a job was lost") },
+                Some(ended) = tasks.join_next_with_id() => match ended {
+                    Ok((task, ())) => drop(begun.remove(&task)),
+                    Err(error) => {
+                        tracing::error!(%error, "a job was lost");
+                        if let Some(job) = begun.remove(&error.id()) {
+                            self.take_up_lost(&job, stop).await;
+                        }
+                    }
+                },
                 () = tokio::time::sleep(LOOK) => {}
             }
         }
@@ -159,6 +185,7 @@ impl Team {
                 username: SCHEDULE.to_owned(),
                 user_max: usize::MAX,
                 done: None,
+                audited: false,
             };
             self.store
                 .add_job(&new, &[], &Actor { name: SCHEDULE.to_owned(), address: None, at: now })
@@ -215,7 +242,7 @@ impl Team {
         };
         match again {
             Some(again) => self.store.requeue_job(&job.id, &again).await.map_err(store_failure),
-            None => self.end(job, outcome).await,
+            None => self.end(job, outcome, stop).await,
         }
     }
 
@@ -251,8 +278,9 @@ impl Team {
         }
     }
 
-    /// Writes down how a job ended, together with what it changes.
-    async fn end(&self, job: &Job, outcome: &Outcome) -> Result<(), Failure> {
+    /// Writes down how a job ended, together with what it changes. Where something has to be cleared away for that, it may have to
+    /// wait for the index: as long as the server does not stop.
+    async fn end(&self, job: &Job, outcome: &Outcome, stop: &Cancel) -> Result<(), Failure> {
         let at = self.clock.now();
         let actor = Actor { name: job.username.clone(), address: None, at };
         let write = async |status, result: Option<String>, error: Option<String>, changes: &[TeamChange]| {
@@ -280,13 +308,25 @@ impl Team {
         for alias in &job.task.golden {
             match job.task.operation {
                 Operation::AddGolden => {
-                    if let Err(failure) = self.forget(alias).await {
+                    let known = self.store.find_golden(alias).await.map_err(store_failure)?;
+                    // What answers is not this job's to take away, nor what was added under the same alias later.
+                    let is_own = |it: &Golden| it.refreshed_at.is_none() && it.created_at <= job.created_at;
+                    if known.is_some_and(|known| !is_own(&known)) {
+                        continue;
+                    }
+                    if let Err(failure) = self.forget(alias, stop).await {
+                        if stop.is_cancelled() {
+                            return Err(failure);
+                        }
                         // Nobody sees it any more; whoever adds the same again finds it.
                         tracing::warn!(%alias, %failure, "what was read of a repository could not be removed");
                     }
-                    changes.push(TeamChange::RemoveGolden(alias.clone()));
+                    changes.push(TeamChange::NotAdded(alias.clone()));
                 }
-                Operation::RemoveGolden => changes.push(TeamChange::KeepGolden(alias.clone())),
+                // Without its index it could not answer: then it waits to be removed again.
+                Operation::RemoveGolden if self.indexed(alias).await?.is_some() => {
+                    changes.push(TeamChange::KeepGolden(alias.clone()));
+                }
                 _ => {}
             }
         }
@@ -297,11 +337,13 @@ impl Team {
     }
 
     async fn work(&self, job: &Job, report: &Report, cancel: &Cancel) -> Outcome {
-        if job.cancel_requested {
-            return Outcome::failed(Failure::new(Code::Interrupted, "it was cancelled before it was begun again"));
-        }
         match job.task.operation {
-            Operation::RemoveGolden => self.do_remove(job, report).await,
+            Operation::RemoveGolden => {
+                let mut changes = Vec::new();
+                let told = self.do_remove(job, report, cancel, &mut changes).await;
+                Outcome { told, changes }
+            }
+            _ if job.cancel_requested => Outcome::failed(cancelled_before()),
             _ => self.do_refresh(job, report, cancel).await,
         }
     }
@@ -310,31 +352,20 @@ impl Team {
     async fn do_refresh(&self, job: &Job, report: &Report, cancel: &Cancel) -> Outcome {
         let mut changes = Vec::new();
         let mut results = Vec::new();
+        let mut failed = Vec::new();
         for alias in &job.task.golden {
-            let alias = alias.clone();
-            let read = match self.find_golden(alias.as_str()).await {
-                Ok(golden) => self.refresh_one(&golden, report, cancel).await,
-                Err(failure) => return Outcome { told: Err(failure), changes },
-            };
-            let at = self.clock.now();
-            match read {
-                Ok((repo, told)) => {
-                    results.push(told);
-                    changes.push(TeamChange::Refreshed { alias, at });
-                    if let Some(branch) =
-                        job.task.branch.as_deref().filter(|_| job.task.operation != Operation::AddGolden)
-                        && let Err(failure) = self.check_branch(&repo, branch).await
-                    {
-                        return Outcome { told: Err(failure), changes };
-                    }
-                }
+            match self.refresh_member(job, alias, report, cancel, &mut changes).await {
+                Ok(told) => results.push(told),
+                Err(failure) if failure.code == Code::Interrupted => return Outcome { told: Err(failure), changes },
+                // The others of a composite are no worse for it.
                 Err(failure) => {
-                    if failure.code != Code::Interrupted {
-                        changes.push(TeamChange::RefreshFailed { alias, at, error: failure.message.clone() });
-                    }
-                    return Outcome { told: Err(failure), changes };
+                    report.say(format!("{alias}: {}", failure.message));
+                    failed.push((alias, failure));
                 }
             }
+        }
+        if !failed.is_empty() {
+            return Outcome { told: Err(together(failed, job.task.golden.len())), changes };
         }
         let (alias, branch) = (job.task.alias.clone(), job.task.branch.clone());
         match (job.task.operation, job.user, alias) {
@@ -357,6 +388,40 @@ impl Team {
             _ => {}
         }
         Outcome { told: Ok(results.join("; ")), changes }
+    }
+
+    /// Brings one golden repository of a job up to date, and notes how that went.
+    async fn refresh_member(
+        &self,
+        job: &Job,
+        alias: &RepoName,
+        report: &Report,
+        cancel: &Cancel,
+        changes: &mut Vec<TeamChange>,
+    ) -> Result<String, Failure> {
+        let golden = self.find_golden(alias.as_str()).await?;
+        let adds = job.task.operation == Operation::AddGolden;
+        // What is being added is read by the job that adds it, and what is to go is not brought back.
+        if golden.state == GoldenState::Removing || (golden.state == GoldenState::Adding && !adds) {
+            return Err(not_ready(&golden));
+        }
+        let read = self.refresh_one(&golden, report, cancel).await;
+        let (alias, at) = (alias.clone(), self.clock.now());
+        match read {
+            Ok((repo, told)) => {
+                changes.push(TeamChange::Refreshed { alias, at });
+                if let Some(branch) = job.task.branch.as_deref().filter(|_| !adds) {
+                    self.check_branch(&repo, branch).await?;
+                }
+                Ok(told)
+            }
+            Err(failure) => {
+                if failure.code != Code::Interrupted {
+                    changes.push(TeamChange::RefreshFailed { alias, at, error: failure.message.clone() });
+                }
+                Err(failure)
+            }
+        }
     }
 
     /// Fetches a golden repository and reads what is new of it.
@@ -425,17 +490,13 @@ impl Team {
 
     /// The repository in the index behind a golden one, registered where it is not yet.
     async fn registered(&self, golden: &Golden, cancel: &Cancel) -> Result<Repo, Failure> {
-        let find = async || {
-            let repos = self.lore.history.repos().await?;
-            Ok::<_, Failure>(repos.into_iter().find(|repo| repo.name() == golden.alias.as_str()))
-        };
         // What an earlier one of this alias has left is another repository.
         let is_it = |repo: &Repo| matches!(&repo.info.source, Source::Url(url) if *url == golden.url);
-        if let Some(repo) = find().await?.filter(is_it) {
+        if let Some(repo) = self.indexed(&golden.alias).await?.filter(is_it) {
             return Ok(repo);
         }
         let writer = self.writer_for(cancel).await?;
-        match find().await? {
+        match self.indexed(&golden.alias).await? {
             Some(repo) if is_it(&repo) => return Ok(repo),
             Some(repo) => self.lore.history.remove(&*writer, &repo).await?,
             None => {}
@@ -446,31 +507,62 @@ impl Team {
         self.lore.history.add(&*writer, request).await
     }
 
-    async fn do_remove(&self, job: &Job, report: &Report) -> Outcome {
-        let mut changes = Vec::new();
+    async fn do_remove(
+        &self,
+        job: &Job,
+        report: &Report,
+        cancel: &Cancel,
+        changes: &mut Vec<TeamChange>,
+    ) -> Result<String, Failure> {
+        let mut results = Vec::new();
         for alias in &job.task.golden {
-            // Another one may have been added under this alias since the first one went.
-            match self.store.find_golden(alias).await.map_err(store_failure) {
-                Ok(Some(golden)) if golden.state == GoldenState::Removing => {}
-                Ok(_) => continue,
-                Err(failure) => return Outcome { told: Err(failure), changes },
+            match self.store.find_golden(alias).await.map_err(store_failure)? {
+                Some(golden) if golden.state == GoldenState::Removing => {}
+                // Another one may have been added under this alias since the first one went.
+                Some(_) => {
+                    results.push(format!("`{alias}` stays: the one that was to be removed is gone already"));
+                    continue;
+                }
+                None => {
+                    results.push(format!("`{alias}` was gone already"));
+                    continue;
+                }
             }
-            report.say(format!("removing {alias}"));
-            if let Err(failure) = self.forget(alias).await {
-                return Outcome { told: Err(failure), changes };
+            // What an earlier attempt has taken out of the index cannot stay.
+            if job.cancel_requested && self.indexed(alias).await?.is_some() {
+                return Err(cancelled_before());
             }
+            let concerned = self.concerned(alias).await?;
+            report.say(format!("removing {alias}{concerned}"));
+            self.forget(alias, cancel).await?;
             changes.push(TeamChange::RemoveGolden(alias.clone()));
+            results.push(format!("`{alias}` is removed{concerned}"));
         }
-        let names: Vec<&str> = job.task.golden.iter().map(RepoName::as_str).collect();
-        Outcome { told: Ok(format!("`{}` is removed", names.join("`, `"))), changes }
+        Ok(results.join("; "))
     }
 
-    /// Removes from the index what there is of a golden repository.
-    async fn forget(&self, alias: &RepoName) -> Result<(), Failure> {
-        let found = self.lore.history.repos().await?.into_iter().find(|repo| repo.name() == alias.as_str());
-        let Some(repo) = found else { return Ok(()) };
-        let writer = self.writer_for(&Cancel::default()).await?;
-        self.lore.history.remove(&*writer, &repo).await?;
+    /// What there is of a golden repository in the index.
+    async fn indexed(&self, alias: &RepoName) -> Result<Option<Repo>, Failure> {
+        Ok(self.lore.history.repos().await?.into_iter().find(|repo| repo.name() == alias.as_str()))
+    }
+
+    /// Removes from the index what there is of a golden repository, and its clone.
+    async fn forget(&self, alias: &RepoName, cancel: &Cancel) -> Result<(), Failure> {
+        let Some(repo) = self.indexed(alias).await? else {
+            // Whoever died after the first half has left the second.
+            if let Err(failure) = self.lore.history.remove_left(alias).await {
+                tracing::warn!(%alias, %failure, "the clone of a removed repository could not be deleted");
+            }
+            return Ok(());
+        };
+        let writer = self.writer_for(cancel).await?;
+        if let Err(failure) = self.lore.history.remove(&*writer, &repo).await {
+            if self.indexed(alias).await?.is_some() {
+                return Err(failure);
+            }
+            // Nobody finds it any more, so it is removed; what is left of it is room on the disk.
+            tracing::warn!(%alias, %failure, "not all of a removed repository could be deleted");
+        }
         if let Err(error) = writer.collect().await {
             // It is room on the disk, which the next one who collects gives back.
             tracing::warn!(%alias, %error, "the segments of a removed repository could not be collected");
@@ -492,6 +584,21 @@ impl Team {
             () = stopped(cancel) => Err(Failure::new(Code::Interrupted, "it was stopped")),
         }
     }
+}
+
+fn cancelled_before() -> Failure {
+    Failure::new(Code::Interrupted, "it was cancelled before it was begun again")
+}
+
+/// What is told of a job where some of its repositories failed. It is tried again only where that helps all of them.
+fn together(mut failed: Vec<(&RepoName, Failure)>, all: usize) -> Failure {
+    let lasting = failed.iter().position(|(_, failure)| !is_transient(failure)).unwrap_or(0);
+    let each: Vec<String> = failed.iter().map(|(alias, failure)| format!("`{alias}`: {}", failure.message)).collect();
+    let (count, mut failure) = (failed.len(), failed.swap_remove(lasting).1);
+    if all > 1 {
+        failure.message = format!("{count} of {all} repositories failed: {}", each.join("; "));
+    }
+    failure
 }
 
 /// Ready once it is cancelled.

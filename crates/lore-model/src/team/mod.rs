@@ -1,9 +1,11 @@
 //! Who works on a team server, what they may do, and the work that is done for them.
 
+mod interval;
 mod records;
 
 use std::fmt;
 
+pub use interval::parse_interval;
 pub use records::{
     Activation, Actor, AuditEntry, Golden, GoldenState, Job, JobLine, JobTask, LoginId, Operation, Token, TokenId,
 };

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use lore_core::team::{AddGolden, GoldenChange, main_branch};
-use lore_model::{Golden, GoldenState, Job, Permission, Repo, brief, without_user};
+use lore_model::{Golden, GoldenState, Job, Permission, Repo, brief, parse_interval, without_user};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -87,7 +87,7 @@ pub(crate) async fn list(app: Arc<App>, asked: Asked, query: ListQuery) -> Resul
     Ok(Json(GoldenList { repositories, total }))
 }
 
-/// A span of time: seconds, or a number with `s`, `m`, `h` or `d`.
+/// A span of time: seconds, or a number with `s`, `m`, `h`, `d` or `w`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span(i64);
 
@@ -112,26 +112,9 @@ impl<'de> Deserialize<'de> for Span {
         let unfit = || de::Error::custom("an interval is a number of seconds, or like `15m`, `6h`, `1d`");
         match Given::deserialize(deserializer).map_err(|_| unfit())? {
             Given::Number(seconds) => Ok(Self(seconds)),
-            Given::Text(text) => span(text.trim()).map(Self).ok_or_else(unfit),
+            Given::Text(text) => parse_interval(&text).map(Self).ok_or_else(unfit),
         }
     }
-}
-
-fn span(text: &str) -> Option<i64> {
-    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
-        Some(number) => (number, text.chars().last()?),
-        None => (text, 's'),
-    };
-    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let seconds = match unit {
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        _ => 1,
-    };
-    number.parse::<i64>().ok()?.checked_mul(seconds)
 }
 
 /// A repository that is to be added.
@@ -229,8 +212,9 @@ pub(crate) struct Removal {
 }
 
 pub(crate) async fn remove(app: Arc<App>, asked: Asked, removal: Removal) -> Result<Json<Begun>, Refusal> {
-    let job = app.team.remove_golden(&asked.asker()?, asked.name(), removal.force.unwrap_or(false)).await?;
-    Ok(begun(&job, format!("`{}` is being removed", brief(asked.name()))))
+    let force = removal.force.unwrap_or(false);
+    let (job, concerned) = app.team.remove_golden(&asked.asker()?, asked.name(), force).await?;
+    Ok(begun(&job, format!("`{}` is being removed{concerned}", brief(asked.name()))))
 }
 
 #[cfg(test)]
@@ -241,11 +225,11 @@ mod tests {
     fn intervals_are_read_as_people_write_them() {
         let read = |json: &str| serde_json::from_str::<Span>(json).ok().map(|span| span.0);
         for (json, seconds) in
-            [("900", 900), (r#""900""#, 900), (r#""15m""#, 900), (r#""6h""#, 21_600), (r#""1d""#, 86_400)]
+            [("900", 900), (r#""900""#, 900), (r#""15m""#, 900), (r#""6h""#, 21_600), (r#""1w""#, 604_800)]
         {
             assert_eq!(read(json), Some(seconds), "{json}");
         }
-        for bad in ["1.5", "true", r#""""#, r#""m""#, r#""-1m""#, r#""+1m""#, r#""1w""#, r#""99999999999999999d""#] {
+        for bad in ["1.5", "true", r#""""#, r#""m""#, r#""-1m""#, r#""+1m""#, r#""1y""#, r#""99999999999999999d""#] {
             assert_eq!(read(bad), None, "{bad}");
         }
     }

@@ -1,6 +1,6 @@
 //! Jobs: adding them, whose turn it is, and how they end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use lore_model::{Actor, Job, JobId, JobLine, JobStatus, JobTask, Operation, RepoName, UserId};
 use lore_store::{Cancelled, JobEnd, JobLimits, JobQuery, NewJob, Requeue, StoreError, TeamChange};
@@ -19,6 +19,9 @@ type Result<T> = std::result::Result<T, Fault>;
 
 /// So many lines are kept of one job.
 const LINES_MAX: i64 = 1000;
+
+/// A job that has waited for so many seconds keeps younger ones from its repositories.
+const PATIENCE: i64 = 300;
 
 /// So many jobs that are over are kept of one user.
 const KEPT_MAX: i64 = 1000;
@@ -81,6 +84,7 @@ pub(super) fn add(transaction: &Transaction<'_>, new: &NewJob, changes: &[TeamCh
     // Asked for twice is done once, as long as it has not begun, and asking for it changes nothing else.
     let same = |job: &&Job| job.status == JobStatus::Pending && job.task == new.task && !job.cancel_requested;
     if let Some(same) = unfinished.iter().find(same).filter(|_| new.done.is_none() && changes.is_empty()) {
+        audit(transaction, new, by, "waits already")?;
         return Ok(same.clone());
     }
     if new.done.is_none() && unfinished.len() >= new.user_max {
@@ -91,6 +95,7 @@ pub(super) fn add(transaction: &Transaction<'_>, new: &NewJob, changes: &[TeamCh
         stop(transaction, earlier, by)?;
     }
     apply(transaction, changes, by)?;
+    audit(transaction, new, by, "asked for")?;
     let done = new.done.is_some();
     let JobTask { operation, alias, golden, branch } = &new.task;
     transaction.execute(
@@ -121,6 +126,15 @@ pub(super) fn add(transaction: &Transaction<'_>, new: &NewJob, changes: &[TeamCh
     get(transaction, &new.id)
 }
 
+/// Writes down that somebody asked for a job, where that is wanted.
+fn audit(transaction: &Transaction<'_>, new: &NewJob, by: &Actor, outcome: &str) -> Result<()> {
+    if !new.audited {
+        return Ok(());
+    }
+    let names: Vec<&str> = new.task.golden.iter().map(RepoName::as_str).collect();
+    note(transaction, by, new.task.operation.as_str(), &names.join(", "), outcome)
+}
+
 /// Whether a task is about what an alias stands for, so that the one who asks last is right.
 fn decides(task: &JobTask) -> bool {
     use Operation::{Activate, Deactivate, ManageComposite, SwitchBranch};
@@ -142,11 +156,24 @@ pub(super) fn claim(transaction: &Transaction<'_>, limits: JobLimits, at: i64) -
     // One that is to be stopped waits for nothing.
     let pending = "WHERE status = 'pending' AND (coalesce(not_before, 0) <= ?1 OR cancel) ORDER BY number";
     let pending = select(transaction, pending, [at])?;
-    let can_run = |job: &&Job| of(job.user) < limits.per_user && !job.task.golden.iter().any(is_busy);
+    // Whoever needs several repositories needs them at one moment, which never comes while others take them in turn.
+    let mut kept: HashSet<&RepoName> = HashSet::new();
+    let mut can_run = Vec::new();
+    for job in pending.iter().filter(|job| of(job.user) < limits.per_user) {
+        let golden = &job.task.golden;
+        let is_kept = !job.cancel_requested && golden.iter().any(|alias| kept.contains(alias));
+        if !is_kept && !golden.iter().any(is_busy) {
+            can_run.push(job);
+        }
+        let since = job.created_at.max(job.not_before.unwrap_or(0));
+        if at.saturating_sub(since) >= PATIENCE {
+            kept.extend(golden);
+        }
+    }
     let turns = last_turns(transaction)?;
     let turn = |job: &&Job| (of(job.user), turns.get(&owner(job)).copied().unwrap_or(0));
     // Of those whose turn it is equally, the oldest: `min_by_key` keeps the first.
-    let Some(next) = pending.iter().filter(can_run).min_by_key(turn) else { return Ok(None) };
+    let Some(next) = can_run.into_iter().min_by_key(turn) else { return Ok(None) };
     transaction.execute(
         "UPDATE jobs SET status = 'running', started_at = ?2, attempts = attempts + 1, progress = 0, not_before = NULL
          WHERE id = ?1",
@@ -209,7 +236,20 @@ pub(super) fn end(
     for change in changes.iter().filter(|change| !unwanted || brings(change)) {
         apply(transaction, std::slice::from_ref(change), by)?;
     }
+    note_tried(transaction, &job, end.at)?;
     Ok(true)
+}
+
+/// Notes that what a refresh is about was tried. It says so however it ended: what is due again at once is begun again at once,
+/// for ever.
+fn note_tried(transaction: &Transaction<'_>, job: &Job, at: i64) -> Result<()> {
+    for alias in job.task.golden.iter().filter(|_| job.task.operation == Operation::RefreshGolden) {
+        transaction.execute(
+            "UPDATE golden SET tried_at = max(coalesce(tried_at, ?2), ?2) WHERE alias = ?1",
+            params![alias.as_str(), at],
+        )?;
+    }
+    Ok(())
 }
 
 pub(super) fn requeue(transaction: &Transaction<'_>, id: &JobId, again: &Requeue) -> Result<()> {
@@ -239,8 +279,8 @@ pub(super) fn cancel(transaction: &Transaction<'_>, id: &JobId, by: &Actor) -> R
 /// by whoever does jobs, who clears that away.
 pub(super) fn stop(transaction: &Transaction<'_>, job: &Job, by: &Actor) -> Result<Cancelled> {
     let id = job.id.as_str();
-    let has_begun =
-        job.status == JobStatus::Running || (job.attempts > 0 && job.task.operation == Operation::AddGolden);
+    let leaves = matches!(job.task.operation, Operation::AddGolden | Operation::RemoveGolden);
+    let has_begun = job.status == JobStatus::Running || (job.started_at.is_some() && leaves);
     if has_begun {
         transaction.execute("UPDATE jobs SET cancel = 1 WHERE id = ?1", [id])?;
         return Ok(Cancelled::Asked);
@@ -251,6 +291,7 @@ pub(super) fn stop(transaction: &Transaction<'_>, job: &Job, by: &Actor) -> Resu
     )?;
     // What it was to bring about will not be.
     undo(transaction, job, by)?;
+    note_tried(transaction, job, by.at)?;
     Ok(Cancelled::Now)
 }
 
@@ -258,7 +299,7 @@ pub(super) fn stop(transaction: &Transaction<'_>, job: &Job, by: &Actor) -> Resu
 fn undo(transaction: &Transaction<'_>, job: &Job, by: &Actor) -> Result<()> {
     let Some(alias) = job.task.golden.first() else { return Ok(()) };
     match job.task.operation {
-        Operation::AddGolden => apply(transaction, &[TeamChange::RemoveGolden(alias.clone())], by),
+        Operation::AddGolden => apply(transaction, &[TeamChange::NotAdded(alias.clone())], by),
         Operation::RemoveGolden => apply(transaction, &[TeamChange::KeepGolden(alias.clone())], by),
         _ => Ok(()),
     }

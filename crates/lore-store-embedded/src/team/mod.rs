@@ -24,8 +24,8 @@ use crate::{
     truth::{Fault, TruthFile},
 };
 
-/// So many of the newest administrative acts are kept.
-const ACTS_MAX: i64 = 200_000;
+/// So many of the newest acts of one kind are kept of each actor.
+const ACTS_MAX: i64 = 10_000;
 
 /// What a team server knows, in one folder.
 #[derive(Clone)]
@@ -72,6 +72,22 @@ fn note(
     Ok(())
 }
 
+/// Forgets old acts. What an actor does can only push out older acts of the same kind that are their own.
+fn forget_acts(transaction: &Transaction<'_>) -> std::result::Result<(), Fault> {
+    let mut many =
+        transaction.prepare_cached("SELECT username, act FROM acts GROUP BY username, act HAVING count(*) > ?1")?;
+    let many = many.query_map([ACTS_MAX], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    for (username, act) in many.collect::<rusqlite::Result<Vec<(String, String)>>>()? {
+        transaction.execute(
+            "DELETE FROM acts WHERE username = ?1 AND act = ?2 AND id <= (
+                 SELECT id FROM acts WHERE username = ?1 AND act = ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3
+             )",
+            params![username, act, ACTS_MAX],
+        )?;
+    }
+    Ok(())
+}
+
 #[async_trait]
 impl TeamStore for EmbeddedTeam {
     async fn add_user(&self, name: &UserName, role: Role, password: &str, by: &Actor) -> Result<User> {
@@ -92,9 +108,9 @@ impl TeamStore for EmbeddedTeam {
         self.read(move |connection| users::password(connection, user)).await
     }
 
-    async fn set_password(&self, user: UserId, password: &str, by: &Actor) -> Result<()> {
-        let (password, by) = (password.to_owned(), by.clone());
-        self.write(move |transaction| users::set_password(transaction, user, &password, &by)).await
+    async fn set_password(&self, user: UserId, old: Option<&str>, password: &str, by: &Actor) -> Result<bool> {
+        let (old, password, by) = (old.map(str::to_owned), password.to_owned(), by.clone());
+        self.write(move |transaction| users::set_password(transaction, user, old.as_deref(), &password, &by)).await
     }
 
     async fn rehash_password(&self, user: UserId, old: &str, new: &str) -> Result<()> {
@@ -121,8 +137,22 @@ impl TeamStore for EmbeddedTeam {
         self.write(move |transaction| users::signing_key(transaction, fresh)).await
     }
 
-    async fn add_login(&self, user: UserId, refresh: SecretHash, at: i64, expires_at: i64) -> Result<LoginId> {
-        self.write(move |transaction| users::add_login(transaction, user, refresh, at, expires_at)).await
+    async fn add_login(
+        &self,
+        user: UserId,
+        verified: &str,
+        refresh: SecretHash,
+        at: i64,
+        expires_at: i64,
+    ) -> Result<Option<LoginId>> {
+        let verified = verified.to_owned();
+        self.write(move |transaction| {
+            if users::password(transaction, user)?.is_none_or(|kept| kept != verified) {
+                return Ok(None);
+            }
+            users::add_login(transaction, user, refresh, at, expires_at).map(Some)
+        })
+        .await
     }
 
     async fn rotate_login(&self, old: SecretHash, new: SecretHash, at: i64, expires_at: i64) -> Result<Rotation> {
@@ -296,11 +326,15 @@ impl TeamStore for EmbeddedTeam {
 
     async fn forget_jobs(&self, before: i64) -> Result<u64> {
         self.write(move |transaction| {
-            let acts = "DELETE FROM acts WHERE id <= (SELECT max(id) FROM acts) - ?1";
-            transaction.execute(acts, [ACTS_MAX])?;
+            forget_acts(transaction)?;
             jobs::forget(transaction, before)
         })
         .await
+    }
+
+    async fn note_act(&self, by: &Actor, act: &str, subject: &str, outcome: &str) -> Result<()> {
+        let (by, act, subject, outcome) = (by.clone(), act.to_owned(), subject.to_owned(), outcome.to_owned());
+        self.write(move |transaction| note(transaction, &by, &act, &subject, &outcome)).await
     }
 
     async fn list_acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize)> {
@@ -326,5 +360,28 @@ impl TeamStore for EmbeddedTeam {
 
     async fn check(&self) -> Result<()> {
         self.read(|connection| Ok(connection.query_row("SELECT count(*) FROM users", [], |_| Ok(()))?)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_pushes_out_what_others_did() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = EmbeddedTeam::new(dir.path());
+        let actor = |name: &str| Actor { name: name.to_owned(), address: None, at: 1 };
+        store.note_act(&actor("root"), "create_user", "ada", "admin").await.unwrap();
+        store.note_act(&actor("ada"), "set_role", "bob", "admin").await.unwrap();
+        let tokens = store.write(move |transaction| {
+            (0..ACTS_MAX + 20).try_for_each(|_| note(transaction, &actor("ada"), "create_token", "x of ada", "created"))
+        });
+        tokens.await.unwrap();
+        store.forget_jobs(0).await.unwrap();
+        let (acts, total) = store.list_acts(20_000).await.unwrap();
+        assert_eq!(total, 10_002);
+        let kept: Vec<&str> = acts[10_000..].iter().map(|act| act.act.as_str()).collect();
+        assert_eq!(kept, ["set_role", "create_user"]);
     }
 }

@@ -94,8 +94,9 @@ fn apply_one(transaction: &Transaction<'_>, change: &TeamChange, by: &Actor) -> 
         TeamChange::AddGolden(new) => add_golden(transaction, new, by),
         TeamChange::Refreshed { alias, at } => {
             transaction.execute(
-                "UPDATE golden SET state = 'ready', refreshed_at = ?2, tried_at = ?2, last_error = NULL
-                 WHERE alias = ?1 AND state <> 'removing'",
+                "UPDATE golden SET state = iif(state = 'removing', state, 'ready'),
+                                   refreshed_at = ?2, tried_at = ?2, last_error = NULL
+                 WHERE alias = ?1",
                 params![alias.as_str(), at],
             )?;
             Ok(())
@@ -128,16 +129,22 @@ fn apply_one(transaction: &Transaction<'_>, change: &TeamChange, by: &Actor) -> 
         }
         TeamChange::RemovingGolden { alias, force } => removing(transaction, alias, *force, by),
         TeamChange::KeepGolden(alias) => {
-            let sql = "UPDATE golden SET state = 'ready' WHERE alias = ?1 AND state = 'removing'";
-            transaction.execute(sql, [alias.as_str()])?;
-            Ok(())
-        }
-        TeamChange::RemoveGolden(alias) => {
+            // One that was never read is being added still, by a job that has yet to end.
             transaction.execute(
-                "DELETE FROM activations WHERE id IN (SELECT activation FROM members WHERE golden = ?1)",
+                "UPDATE golden SET state = iif(refreshed_at IS NULL, 'adding', 'ready')
+                 WHERE alias = ?1 AND state = 'removing' AND NOT EXISTS (
+                     SELECT 1 FROM jobs JOIN job_golden ON job = number
+                     WHERE golden = ?1 AND operation = 'remove_golden_repo' AND status IN ('pending', 'running')
+                 )",
                 [alias.as_str()],
             )?;
-            transaction.execute("DELETE FROM golden WHERE alias = ?1", [alias.as_str()])?;
+            Ok(())
+        }
+        TeamChange::RemoveGolden(alias) => remove_golden(transaction, alias),
+        TeamChange::NotAdded(alias) => {
+            if golden(transaction, "WHERE alias = ?1", [alias.as_str()])?.iter().any(|it| it.refreshed_at.is_none()) {
+                remove_golden(transaction, alias)?;
+            }
             Ok(())
         }
         TeamChange::Activate(activation) => activate(transaction, activation),
@@ -158,16 +165,31 @@ fn apply_one(transaction: &Transaction<'_>, change: &TeamChange, by: &Actor) -> 
     }
 }
 
+/// Takes a golden repository from all who have it. A composite goes on with what is left of it.
+fn remove_golden(transaction: &Transaction<'_>, alias: &RepoName) -> Result<()> {
+    let alias = [alias.as_str()];
+    let single =
+        "DELETE FROM activations WHERE NOT composite AND id IN (SELECT activation FROM members WHERE golden = ?1)";
+    transaction.execute(single, alias)?;
+    transaction.execute("DELETE FROM members WHERE golden = ?1", alias)?;
+    let empty = "DELETE FROM activations WHERE NOT EXISTS (SELECT 1 FROM members WHERE activation = activations.id)";
+    transaction.execute(empty, [])?;
+    transaction.execute("DELETE FROM golden WHERE alias = ?1", alias)?;
+    Ok(())
+}
+
 fn add_golden(transaction: &Transaction<'_>, new: &Golden, by: &Actor) -> Result<()> {
-    let folded = new.alias.as_str().to_lowercase();
+    let folded = new.alias.folded();
     let known = "SELECT alias FROM golden WHERE folded = ?1";
     let known: Option<String> = transaction.query_row(known, [&folded], |row| row.get(0)).optional()?;
     if let Some(known) = known {
         return Err(StoreError::Exists(format!("there is a golden repository `{known}` already")).into());
     }
     // What a user calls so would be another repository from now on.
-    let taken = "SELECT EXISTS (SELECT 1 FROM activations WHERE lower(alias) = ?1)";
-    if transaction.query_row(taken, [&folded], |row| row.get(0))? {
+    let mut taken = transaction.prepare_cached("SELECT DISTINCT alias FROM activations")?;
+    let taken = taken.query_map([], |row| name(row, 0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    // SQLite knows the small letters of ASCII alone.
+    if taken.iter().any(|alias| alias.folded() == folded) {
         let what = format!("`{}` is what a user calls another repository already: choose another alias", new.alias);
         return Err(StoreError::Exists(what).into());
     }
@@ -190,21 +212,22 @@ fn add_golden(transaction: &Transaction<'_>, new: &Golden, by: &Actor) -> Result
 
 fn removing(transaction: &Transaction<'_>, alias: &RepoName, force: bool, by: &Actor) -> Result<()> {
     get_golden(transaction, alias)?;
-    let activated: i64 =
-        transaction.query_row("SELECT count(*) FROM members WHERE golden = ?1", [alias.as_str()], |row| row.get(0))?;
-    if activated > 0 && !force {
-        let users: i64 = transaction.query_row(
-            "SELECT count(DISTINCT user) FROM activations JOIN members ON activation = activations.id WHERE golden = ?1",
-            [alias.as_str()],
-            |row| row.get(0),
-        )?;
-        let times = |count: i64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
-        return Err(StoreError::Refused(format!(
-            "golden repository `{alias}` is in use: {} of {}",
-            times(activated, "activation"),
-            times(users, "user")
-        ))
-        .into());
+    let (single, composites, users): (i64, i64, i64) = transaction.query_row(
+        "SELECT count(*) FILTER (WHERE NOT composite), count(*) FILTER (WHERE composite), count(DISTINCT user)
+         FROM activations JOIN members ON activation = activations.id WHERE golden = ?1",
+        [alias.as_str()],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+    )?;
+    let times = |count: i64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
+    let concerned: Vec<String> = [(single, "activation"), (composites, "composite")]
+        .into_iter()
+        .filter_map(|(count, what)| (count > 0).then(|| times(count, what)))
+        .collect();
+    let concerned = concerned.join(" and ");
+    if users > 0 && !force {
+        let users = times(users, "user");
+        let what = format!("golden repository `{alias}` is in use: {concerned} of {users}");
+        return Err(StoreError::Refused(what).into());
     }
     transaction.execute("UPDATE golden SET state = 'removing' WHERE alias = ?1", [alias.as_str()])?;
     // Nobody waits for what is to go.
@@ -214,8 +237,7 @@ fn removing(transaction: &Transaction<'_>, alias: &RepoName, force: bool, by: &A
     for job in jobs::select(transaction, unfinished, [alias.as_str()])? {
         transaction.execute("UPDATE jobs SET cancel = 1 WHERE id = ?1", [job.id.as_str()])?;
     }
-    let outcome =
-        if activated > 0 { format!("asked for, with {activated} activations") } else { "asked for".to_owned() };
+    let outcome = if users > 0 { format!("asked for, with {concerned}") } else { "asked for".to_owned() };
     note(transaction, by, "remove_golden_repo", alias.as_str(), &outcome)
 }
 
@@ -230,7 +252,7 @@ fn activate(transaction: &Transaction<'_>, new: &Activation) -> Result<()> {
     // Their account may have gone while this was prepared.
     users::get(transaction, new.user)?;
     // A golden repository is found by its own alias: that must not mean another one to one user.
-    let folded = new.alias.as_str().to_lowercase();
+    let folded = new.alias.folded();
     let is_golden = !golden(transaction, "WHERE folded = ?1", [folded])?.is_empty();
     if is_golden && (new.composite || new.golden != [new.alias.clone()]) {
         let what = format!("`{}` is the alias of a golden repository: choose another one", new.alias);

@@ -59,11 +59,21 @@ pub(super) fn password(connection: &Connection, id: UserId) -> Result<Option<Str
     Ok(statement.query_row([id.0], |row| row.get(0)).optional()?)
 }
 
-pub(super) fn set_password(transaction: &Transaction<'_>, id: UserId, password: &str, by: &Actor) -> Result<()> {
+pub(super) fn set_password(
+    transaction: &Transaction<'_>,
+    id: UserId,
+    old: Option<&str>,
+    new: &str,
+    by: &Actor,
+) -> Result<bool> {
     let user = get(transaction, id)?;
-    transaction.execute("UPDATE users SET password = ?2 WHERE id = ?1", params![id.0, password])?;
+    if old.is_some() && password(transaction, id)?.as_deref() != old {
+        return Ok(false);
+    }
+    transaction.execute("UPDATE users SET password = ?2 WHERE id = ?1", params![id.0, new])?;
     transaction.execute("DELETE FROM logins WHERE user = ?1", [id.0])?;
-    note(transaction, by, "set_password", user.name.as_str(), "changed; all logins ended")
+    note(transaction, by, "set_password", user.name.as_str(), "changed; all logins ended")?;
+    Ok(true)
 }
 
 /// Fails where this user is the last who may decide who uses the server.
@@ -118,7 +128,6 @@ pub(super) fn add_login(
     at: i64,
     expires_at: i64,
 ) -> Result<LoginId> {
-    get(transaction, user)?;
     transaction.execute("DELETE FROM logins WHERE expires_at <= ?1", [at])?;
     transaction.execute(
         "INSERT INTO logins (user, created_at, expires_at) VALUES (?1, ?2, ?3)",

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use lore_model::{
-    Activation, Actor, Golden, GoldenState, JobId, JobStatus, JobTask, Operation, RepoName, Role, User, UserId,
-    UserName,
+    Activation, Actor, Golden, GoldenState, JobId, JobStatus, JobTask, LoginId, Operation, RepoName, Role, User,
+    UserId, UserName,
 };
 
 use super::OK;
 use crate::{
-    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, Requeue, Rotation, StoreError, TeamChange, TeamStore,
+    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, Requeue, Rotation, SecretHash, StoreError, TeamChange,
+    TeamStore,
 };
 
 /// Checks a store of a team; `make` makes an empty one.
@@ -27,6 +28,11 @@ pub async fn check_team<S: TeamStore>(make: impl Fn() -> Arc<S>) {
     who_asks_last_is_right(&*make()).await;
     what_has_left_something_behind_is_ended_by_whoever_does_jobs(&*make()).await;
     nothing_that_is_asked_for_is_lost_in_a_job_that_waits(&*make()).await;
+    however_a_refresh_ends_it_was_tried(&*make()).await;
+    what_answers_outlives_the_job_that_was_to_add_it(&*make()).await;
+    what_two_are_to_remove_stays_only_if_both_give_up(&*make()).await;
+    who_needs_several_repositories_has_a_turn(&*make()).await;
+    who_asked_for_what_is_written_down(&*make()).await;
     what_is_kept_is_bounded(&*make()).await;
 }
 
@@ -40,6 +46,10 @@ fn alias(text: &str) -> RepoName {
 
 async fn user<S: TeamStore>(store: &S, name: &str, role: Role) -> User {
     store.add_user(&UserName::parse(name).expect(OK), role, "hash", &by(1)).await.expect(OK)
+}
+
+async fn begin_login<S: TeamStore>(store: &S, user: &User, refresh: SecretHash, at: i64, expires_at: i64) -> LoginId {
+    store.add_login(user.id, "hash", refresh, at, expires_at).await.expect(OK).expect(OK)
 }
 
 fn golden(name: &str) -> Golden {
@@ -82,6 +92,7 @@ fn job(number: u8, operation: Operation, user: Option<&User>, golden: &[&str]) -
         username: user.map_or("(schedule)".to_owned(), |user| user.name.to_string()),
         user_max: 100,
         done: None,
+        audited: false,
     }
 }
 
@@ -117,8 +128,8 @@ async fn users_have_names_of_their_own_and_one_admin_stays<S: TeamStore>(store: 
 
 async fn a_refresh_token_that_comes_twice_ends_its_login<S: TeamStore>(store: &S) {
     let ada = user(store, "ada", Role::Admin).await;
-    let login = store.add_login(ada.id, [1; 32], 10, 100).await.expect(OK);
-    let other = store.add_login(ada.id, [9; 32], 10, 100).await.expect(OK);
+    let login = begin_login(store, &ada, [1; 32], 10, 100).await;
+    let other = begin_login(store, &ada, [9; 32], 10, 100).await;
     assert_eq!(store.user_of_login(login, 20).await.expect(OK).as_ref(), Some(&ada));
     assert_eq!(store.user_of_login(login, 100).await.expect(OK), None, "its time is over");
     let rotated = store.rotate_login([1; 32], [2; 32], 20, 200).await.expect(OK);
@@ -130,9 +141,17 @@ async fn a_refresh_token_that_comes_twice_ends_its_login<S: TeamStore>(store: &S
     assert_eq!(store.rotate_login([2; 32], [4; 32], 40, 200).await.expect(OK), Rotation::Unknown);
     assert_eq!(store.user_of_login(other, 40).await.expect(OK).as_ref(), Some(&ada), "another login is not concerned");
     assert_eq!(store.rotate_login([9; 32], [5; 32], 100, 200).await.expect(OK), Rotation::Unknown, "too late");
-    let third = store.add_login(ada.id, [6; 32], 10, 1000).await.expect(OK);
-    store.set_password(ada.id, "other", &by(50)).await.expect(OK);
+    let third = begin_login(store, &ada, [6; 32], 10, 1000).await;
+    assert!(
+        !store.set_password(ada.id, Some("guessed"), "mine", &by(50)).await.expect(OK),
+        "it is not the one she has"
+    );
+    assert!(store.set_password(ada.id, None, "other", &by(50)).await.expect(OK));
     assert_eq!(store.user_of_login(third, 60).await.expect(OK), None, "another password ends all logins");
+    let late = store.add_login(ada.id, "hash", [8; 32], 51, 1000).await.expect(OK);
+    assert_eq!(late, None, "who knew the old one was verified too early");
+    assert!(store.add_login(ada.id, "other", [8; 32], 51, 1000).await.expect(OK).is_some());
+    assert!(store.set_password(ada.id, Some("other"), "third", &by(52)).await.expect(OK));
 }
 
 async fn tokens_are_found_by_their_hash_until_they_are_revoked<S: TeamStore>(store: &S) {
@@ -187,20 +206,30 @@ async fn aliases_mean_one_thing<S: TeamStore>(store: &S) {
     store.note_uses(&[], &[(ada.id, alias("mine"), 50)]).await.expect(OK);
     let found = store.find_activation(ada.id, &alias("mine")).await.expect(OK).expect(OK);
     assert_eq!((found.branch.as_deref(), found.accessed_at), (Some("dev"), Some(50)));
+    change(TeamChange::Activate(activation(bob.id, "Ünit", &["api"], None))).await.expect(OK);
+    exists(change(TeamChange::AddGolden(golden("ünit"))).await);
     change(TeamChange::Deactivate(ada.id, alias("mine"))).await.expect(OK);
     assert!(change(TeamChange::Deactivate(ada.id, alias("mine"))).await.is_err());
 }
 
 async fn a_golden_repository_in_use_is_not_removed_unless_that_is_wanted<S: TeamStore>(store: &S) {
-    let ada = user(store, "ada", Role::Admin).await;
+    let (ada, bob) = (user(store, "ada", Role::Admin).await, user(store, "bob", Role::PowerUser).await);
     add_golden(store, "api").await;
     add_golden(store, "web").await;
-    let both = activation(ada.id, "both", &["api", "web"], None);
-    store.change(&[TeamChange::Activate(both)], &by(9)).await.expect(OK);
+    let mut alone = activation(bob.id, "alone", &["api"], None);
+    alone.composite = true;
+    for new in [
+        activation(ada.id, "both", &["api", "web"], None),
+        activation(ada.id, "mine", &["api"], Some("dev")),
+        activation(bob.id, "api", &["api"], None),
+        alone,
+    ] {
+        store.change(&[TeamChange::Activate(new)], &by(9)).await.expect(OK);
+    }
     let removing = |force| TeamChange::RemovingGolden { alias: alias("api"), force };
     let refused = store.change(&[removing(false)], &by(9)).await;
     assert!(
-        matches!(&refused, Err(StoreError::Refused(what)) if what.contains("1 activation of 1 user")),
+        matches!(&refused, Err(StoreError::Refused(what)) if what.contains("2 activations and 2 composites of 2 users")),
         "{refused:?}"
     );
     store.change(&[removing(true)], &by(9)).await.expect(OK);
@@ -212,7 +241,15 @@ async fn a_golden_repository_in_use_is_not_removed_unless_that_is_wanted<S: Team
     let found = store.find_golden(&alias("api")).await.expect(OK).expect(OK);
     assert_eq!(found.state, GoldenState::Removing, "a refresh that ends late brings nothing back");
     store.change(&[TeamChange::RemoveGolden(alias("api"))], &by(9)).await.expect(OK);
-    assert_eq!(store.list_activations(None).await.expect(OK), [], "what it was a part of goes with it");
+    let left = store.list_activations(None).await.expect(OK);
+    assert_eq!(
+        left,
+        [activation(ada.id, "both", &["web"], None)].map(|mut both| {
+            both.composite = true;
+            both
+        }),
+        "a composite goes on with what is left of it"
+    );
     assert_eq!(store.list_golden().await.expect(OK).len(), 1);
 }
 
@@ -335,7 +372,7 @@ async fn removing_a_user_removes_what_is_theirs<S: TeamStore>(store: &S) {
     let bob = user(store, "bob", Role::PowerUser).await;
     add_golden(store, "api").await;
     store.change(&[TeamChange::Activate(activation(bob.id, "api", &["api"], None))], &by(3)).await.expect(OK);
-    let login = store.add_login(bob.id, [1; 32], 10, 100).await.expect(OK);
+    let login = begin_login(store, &bob, [1; 32], 10, 100).await;
     let token = NewToken { user: bob.id, name: "x".to_owned(), secret: [2; 32], expires_at: None };
     store.add_token(&token, &by(4)).await.expect(OK);
     let waiting = job(1, Operation::Sync, Some(&bob), &["api"]);
@@ -455,11 +492,114 @@ async fn what_is_kept_is_bounded<S: TeamStore>(store: &S) {
     assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
     store.add_token(&other, &by(1001)).await.expect("those whose time is over make room");
     // Refresh tokens that were taken long ago are forgotten; they only say that they are not known.
-    let login = store.add_login(ada.id, [1; 32], 0, 100).await.expect(OK);
+    let login = begin_login(store, &ada, [1; 32], 0, 100).await;
     store.rotate_login([1; 32], [2; 32], 10, 110).await.expect(OK);
     store.rotate_login([2; 32], [3; 32], 105, 205).await.expect(OK);
     store.rotate_login([3; 32], [4; 32], 190, 290).await.expect(OK);
     assert_eq!(store.rotate_login([1; 32], [9; 32], 195, 295).await.expect(OK), Rotation::Unknown);
     assert_eq!(store.user_of_login(login, 195).await.expect(OK).as_ref(), Some(&ada));
     assert_eq!(store.rotate_login([2; 32], [9; 32], 195, 295).await.expect(OK), Rotation::Reused(ada));
+}
+
+async fn however_a_refresh_ends_it_was_tried<S: TeamStore>(store: &S) {
+    add_golden(store, "api").await;
+    let tried_at = async || store.find_golden(&alias("api")).await.expect(OK).expect(OK).tried_at;
+    for (number, status) in (1..).zip([JobStatus::Cancelled, JobStatus::Failed, JobStatus::Completed]) {
+        store.add_job(&job(number, Operation::RefreshGolden, None, &["api"]), &[], &by(10)).await.expect(OK);
+        let begun = store.claim_job(&LIMITS, 11).await.expect(OK).expect(OK);
+        let at = 100 * i64::from(number);
+        store.end_job(&begun.id, &end(status, at), &[], &by(at)).await.expect(OK);
+        assert_eq!(tried_at().await, Some(at), "{status:?}");
+    }
+    let waiting = job(9, Operation::RefreshGolden, None, &["api"]);
+    store.add_job(&waiting, &[], &by(400)).await.expect(OK);
+    assert_eq!(store.cancel_job(&waiting.id, &by(500)).await.expect(OK), Some(Cancelled::Now));
+    assert_eq!(tried_at().await, Some(500), "also where it never began");
+}
+
+async fn what_answers_outlives_the_job_that_was_to_add_it<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    let new = job(1, Operation::AddGolden, Some(&ada), &["api"]);
+    store.add_job(&new, &[TeamChange::AddGolden(golden("api"))], &by(1)).await.expect(OK);
+    // Another job has read it meanwhile.
+    store.change(&[TeamChange::Refreshed { alias: alias("api"), at: 2 }], &by(2)).await.expect(OK);
+    store.change(&[TeamChange::Activate(activation(ada.id, "mine", &["api"], None))], &by(3)).await.expect(OK);
+    assert_eq!(store.cancel_job(&new.id, &by(4)).await.expect(OK), Some(Cancelled::Now));
+    store.change(&[TeamChange::NotAdded(alias("api"))], &by(5)).await.expect(OK);
+    assert_eq!(store.find_golden(&alias("api")).await.expect(OK).expect(OK).state, GoldenState::Ready);
+    assert_eq!(store.list_activations(None).await.expect(OK).len(), 1);
+    // One that a stopped server had begun may have left something, though that attempt does not count.
+    let second = job(2, Operation::AddGolden, Some(&ada), &["web"]);
+    store.add_job(&second, &[TeamChange::AddGolden(golden("web"))], &by(6)).await.expect(OK);
+    store.claim_job(&LIMITS, 7).await.expect(OK).expect(OK);
+    let again = Requeue { at: 8, not_before: 8, why: "the server was stopped".to_owned(), counts: false };
+    store.requeue_job(&second.id, &again).await.expect(OK);
+    assert_eq!(store.cancel_job(&second.id, &by(9)).await.expect(OK), Some(Cancelled::Asked));
+    store.change(&[TeamChange::NotAdded(alias("web"))], &by(10)).await.expect(OK);
+    assert_eq!(store.find_golden(&alias("web")).await.expect(OK), None);
+}
+
+async fn what_two_are_to_remove_stays_only_if_both_give_up<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    let bob = user(store, "bob", Role::Admin).await;
+    add_golden(store, "api").await;
+    let removing = [TeamChange::RemovingGolden { alias: alias("api"), force: false }];
+    for (number, who) in [(1, &ada), (2, &bob)] {
+        let new = job(number, Operation::RemoveGolden, Some(who), &["api"]);
+        store.add_job(&new, &removing, &by(1)).await.expect(OK);
+    }
+    let state = async || store.find_golden(&alias("api")).await.expect(OK).expect(OK).state;
+    store.cancel_job(&JobId::new([2; 16]), &by(2)).await.expect(OK);
+    assert_eq!(state().await, GoldenState::Removing, "ada still wants it gone");
+    // What was begun may have left nothing that could stay: whoever does jobs decides.
+    let begun = store.claim_job(&LIMITS, 3).await.expect(OK).expect(OK);
+    let again = Requeue { at: 4, not_before: 4, why: "the server stopped".to_owned(), counts: true };
+    store.requeue_job(&begun.id, &again).await.expect(OK);
+    assert_eq!(store.cancel_job(&begun.id, &by(5)).await.expect(OK), Some(Cancelled::Asked));
+    assert_eq!(state().await, GoldenState::Removing);
+    let begun = store.claim_job(&LIMITS, 6).await.expect(OK).expect(OK);
+    let keep = [TeamChange::KeepGolden(alias("api"))];
+    store.end_job(&begun.id, &end(JobStatus::Cancelled, 7), &keep, &by(7)).await.expect(OK);
+    assert_eq!(state().await, GoldenState::Ready);
+}
+
+async fn who_needs_several_repositories_has_a_turn<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    let refresh = |number: u8, name: &str| job(number, Operation::RefreshGolden, None, &[name]);
+    store.add_job(&refresh(1, "api"), &[], &by(0)).await.expect(OK);
+    let mut on_api = store.claim_job(&LIMITS, 0).await.expect(OK).expect(OK);
+    store.add_job(&job(2, Operation::Sync, Some(&ada), &["api", "web"]), &[], &by(1)).await.expect(OK);
+    // Somebody is always busy with one of the two, and the next is asked for before it ends.
+    let mut begun = Vec::new();
+    for (number, at) in (3..).zip((100..1000).step_by(100)) {
+        store.add_job(&refresh(number, if number % 2 == 1 { "web" } else { "api" }), &[], &by(at)).await.expect(OK);
+        let next = store.claim_job(&LIMITS, at).await.expect(OK);
+        store.end_job(&on_api.id, &end(JobStatus::Completed, at), &[], &by(at)).await.expect(OK);
+        let Some(next) = (match next {
+            Some(next) => Some(next),
+            None => store.claim_job(&LIMITS, at).await.expect(OK),
+        }) else {
+            continue;
+        };
+        begun.push(next.task.golden.len());
+        if next.task.golden.len() == 2 {
+            break;
+        }
+        on_api = next;
+    }
+    assert_eq!(begun.last(), Some(&2), "after some minutes younger ones wait: {begun:?}");
+    assert!(begun.len() > 1, "not before: {begun:?}");
+}
+
+async fn who_asked_for_what_is_written_down<S: TeamStore>(store: &S) {
+    let actor = |name: &str, at| Actor { name: name.to_owned(), address: Some("192.0.2.1".to_owned()), at };
+    store.note_act(&actor("(nobody)", 1), "login", "ada", "refused").await.expect(OK);
+    let mut refresh = job(1, Operation::RefreshGolden, None, &["api"]);
+    store.add_job(&refresh, &[], &actor("(schedule)", 2)).await.expect(OK);
+    refresh.audited = true;
+    store.add_job(&refresh, &[], &actor("ada", 3)).await.expect(OK);
+    let (acts, total) = store.list_acts(10).await.expect(OK);
+    let told: Vec<_> = acts.iter().map(|act| (act.username.as_str(), act.act.as_str(), act.subject.as_str())).collect();
+    assert_eq!(told, [("ada", "refresh_golden_repo", "api"), ("(nobody)", "login", "ada")]);
+    assert_eq!((total, acts[0].at, acts[1].address.as_deref()), (2, 3, Some("192.0.2.1")));
 }

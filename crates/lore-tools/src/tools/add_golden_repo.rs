@@ -1,7 +1,7 @@
 //! `add_golden_repo`: a repository that the server keeps.
 
 use lore_core::team::AddGolden;
-use lore_model::{Failure, Permission};
+use lore_model::{Code, Failure, Permission, brief, parse_interval};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -34,8 +34,8 @@ struct Input {
     branch: Option<String>,
     /// Keeps former versions too, for temporal queries (default false)
     enable_temporal: Option<bool>,
-    /// Fetches it by itself every so many seconds; left out: never
-    refresh_every: Option<i64>,
+    /// Fetches it by itself so often, such as `15m`, `6h` or `1d`, or a number of seconds; left out: never
+    refresh_every: Option<String>,
 }
 
 async fn add(context: Context, input: Input) -> Result<Answer, Failure> {
@@ -45,9 +45,16 @@ async fn add(context: Context, input: Input) -> Result<Answer, Failure> {
         alias: input.alias,
         branch: input.branch,
         temporal: input.enable_temporal.unwrap_or(false),
-        refresh_every: input.refresh_every,
+        refresh_every: input.refresh_every.as_deref().map(interval).transpose()?,
     };
     let alias = request.alias.trim().to_owned();
     let asked = team.add_golden(&by, request).await?;
     Ok(job(&asked, &format!("golden repository `{alias}` is being added")))
+}
+
+fn interval(text: &str) -> Result<i64, Failure> {
+    parse_interval(text).ok_or_else(|| {
+        Failure::new(Code::InvalidArgument, format!("`refresh_every` cannot be `{}`", brief(text)))
+            .hint("use a time such as `15m`, `6h` or `1d`, or a number of seconds")
+    })
 }

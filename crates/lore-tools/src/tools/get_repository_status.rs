@@ -80,7 +80,7 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
 }
 
 /// On one machine everything that is registered is there to be asked; on a team server users choose.
-pub(super) fn activation_status(shown: Option<&Shown>) -> &'static str {
+fn activation_status(shown: Option<&Shown>) -> &'static str {
     match shown {
         Some(shown) if shown.activation.is_none() => "not_activated",
         _ => "activated",

@@ -14,7 +14,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "remove_golden_repo",
     title: "Remove a golden repository",
     toolset: Toolset::Admin,
-    about: "Remove a golden repository from the server, with its index. Where users have activated it, only with force, which takes it away from them.",
+    about: "Remove a golden repository from the server, with its index. Where users have activated it, only with force, which takes it away from them, and out of their composites.",
     permission: Permission::ManageGoldenRepos,
     offered: Offered::OnServer,
     effect: Effect::Removes,
@@ -33,6 +33,6 @@ struct Input {
 
 async fn remove(context: Context, input: Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
-    let asked = team.remove_golden(&by, input.alias.trim(), input.force.unwrap_or(false)).await?;
-    Ok(job(&asked, &format!("golden repository `{}` is being removed", input.alias.trim())))
+    let (asked, concerned) = team.remove_golden(&by, input.alias.trim(), input.force.unwrap_or(false)).await?;
+    Ok(job(&asked, &format!("golden repository `{}` is being removed{concerned}", input.alias.trim())))
 }

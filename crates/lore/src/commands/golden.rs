@@ -1,7 +1,7 @@
 //! `lore golden`: the repositories that a team server keeps for everybody.
 
 use clap::Subcommand;
-use lore_model::{Code, Failure};
+use lore_model::{Code, Failure, parse_interval};
 use lore_remote::{GoldenChange, NewGolden, RefreshEvery};
 use serde_json::json;
 
@@ -61,8 +61,11 @@ enum Action {
         #[arg(long)]
         no_refresh: bool,
         /// Keep its former versions too
-        #[arg(long)]
+        #[arg(long, conflicts_with = "no_temporal")]
         temporal: bool,
+        /// Keep its former versions no longer
+        #[arg(long)]
+        no_temporal: bool,
         /// The branch that counts as its main one; '' for the remote's own choice
         #[arg(long, value_name = "NAME")]
         branch: Option<String>,
@@ -92,17 +95,7 @@ enum Action {
 
 /// `90`, `30m`, `6h`, `1d` in seconds.
 fn seconds(text: &str) -> Result<u64, String> {
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let each = match unit {
-        "" | "s" => Some(1),
-        "m" => Some(60),
-        "h" => Some(3600),
-        "d" => Some(86_400),
-        "w" => Some(7 * 86_400),
-        _ => None,
-    };
-    let whole = each.zip(number.parse::<u64>().ok()).and_then(|(each, number)| number.checked_mul(each));
+    let whole = parse_interval(text).and_then(|seconds| u64::try_from(seconds).ok());
     whole.filter(|seconds| *seconds > 0).ok_or_else(|| "use a time like 30m, 6h or 1d".to_owned())
 }
 
@@ -153,13 +146,15 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             let new = NewGolden { url: from, alias, branch, temporal, refresh_every };
             (there.add_golden(&new).await?, wait)
         }
-        Action::Set { alias, refresh_every, no_refresh, temporal, branch, wait } => {
+        Action::Set { alias, refresh_every, no_refresh, temporal, no_temporal, branch, wait } => {
             let refresh_every =
                 refresh_every.map(RefreshEvery::Seconds).or_else(|| no_refresh.then_some(RefreshEvery::Never));
-            let change = GoldenChange { refresh_every, temporal: temporal.then_some(true), branch };
+            let temporal = temporal.then_some(true).or_else(|| no_temporal.then_some(false));
+            let change = GoldenChange { refresh_every, temporal, branch };
             if change == GoldenChange::default() {
-                return Err(Failure::new(Code::InvalidArgument, "nothing is to change")
-                    .hint("give `--refresh-every TIME`, `--no-refresh`, `--temporal` or `--branch NAME`"));
+                return Err(Failure::new(Code::InvalidArgument, "nothing is to change").hint(
+                    "give `--refresh-every TIME`, `--no-refresh`, `--temporal`, `--no-temporal` or `--branch NAME`",
+                ));
             }
             (there.set_golden(&alias, change).await?, wait)
         }

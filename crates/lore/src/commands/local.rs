@@ -16,7 +16,7 @@ use lore_core::{
     Cancel,
     team::{AddGolden, Asker, Cancelled, GoldenChange as CoreChange, Team, main_branch},
 };
-use lore_model::{Code, Failure, JobStatus, Role, TokenId, User as CoreUser, UserName, brief};
+use lore_model::{Code, Failure, JobStatus, Role, TokenId, User as CoreUser, UserName, brief, without_user};
 use lore_remote::{
     AuditEntry, Golden, GoldenChange, Job, JobDetails, JobLog, Listed, NewGolden, NewToken, RefreshEvery, Secret,
     Started, Token, User,
@@ -221,7 +221,8 @@ impl Administration for Local {
             more.insert("last_error".to_owned(), golden.last_error.clone().into());
             Golden {
                 alias: golden.alias.to_string(),
-                repo_url: Some(golden.url.clone()),
+                // Tokens that stand in a URL are shown to nobody.
+                repo_url: Some(without_user(&golden.url)),
                 default_branch: main,
                 created_at: time(Some(golden.created_at)),
                 enable_temporal: golden.temporal,
@@ -258,8 +259,8 @@ impl Administration for Local {
     }
 
     async fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure> {
-        let job = self.team.remove_golden(&Asker::local(), alias, removal == Removal::Forced).await?;
-        Ok(started(Some(&job), format!("golden repository `{alias}` is being removed")))
+        let (job, concerned) = self.team.remove_golden(&Asker::local(), alias, removal == Removal::Forced).await?;
+        Ok(started(Some(&job), format!("golden repository `{alias}` is being removed{concerned}")))
     }
 
     async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Listed<Job>, Failure> {

@@ -94,6 +94,9 @@ pub(crate) struct Args {
     /// Jobs that run side by side
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     jobs: u32,
+    /// Jobs of one user that run side by side [default: all but one, so that a place is left for the others]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    jobs_per_user: Option<u32>,
     /// Connections that are served at a time; fewer where the system does not allow as many open files
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
@@ -154,7 +157,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             .hint("stop it, or choose another folder with `--data DIR`")
     })?;
     let fetch_bytes = Some(args.max_clone << 30);
-    let settings = TeamSettings { limits: limits(args.jobs), fetch_bytes, ..TeamSettings::default() };
+    let settings =
+        TeamSettings { limits: limits(args.jobs, args.jobs_per_user), fetch_bytes, ..TeamSettings::default() };
     let team = wire::team(&context.loaded, data, TeamOptions { policy, settings, second: None });
     team.recover().await?;
     let is_open = options.is_open();
@@ -247,9 +251,9 @@ fn files() -> usize {
     usize::MAX
 }
 
-fn limits(jobs: u32) -> JobLimits {
-    let running = usize::try_from(jobs).unwrap_or(usize::MAX);
-    JobLimits { running, per_user: TeamSettings::default().limits.per_user.min(running) }
+fn limits(jobs: u32, per_user: Option<u32>) -> JobLimits {
+    let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    JobLimits::new(count(jobs), per_user.map(count))
 }
 
 /// The MCP servers: all toolsets together, and each by itself.

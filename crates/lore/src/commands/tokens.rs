@@ -16,7 +16,7 @@ use super::{
 /// A personal token lets a host or a program in under your name until you revoke it. It is shown once, when it is made.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  lore tokens create laptop --expires-in-days 90 --url https://lore.example.com\n  lore tokens list\n  lore tokens revoke 7f3a"
+    after_help = "Examples:\n  lore tokens create laptop --expires-in-days 90 --url https://lore.example.com\n  lore tokens list\n  lore tokens revoke 3"
 )]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -41,6 +41,7 @@ mod stdio;
 mod switches;
 mod team_kill;
 mod team_scenario;
+mod team_shapes;
 mod team_table;
 mod team_threats;
 mod team_upstream;
