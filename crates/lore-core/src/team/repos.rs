@@ -28,6 +28,13 @@ pub struct Shown {
     pub golden: Golden,
 }
 
+impl Shown {
+    /// The branch that is meant: the one that was chosen, or the main one.
+    pub fn on(&self) -> Option<&str> {
+        self.branch.as_deref().or(self.repo.info.default_branch.as_deref())
+    }
+}
+
 /// What a question is about.
 #[derive(Debug, Clone, Default)]
 pub struct Visible {
@@ -145,7 +152,7 @@ impl Team {
                         Some(note) => all.notes.push(note),
                     },
                     // Of one repository only one branch is asked about at a time.
-                    Some(known) if known.branch != shown.branch => all.notes.push(format!(
+                    Some(known) if known.on() != shown.on() => all.notes.push(format!(
                         "`{}` and `{}` are branches of one repository: `{}` was asked; name the other to ask it",
                         known.alias, shown.alias, known.alias
                     )),
@@ -226,6 +233,8 @@ impl Team {
         let found = repos.into_iter().find(|repo| repo.name() == alias.as_str());
         let mut repo = found.ok_or_else(|| not_yet("is not cloned yet"))?;
         repo.shown = branch.map(str::to_owned);
+        // Others choose what else is indexed.
+        repo.alone = true;
         Ok(repo)
     }
 

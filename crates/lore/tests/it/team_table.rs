@@ -286,8 +286,8 @@ fn history_without_a_name_is_about_what_the_caller_has() {
     for (tool, asked) in
         [("commitmux_search", json!({"query": "heron"})), ("commitmux_touches", json!({"path_glob": "src/"}))]
     {
-        assert_eq!(repos("pow", tool, &asked), ["api"], "{tool}");
-        assert_eq!(repos("eve", tool, &asked), ["api", "web"], "{tool}");
+        assert_eq!(repos("pow", tool, &asked), ["mine"], "{tool}: as the caller calls it");
+        assert_eq!(repos("eve", tool, &asked), ["api", "web"], "{tool}: members of a composite");
         assert_eq!(repos("nor", tool, &asked), ["api", "web"], "{tool}: whoever has nothing asks all");
     }
 }
