@@ -335,7 +335,7 @@ fn the_files_of_a_composite_are_below_its_repositories() {
         (paths(&bank["files"]), paths(&bank["directories"])),
         (vec!["bank/README.md".into()], vec!["bank/src".into()])
     );
-    let below = list("browse_directory", Some("/shop/"));
+    let below = list("browse_directory", Some("shop/"));
     assert_eq!(paths(&below["structure"]["files"]), ["shop/src/cart.rs", "shop/src/price.rs"]);
     assert_eq!((&below["structure"]["path"], &below["repository_alias"]), (&json!("shop"), &json!("city")));
     // What is listed can be read by the same name.
