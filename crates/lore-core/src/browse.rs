@@ -93,6 +93,8 @@ pub struct Report {
     pub repo: Repo,
     /// How fresh its history is.
     pub history: RepoFreshness,
+    /// How many commits are indexed of what is asked about.
+    pub commits: u64,
     /// What is indexed of its code.
     pub code: Result<CodeOverview, Failure>,
     /// Its share of what all code takes on disk, by the bytes of its files.
@@ -192,7 +194,7 @@ impl Lore {
         });
         let (at, committed_at, listing) = listed.await?;
         let paths = listing.files.iter().map(|file| file.path.clone()).collect();
-        let touched = self.history.store().last_touched(repo.id, paths).await.map_err(store_failure)?;
+        let touched = self.last_touched(repo, paths).await?;
         let known = listing.files.iter().zip(touched);
         let modified = known.map(|(file, touched)| file.modified.or(touched).or(committed_at)).collect();
         let (indexed, index_error) = match self.search.indexed_files(repo, Some(place)).await {
@@ -200,6 +202,12 @@ impl Lore {
             Err(failure) => (Arc::default(), Some(failure.message)),
         };
         Ok(Listed { at, listing, modified, indexed, index_error })
+    }
+
+    /// When a commit last changed each of these paths, on the branch that is asked about.
+    async fn last_touched(&self, repo: &Repo, paths: Vec<RepoPath>) -> Result<Vec<Option<i64>>, Failure> {
+        let hidden = self.history.hidden(std::slice::from_ref(repo)).await?;
+        self.history.store().last_touched(repo.id, paths, &hidden).await.map_err(store_failure)
     }
 
     /// Reads a file, or some lines of it, seen from one of the repository's work trees.
@@ -216,8 +224,7 @@ impl Lore {
             Ok::<_, Failure>((Standing::of(&files), files.committed_at(), files.read(&path, range)?))
         });
         let (at, committed_at, file) = read.await?;
-        let touched = self.history.store().last_touched(repo.id, vec![file.path.clone()]).await;
-        let touched = touched.map_err(store_failure)?.first().copied().flatten();
+        let touched = self.last_touched(repo, vec![file.path.clone()]).await?.first().copied().flatten();
         let modified = file.modified.or(touched).or(committed_at);
         Ok(FileContent { at, file, modified })
     }
@@ -272,7 +279,9 @@ impl Lore {
             let bytes = bytes_of(&self.search.state(repo.id).await?);
             let index_bytes = share(all, bytes, sum);
             let code = self.search.overview(&repo).await;
-            reports.push(Report { repo, history, code, index_bytes });
+            // A branch that is gone, or a repository, does not keep the rest from being told.
+            let commits = self.history.commit_count(&repo).await.unwrap_or(0);
+            reports.push(Report { repo, history, commits, code, index_bytes });
         }
         Ok(reports)
     }

@@ -14,7 +14,7 @@ use tokio::{sync::mpsc, time::Instant};
 use crate::{
     Lore, blocking, git_failure,
     history::{AddRequest, FreshState, SyncEvent, SyncOptions, SyncReport, SyncTask, Target},
-    search::{CodeEvent, CodeReport, CodeTask, EmbedEvent, EmbedReport, PastReport},
+    search::{CodeEvent, CodeReport, CodeTask, CommitsAnswer, CommitsRequest, EmbedEvent, EmbedReport, PastReport},
     store_failure,
 };
 
@@ -111,6 +111,12 @@ impl Lore {
         self.sync_evidence(repo, writer, history.added > 0 || options.retry_missing, cancel).await?;
         let past = self.sync_past(repo, task).await?;
         Ok(FlowReport { history, code, past, embedding: None })
+    }
+
+    /// Finds commits by what they say or changed, on the branches that are asked about.
+    pub async fn find_commits(&self, request: &CommitsRequest) -> Result<CommitsAnswer, Failure> {
+        let repos: Vec<Repo> = request.repos.iter().map(|(repo, _)| repo.clone()).collect();
+        self.search.find_commits(request, self.history.hidden(&repos).await?).await
     }
 
     /// Whether a branch is indexed as it stands in the repository on disk: its files and its history, all of them.

@@ -8,11 +8,16 @@ use lore_core::{
     browse::BranchIndex,
     commands::Commands,
     files::{Depth, Range, Shown},
-    flows::{FlowReport, FlowTask},
-    history::{AddRequest, FreshState, History, Places, SyncOptions, Target},
+    flows::{FlowEvent, FlowReport, FlowTask},
+    history::{
+        AddRequest, FreshState, History, Places, Repos, SearchRequest, SyncEvent, SyncOptions, Target, TouchRequest,
+    },
     messages::Messages,
-    search::{CodeState, FileFilter, LinesAnswer, LinesRequest, LinesWanted, Period, Search, Settings, When},
-    why::{ExplainRequest, FileRequest},
+    search::{
+        CodeState, CommitText, CommitsRequest, FileFilter, LinesAnswer, LinesRequest, LinesWanted, Period, Search,
+        Settings, When,
+    },
+    why::{CoChangeRequest, ExplainRequest, FileRequest},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
@@ -197,6 +202,140 @@ async fn what_is_not_indexed_or_gone_is_never_another_branch() {
     let both = vec![case.on(None).await, dev];
     let failure = case.ask(both, "pub fn", When::Now).await.unwrap_err();
     assert!(failure.message.contains("one repository"), "{failure}");
+}
+
+/// What is asked about the history of a repository, each as subjects that are found.
+async fn history(case: &Case, repo: &Repo) -> Vec<Vec<String>> {
+    let subjects = |mut subjects: Vec<String>| {
+        subjects.sort();
+        subjects.dedup();
+        subjects
+    };
+    let lore = &case.lore;
+    let known = || Repos::Known(vec![repo.clone()]);
+    let asked =
+        SearchRequest { query: "goes OR begin*".to_owned(), repos: known(), limit: 50, ..SearchRequest::default() };
+    let found = lore.history.search(asked).await.unwrap();
+    let touched = TouchRequest { path: "a.rs".to_owned(), repos: known(), limit: 50, ..TouchRequest::default() };
+    let touched = lore.history.touches(touched).await.unwrap();
+    let said = CommitsRequest {
+        text: CommitText::Messages(LinesWanted::Regex("goes|[Bb]egin".to_owned())),
+        case_sensitive: true,
+        files: FileFilter::default(),
+        period: Period::default(),
+        repos: vec![(repo.clone(), None)],
+        limit: 50,
+        min_score: 0.0,
+        context: 0,
+        time: Duration::from_mins(1),
+    };
+    let said = lore.find_commits(&said).await.unwrap();
+    let all = [
+        found.hits.into_iter().map(|hit| hit.hit.subject).collect(),
+        touched.touches.into_iter().map(|touched| touched.hit.subject).collect(),
+        said.found.into_iter().map(|found| found.commit.subject).collect(),
+    ];
+    all.into_iter().map(subjects).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn history_is_that_of_the_branch_that_is_asked_about() {
+    let case = Case::new();
+    let all = case.add(BranchChoice::DefaultAnd(names(&["dev"]))).await;
+    let (main, dev) = (case.on(Some("main")).await, case.on(Some("dev")).await);
+    let alone = Repo { alone: true, ..all.clone() };
+    let of_main = names(&["Begin", "Main goes on"]);
+    let of_dev = names(&["Begin", "Dev begins", "Dev goes on"]);
+    let everything = names(&["Begin", "Dev begins", "Dev goes on", "Main goes on"]);
+    for (repo, expected) in [(&main, &of_main), (&alone, &of_main), (&dev, &of_dev), (&all, &everything)] {
+        for found in history(&case, repo).await {
+            assert_eq!(found, *expected, "{:?}", repo.shown);
+        }
+        assert_eq!(case.lore.history.commit_count(repo).await.unwrap(), expected.len() as u64);
+        assert_eq!(case.lore.report(vec![repo.clone()]).await.unwrap()[0].commits, expected.len() as u64);
+    }
+    let tip = |branch: &str| case.remote.git(&["rev-parse", branch]);
+    for (repo, sha, there) in [
+        (&main, tip("main"), true),
+        (&main, tip("dev"), false),
+        (&alone, tip("dev"), false),
+        (&dev, tip("dev"), true),
+        (&dev, tip("main"), false),
+        (&dev, tip("main~1"), true),
+        (&all, tip("main"), true),
+        (&all, tip("dev"), true),
+    ] {
+        let commit = case.lore.history.commit(repo, &sha[..10]).await;
+        let patch = case.lore.history.patch(repo, &sha).await;
+        assert_eq!((commit.is_ok(), patch.is_ok()), (there, there), "{:?} {sha}", repo.shown);
+        if let Ok(commit) = commit {
+            assert_eq!(commit.repo, repo.name(), "under the name that the caller has");
+        }
+    }
+    // Each commit is a minute after the one before: the last change of the file is that of the branch.
+    let place = all.info.local_path.clone();
+    for (repo, minutes) in [(&main, 1), (&alone, 1), (&dev, 3), (&all, 3)] {
+        let listed = case.lore.list_files(repo, &place, RepoPath::from(""), Depth::Folder).await.unwrap();
+        let read = case.lore.read_file(repo, &place, RepoPath::from("a.rs"), Range::All).await.unwrap();
+        assert_eq!((listed.modified[0], read.modified), (Some(1_700_000_000 + 60 * minutes), listed.modified[0]));
+    }
+    let together = async |repo: &Repo| {
+        let request = CoChangeRequest {
+            folder: PathBuf::from("/"),
+            repo: None,
+            known: Some(repo.clone()),
+            from: None,
+            files: vec![PathBuf::from("a.rs")],
+            others: Some(Vec::new()),
+            limit: 10,
+        };
+        let found = case.lore.co_changed(&request).await.unwrap();
+        (found.commits, found.files.into_iter().map(|file| (file.file.path.to_string(), file.gone)).collect::<Vec<_>>())
+    };
+    assert_eq!(together(&main).await, (2, Vec::new()));
+    assert_eq!(together(&dev).await, (3, vec![("dev.rs".to_owned(), false)]));
+    assert_eq!(together(&all).await, (4, vec![("dev.rs".to_owned(), true)]), "as the main branch has it");
+
+    // The same commit twice, and a branch that another contains.
+    case.remote.git(&["branch", "twin", "main"]);
+    case.remote.git(&["branch", "earlier", "dev~1"]);
+    choose(&case, BranchChoice::DefaultAnd(names(&["dev", "twin", "earlier"]))).await.unwrap();
+    case.sync(&SyncOptions::default()).await.unwrap();
+    assert_eq!(history(&case, &case.on(Some("twin")).await).await[0], of_main);
+    assert_eq!(history(&case, &case.on(Some("earlier")).await).await[0], names(&["Begin", "Dev begins"]));
+    assert_eq!(history(&case, &case.on(Some("dev")).await).await[0], of_dev);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_being_read_of_another_branch_is_not_told() {
+    let case = Case::new();
+    case.add(BranchChoice::Default).await;
+    let of_main = names(&["Begin", "Main goes on"]);
+    choose(&case, BranchChoice::DefaultAnd(names(&["dev"]))).await.unwrap();
+    let cancel = Cancel::default();
+    let writer = case.lore.history.writer(|| {}).await.unwrap();
+    // It ends after the commits are stored, and before that is noted.
+    let progress = |event: FlowEvent| {
+        if matches!(event, FlowEvent::History(SyncEvent::Advanced(_))) {
+            cancel.cancel();
+        }
+    };
+    let options = SyncOptions::default();
+    let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &progress };
+    let failure = case.lore.sync(&case.on(None).await, &task).await.unwrap_err();
+    drop(writer);
+    let all = case.on(None).await;
+    assert_eq!((failure.code, all.sync.partial, all.sync.commit_count), (Code::Interrupted, true, 4));
+    for repo in [case.on(Some("main")).await, Repo { alone: true, ..all }] {
+        assert_eq!(history(&case, &repo).await[0], of_main);
+    }
+    // What is there of it already is found on the branch itself.
+    assert_eq!(history(&case, &case.on(Some("dev")).await).await[0], names(&["Begin", "Dev begins", "Dev goes on"]));
+    let mut gone = case.on(None).await;
+    gone.shown = Some("other".to_owned());
+    let asked = SearchRequest { query: "goes".to_owned(), repos: Repos::Known(vec![gone]), ..SearchRequest::default() };
+    let failure = case.lore.history.search(asked).await.unwrap_err();
+    assert!(failure.message.contains("no branch `other`"), "{failure}");
 }
 
 async fn choose(case: &Case, branches: BranchChoice) -> Result<Repo, Failure> {

@@ -114,12 +114,22 @@ pub struct Repo {
     /// Stores know of none: whoever asks sets it on its copy, as it may set a name of its own in [`NewRepo::name`]. Ids decide
     /// which repository is meant, names only say what it is called in the answer.
     pub shown: Option<String>,
+    /// Whether questions about its history are about that branch alone, and not about every branch that is indexed.
+    ///
+    /// It is where others choose what is indexed, as on a team server; a branch that is shown is alone in any case. Stores do
+    /// not know this either.
+    pub alone: bool,
 }
 
 impl Repo {
     /// The repository's name as text.
     pub fn name(&self) -> &str {
         self.info.name.as_str()
+    }
+
+    /// Whether its history is that of one branch: the one that is shown, or HEAD's.
+    pub fn is_one_branch(&self) -> bool {
+        self.alone || self.shown.is_some()
     }
 }
 

@@ -5,14 +5,14 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
 };
 
 use lore_model::{RepoId, RepoPath};
 use lore_store::{CoChange, CoChangeQuery, CoChanges};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::rows;
+use crate::{history_read::hidden_ids, rows};
 
 /// More names of one file are not followed: near-empty files can be taken for each other without end.
 const NAMES_MAX: usize = 64;
@@ -21,7 +21,7 @@ const NAMES_MAX: usize = 64;
 const SUBJECTS_MAX: usize = 200;
 
 const PATH: &str = "SELECT path_id FROM paths WHERE path = ?1 AND exact = ?2";
-const RENAMES: &str = "SELECT f.old_path_id, coalesce(c.commit_time, 0) FROM file_changes AS f CROSS JOIN commits AS c ON c.id = f.commit_id
+const RENAMES: &str = "SELECT f.old_path_id, coalesce(c.commit_time, 0), f.commit_id FROM file_changes AS f CROSS JOIN commits AS c ON c.id = f.commit_id
     WHERE f.path_id = ?1 AND f.repo_id = ?2 AND f.status = 'R' AND f.old_path_id IS NOT NULL AND c.parent_count < 2";
 const CHANGES: &str = "SELECT f.commit_id, coalesce(c.commit_time, 0), c.sha FROM file_changes AS f CROSS JOIN commits AS c ON c.id = f.commit_id
     WHERE f.path_id = ?1 AND f.repo_id = ?2 AND c.parent_count < 2";
@@ -41,13 +41,14 @@ struct Counted {
 }
 
 pub(crate) fn co_changes(connection: &Connection, query: &CoChangeQuery) -> rusqlite::Result<CoChanges> {
+    let of = Counting { connection, repo: query.repo, hidden: hidden_ids(connection, &query.hidden)? };
     let mut asked = Names::new();
     for path in &query.paths {
         if let Some(id) = path_id(connection, path)? {
-            merge(&mut asked, names(connection, query.repo, id)?);
+            merge(&mut asked, of.names(id)?);
         }
     }
-    let mut commits = changes(connection, query.repo, &asked)?;
+    let mut commits = of.changes(&asked)?;
     let too_old = commits.len().saturating_sub(query.max_commits);
     commits.truncate(query.max_commits);
     let mut found = CoChanges { too_old, ..CoChanges::default() };
@@ -72,7 +73,7 @@ pub(crate) fn co_changes(connection: &Connection, query: &CoChangeQuery) -> rusq
     found.commits = counted.len();
     let mut ranked: Vec<(usize, usize, RepoPath)> = Vec::new();
     let mut name = connection.prepare_cached(NAME)?;
-    for (path, commits) in followed(connection, query.repo, &others, &counted)? {
+    for (path, commits) in of.followed(&others, &counted)? {
         let Some(newest) = commits.first() else { continue };
         ranked.push((commits.len(), *newest, name.query_row([path], |row| rows::repo_path(row, 0))?));
     }
@@ -111,25 +112,87 @@ pub(crate) fn path_id(connection: &Connection, path: &RepoPath) -> rusqlite::Res
     connection.prepare_cached(PATH)?.query_row(params![path.to_text(), exact], |row| row.get(0)).optional()
 }
 
-/// The names of a file, found from its last one.
-fn names(connection: &Connection, repo: RepoId, path: i64) -> rusqlite::Result<Names> {
-    let mut renames = connection.prepare_cached(RENAMES)?;
-    let mut names = Names::from([(path, i64::MAX)]);
-    let mut left = vec![path];
-    while let Some(next) = left.pop() {
-        let until = names.get(&next).copied().unwrap_or(i64::MIN);
-        let rows =
-            renames.query_map(params![next, repo.0], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))?;
-        for row in rows {
-            let (old, at) = row?;
-            let is_later = at <= until && names.get(&old).is_none_or(|known| *known < at);
-            if is_later && (names.contains_key(&old) || names.len() < NAMES_MAX) {
-                names.insert(old, at);
-                left.push(old);
+/// What commits are looked at for an answer.
+struct Counting<'a> {
+    connection: &'a Connection,
+    repo: RepoId,
+    /// Numbers of commits that do not count.
+    hidden: HashSet<i64>,
+}
+
+impl Counting<'_> {
+    /// The names of a file, found from its last one.
+    fn names(&self, path: i64) -> rusqlite::Result<Names> {
+        let mut renames = self.connection.prepare_cached(RENAMES)?;
+        let mut names = Names::from([(path, i64::MAX)]);
+        let mut left = vec![path];
+        while let Some(next) = left.pop() {
+            let until = names.get(&next).copied().unwrap_or(i64::MIN);
+            let mut rows = renames.query(params![next, self.repo.0])?;
+            while let Some(row) = rows.next()? {
+                if self.hidden.contains(&row.get(2)?) {
+                    continue;
+                }
+                let (old, at): (i64, i64) = (row.get(0)?, row.get(1)?);
+                let is_later = at <= until && names.get(&old).is_none_or(|known| *known < at);
+                if is_later && (names.contains_key(&old) || names.len() < NAMES_MAX) {
+                    names.insert(old, at);
+                    left.push(old);
+                }
             }
         }
+        Ok(names)
     }
-    Ok(names)
+
+    /// The commits that changed a file under one of its names, the newest first.
+    fn changes(&self, names: &Names) -> rusqlite::Result<Vec<Counted>> {
+        let mut statement = self.connection.prepare_cached(CHANGES)?;
+        let mut commits = BTreeSet::new();
+        for (name, until) in names {
+            let mut rows = statement.query(params![name, self.repo.0])?;
+            while let Some(row) = rows.next()? {
+                let (id, time): (i64, i64) = (row.get(0)?, row.get(1)?);
+                if time <= *until && !self.hidden.contains(&id) {
+                    commits.insert(Counted { time: Reverse(time), sha: row.get(2)?, id });
+                }
+            }
+        }
+        Ok(commits.into_iter().collect())
+    }
+
+    /// The commits of each file under all its names; what belongs to a file by its later name does not count for the earlier one.
+    fn followed(
+        &self,
+        others: &BTreeMap<i64, Vec<usize>>,
+        counted: &[Counted],
+    ) -> rusqlite::Result<Vec<(i64, Vec<usize>)>> {
+        let mut all: HashMap<i64, Names> = HashMap::new();
+        for path in others.keys() {
+            all.insert(*path, self.names(*path)?);
+        }
+        let until = |of: i64, name: i64| all.get(&of).and_then(|names| names.get(&name)).copied();
+        let mut claimed: HashMap<i64, i64> = HashMap::new();
+        for (path, names) in &all {
+            // Where two files changed names again and again, the one that had the name last claims the other.
+            let earlier = names.iter().filter(|(name, _)| *name != path);
+            for (name, at) in earlier.filter(|(name, at)| until(**name, *path).is_none_or(|other| other < **at)) {
+                let known = claimed.entry(*name).or_insert(*at);
+                *known = (*known).max(*at);
+            }
+        }
+        let mut files = Vec::new();
+        for (path, names) in &all {
+            let after = claimed.get(path).copied().unwrap_or(i64::MIN);
+            let mut commits = BTreeSet::new();
+            for (name, until) in names {
+                let time = |commit: &&usize| counted[**commit].time.0;
+                let of_name = others.get(name).into_iter().flatten();
+                commits.extend(of_name.filter(|commit| time(commit) <= *until && time(commit) > after).copied());
+            }
+            files.push((*path, commits.into_iter().collect()));
+        }
+        Ok(files)
+    }
 }
 
 fn merge(names: &mut Names, more: Names) {
@@ -137,57 +200,6 @@ fn merge(names: &mut Names, more: Names) {
         let known = names.entry(name).or_insert(until);
         *known = until.max(*known);
     }
-}
-
-/// The commits that changed a file under one of its names, the newest first.
-fn changes(connection: &Connection, repo: RepoId, names: &Names) -> rusqlite::Result<Vec<Counted>> {
-    let mut statement = connection.prepare_cached(CHANGES)?;
-    let mut commits = BTreeSet::new();
-    for (name, until) in names {
-        let mut rows = statement.query(params![name, repo.0])?;
-        while let Some(row) = rows.next()? {
-            let time: i64 = row.get(1)?;
-            if time <= *until {
-                commits.insert(Counted { time: Reverse(time), sha: row.get(2)?, id: row.get(0)? });
-            }
-        }
-    }
-    Ok(commits.into_iter().collect())
-}
-
-/// The commits of each file under all its names; what belongs to a file by its later name does not count for the earlier one.
-fn followed(
-    connection: &Connection,
-    repo: RepoId,
-    others: &BTreeMap<i64, Vec<usize>>,
-    counted: &[Counted],
-) -> rusqlite::Result<Vec<(i64, Vec<usize>)>> {
-    let mut all: HashMap<i64, Names> = HashMap::new();
-    for path in others.keys() {
-        all.insert(*path, names(connection, repo, *path)?);
-    }
-    let until = |of: i64, name: i64| all.get(&of).and_then(|names| names.get(&name)).copied();
-    let mut claimed: HashMap<i64, i64> = HashMap::new();
-    for (path, names) in &all {
-        // Where two files changed names again and again, the one that had the name last claims the other.
-        let earlier = names.iter().filter(|(name, _)| *name != path);
-        for (name, at) in earlier.filter(|(name, at)| until(**name, *path).is_none_or(|other| other < **at)) {
-            let known = claimed.entry(*name).or_insert(*at);
-            *known = (*known).max(*at);
-        }
-    }
-    let mut files = Vec::new();
-    for (path, names) in &all {
-        let after = claimed.get(path).copied().unwrap_or(i64::MIN);
-        let mut commits = BTreeSet::new();
-        for (name, until) in names {
-            let time = |commit: &&usize| counted[**commit].time.0;
-            let of_name = others.get(name).into_iter().flatten();
-            commits.extend(of_name.filter(|commit| time(commit) <= *until && time(commit) > after).copied());
-        }
-        files.push((*path, commits.into_iter().collect()));
-    }
-    Ok(files)
 }
 
 #[cfg(test)]

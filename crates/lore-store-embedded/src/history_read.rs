@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use lore_model::{CommitId, CommitPrefix, FileStatus, Person, Repo, RepoId, RepoPath};
 use lore_store::{
     CoChangeQuery, CoChanges, CommitDetail, CommitHit, CommitMatches, CommitMessage, CommitQuery, CommitSubject,
-    HistoryStore, IndexSize, IndexWriter, PatchText, Result, StoreError, SubjectFile, Subjects, TouchHit, TouchQuery,
-    unpack_patch,
+    Hidden, HistoryStore, IndexSize, IndexWriter, PatchText, Result, StoreError, SubjectFile, Subjects, TouchHit,
+    TouchQuery, unpack_patch,
 };
 use rusqlite::{Connection, ErrorCode, OptionalExtension, ToSql, params, params_from_iter, types::Value};
 
@@ -65,9 +65,29 @@ impl Filter {
         self.and(&condition, [pattern.clone(), pattern]);
     }
 
+    /// `column` names the number of a commit.
+    fn hidden(&mut self, column: &str, connection: &Connection, hidden: &Hidden) -> rusqlite::Result<()> {
+        if !hidden.is_empty() {
+            let ids: Vec<String> = hidden_ids(connection, hidden)?.iter().map(i64::to_string).collect();
+            let list = Value::Text(format!("[{}]", ids.join(",")));
+            self.and(&format!("{column} NOT IN (SELECT value FROM json_each(?))"), [list]);
+        }
+        Ok(())
+    }
+
     fn parameters(&self) -> impl Iterator<Item = &dyn ToSql> {
         self.values.iter().map(|value| value as &dyn ToSql)
     }
+}
+
+/// The numbers of hidden commits.
+pub(crate) fn hidden_ids(connection: &Connection, hidden: &Hidden) -> rusqlite::Result<HashSet<i64>> {
+    let mut id = connection.prepare_cached("SELECT id FROM commits WHERE repo_id = ?1 AND sha = ?2")?;
+    let mut ids = HashSet::new();
+    for (repo, commit) in hidden.iter() {
+        ids.extend(id.query_row(params![repo.0, commit.to_hex()], |row| row.get::<_, i64>(0)).optional()?);
+    }
+    Ok(ids)
 }
 
 /// A `LIKE` pattern that matches texts which contain this one, character for character.
@@ -99,6 +119,7 @@ pub(crate) fn quote_words(text: &str) -> String {
 fn search(connection: &Connection, query: &CommitQuery, text: &str) -> rusqlite::Result<(Vec<CommitHit>, bool)> {
     let mut filter = Filter::default();
     filter.repos("c.repo_id", query.repos.as_ref());
+    filter.hidden("c.id", connection, &query.hidden)?;
     filter.times("c.author_time", query.since, query.until);
     filter.author("c", query.author.as_ref());
     if !query.paths.is_empty() {
@@ -184,6 +205,7 @@ fn touches(connection: &Connection, query: &TouchQuery) -> rusqlite::Result<(Vec
         [Value::Text(like(&query.path))],
     );
     filter.repos("f.repo_id", query.repos.as_ref());
+    filter.hidden("f.commit_id", connection, &query.hidden)?;
     filter.times("f.author_time", query.since, query.until);
     if let Some(author) = &query.author {
         let mut inner = Filter::default();
@@ -273,16 +295,33 @@ fn subjects(connection: &Connection, repo: RepoId, max_files: usize) -> rusqlite
     Ok(found)
 }
 
-fn last_touched(connection: &Connection, repo: RepoId, paths: &[RepoPath]) -> rusqlite::Result<Vec<Option<i64>>> {
-    let mut last = connection.prepare_cached(
-        "SELECT max(c.commit_time) FROM paths AS p JOIN file_changes AS f ON f.path_id = p.path_id
-         JOIN commits AS c ON c.id = f.commit_id WHERE p.path = ?1 AND p.exact = ?2 AND f.repo_id = ?3",
-    )?;
-    let mut time = |path: &RepoPath| {
-        let exact: &[u8] = if path.is_text() { b"" } else { path.as_bytes() };
-        last.query_row(params![path.to_text(), exact, repo.0], |row| row.get(0))
+fn last_touched(
+    connection: &Connection,
+    repo: RepoId,
+    paths: &[RepoPath],
+    hidden: &Hidden,
+) -> rusqlite::Result<Vec<Option<i64>>> {
+    const TOUCHES: &str = "FROM paths AS p JOIN file_changes AS f ON f.path_id = p.path_id
+         JOIN commits AS c ON c.id = f.commit_id WHERE p.path = ?1 AND p.exact = ?2 AND f.repo_id = ?3";
+    let exact = |path: &RepoPath| if path.is_text() { Vec::new() } else { path.as_bytes().to_vec() };
+    if hidden.is_empty() {
+        let mut last = connection.prepare_cached(&format!("SELECT max(c.commit_time) {TOUCHES}"))?;
+        let time = |path: &RepoPath| last.query_row(params![path.to_text(), exact(path), repo.0], |row| row.get(0));
+        return paths.iter().map(time).collect();
+    }
+    let hidden = hidden_ids(connection, hidden)?;
+    let mut all = connection.prepare_cached(&format!("SELECT c.id, c.commit_time {TOUCHES}"))?;
+    let time = |path: &RepoPath| {
+        let mut last = None;
+        let mut rows = all.query(params![path.to_text(), exact(path), repo.0])?;
+        while let Some(row) = rows.next()? {
+            if !hidden.contains(&row.get(0)?) {
+                last = last.max(row.get(1)?);
+            }
+        }
+        Ok(last)
     };
-    paths.iter().map(&mut time).collect()
+    paths.iter().map(time).collect()
 }
 
 /// What changed, for [`rows::file_change`]; what is appended says which.
@@ -392,14 +431,21 @@ impl HistoryStore for EmbeddedStore {
         Ok(self.read(move |connection| touches(connection, &query)).await?.unwrap_or_default())
     }
 
-    async fn list_candidates(&self, repo: RepoId, prefix: &CommitPrefix, limit: usize) -> Result<Vec<CommitId>> {
-        let (prefix, limit) = (prefix.as_str().to_owned(), i64::try_from(limit).unwrap_or(i64::MAX));
+    async fn list_candidates(
+        &self,
+        repo: RepoId,
+        prefix: &CommitPrefix,
+        hidden: &Hidden,
+        limit: usize,
+    ) -> Result<Vec<CommitId>> {
+        let (prefix, hidden) = (prefix.as_str().to_owned(), hidden.clone());
         let found = self.read(move |connection| {
             // `g` comes after every hexadecimal digit.
-            let sql =
-                "SELECT sha FROM commits WHERE repo_id = ?1 AND sha >= ?2 AND sha < ?2 || 'g' ORDER BY sha LIMIT ?3";
+            let sql = "SELECT sha FROM commits WHERE repo_id = ?1 AND sha >= ?2 AND sha < ?2 || 'g' ORDER BY sha";
             let mut statement = connection.prepare_cached(sql)?;
-            statement.query_map(params![repo.0, prefix, limit], |row| rows::commit_id(row, 0))?.collect()
+            let found = statement.query_map(params![repo.0, prefix], |row| rows::commit_id(row, 0))?;
+            let is_shown = |found: &rusqlite::Result<CommitId>| !found.as_ref().is_ok_and(|id| hidden.has(repo, *id));
+            found.filter(is_shown).take(limit).collect()
         });
         Ok(found.await?.unwrap_or_default())
     }
@@ -408,9 +454,9 @@ impl HistoryStore for EmbeddedStore {
         Ok(self.read(move |connection| subjects(connection, repo, max_files)).await?.unwrap_or_default())
     }
 
-    async fn last_touched(&self, repo: RepoId, paths: Vec<RepoPath>) -> Result<Vec<Option<i64>>> {
-        let count = paths.len();
-        let found = self.read(move |connection| last_touched(connection, repo, &paths));
+    async fn last_touched(&self, repo: RepoId, paths: Vec<RepoPath>, hidden: &Hidden) -> Result<Vec<Option<i64>>> {
+        let (count, hidden) = (paths.len(), hidden.clone());
+        let found = self.read(move |connection| last_touched(connection, repo, &paths, &hidden));
         Ok(found.await?.unwrap_or_else(|| vec![None; count]))
     }
 
@@ -474,8 +520,9 @@ impl HistoryStore for EmbeddedStore {
         since: Option<i64>,
         until: Option<i64>,
         author: Option<&str>,
+        hidden: &Hidden,
     ) -> Result<Vec<CommitMessage>> {
-        let author = author.map(|author| author.trim().to_owned());
+        let (author, hidden) = (author.map(|author| author.trim().to_owned()), hidden.clone());
         let found = self.read(move |connection| {
             let mut filter = Filter::default();
             filter.and("c.repo_id = ?", [Value::Integer(repo.0)]);
@@ -498,6 +545,7 @@ impl HistoryStore for EmbeddedStore {
                         body: row.get(4)?,
                     })
                 })?
+                .filter(|said| !said.as_ref().is_ok_and(|said| hidden.has(repo, said.commit)))
                 .collect::<rusqlite::Result<Vec<_>>>()
         });
         Ok(found.await?.unwrap_or_default())

@@ -186,5 +186,5 @@ fn repo(row: &Row<'_>) -> Result<Repo> {
         problems: problems.into_iter().map(|(reason, count)| Problem { reason, count }).collect(),
         ..SyncState::default()
     };
-    Ok(Repo { id: RepoId(row.get(0)?), info, added_at: row.get(16)?, sync, shown: None })
+    Ok(Repo { id: RepoId(row.get(0)?), info, added_at: row.get(16)?, sync, shown: None, alone: false })
 }

@@ -1,6 +1,9 @@
 //! Storage of git history: repositories, commits, file lists, patches and their full text.
 
-use std::collections::HashSet;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use lore_model::{
@@ -22,8 +25,14 @@ pub trait HistoryStore: Send + Sync {
     /// Changes of files whose path matches, newest first; the flag says whether more would have matched.
     async fn list_touches(&self, query: &TouchQuery) -> Result<(Vec<TouchHit>, bool)>;
 
-    /// Commits of a repository that begin with the prefix, at most `limit`.
-    async fn list_candidates(&self, repo: RepoId, prefix: &CommitPrefix, limit: usize) -> Result<Vec<CommitId>>;
+    /// Commits of a repository that begin with the prefix and are not hidden, at most `limit`.
+    async fn list_candidates(
+        &self,
+        repo: RepoId,
+        prefix: &CommitPrefix,
+        hidden: &Hidden,
+        limit: usize,
+    ) -> Result<Vec<CommitId>>;
 
     /// One commit without its patch.
     async fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>>;
@@ -39,9 +48,9 @@ pub trait HistoryStore: Send + Sync {
     /// Merges are not among them. Of a commit with more than `max_files` files only renames are told.
     async fn list_subjects(&self, repo: RepoId, max_files: usize) -> Result<Subjects>;
 
-    /// When a commit of the repository last changed each of these paths, by the committer's clock and in their order; `None`
-    /// where no such commit is held.
-    async fn last_touched(&self, repo: RepoId, paths: Vec<RepoPath>) -> Result<Vec<Option<i64>>>;
+    /// When a commit of the repository that is not hidden last changed each of these paths, by the committer's clock and in
+    /// their order; `None` where no such commit is held.
+    async fn last_touched(&self, repo: RepoId, paths: Vec<RepoPath>, hidden: &Hidden) -> Result<Vec<Option<i64>>>;
 
     /// Files that change together with others, the most often first.
     ///
@@ -52,14 +61,15 @@ pub trait HistoryStore: Send + Sync {
     /// Commits whose author's name or address, recorded or mapped, contains this, ASCII case ignored.
     async fn commits_by(&self, repo: RepoId, author: &str) -> Result<HashSet<CommitId>>;
 
-    /// What commits say that were made in a time (committer dates), by whoever's name or address contains this; the newest
-    /// first.
+    /// What commits say that were made in a time (committer dates), by whoever's name or address contains this, and are not
+    /// hidden; the newest first.
     async fn list_messages(
         &self,
         repo: RepoId,
         since: Option<i64>,
         until: Option<i64>,
         author: Option<&str>,
+        hidden: &Hidden,
     ) -> Result<Vec<CommitMessage>>;
 
     /// Every renamed file: the commit, its path and where it was before.
@@ -148,6 +158,36 @@ pub struct AuthorAlias {
     pub mapped: Person,
 }
 
+/// Commits that a question is not about although the index holds them: those of branches that it is not about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hidden(HashMap<RepoId, Arc<HashSet<CommitId>>>);
+
+impl Hidden {
+    /// Hides these commits of a repository, and no others of it.
+    pub fn hide(&mut self, repo: RepoId, commits: Arc<HashSet<CommitId>>) {
+        if commits.is_empty() {
+            self.0.remove(&repo);
+        } else {
+            self.0.insert(repo, commits);
+        }
+    }
+
+    /// Whether a commit is hidden.
+    pub fn has(&self, repo: RepoId, commit: CommitId) -> bool {
+        self.0.get(&repo).is_some_and(|commits| commits.contains(&commit))
+    }
+
+    /// Whether nothing is hidden.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Every hidden commit, with its repository.
+    pub fn iter(&self) -> impl Iterator<Item = (RepoId, CommitId)> {
+        self.0.iter().flat_map(|(repo, commits)| commits.iter().map(|commit| (*repo, *commit)))
+    }
+}
+
 /// A search over commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitQuery {
@@ -155,6 +195,8 @@ pub struct CommitQuery {
     pub text: String,
     /// Only these repositories; `None` for all.
     pub repos: Option<Vec<RepoId>>,
+    /// None of these commits.
+    pub hidden: Hidden,
     /// Only commits with a file whose path contains one of these, ASCII case ignored; empty for all.
     pub paths: Vec<String>,
     /// Only author dates from here on (seconds since 1970).
@@ -208,6 +250,8 @@ pub struct TouchQuery {
     pub path: String,
     /// Only these repositories; `None` for all.
     pub repos: Option<Vec<RepoId>>,
+    /// None of these commits.
+    pub hidden: Hidden,
     /// Only author dates from here on.
     pub since: Option<i64>,
     /// Only author dates up to here.
@@ -238,6 +282,8 @@ pub struct TouchHit {
 pub struct CoChangeQuery {
     /// The repository.
     pub repo: RepoId,
+    /// These commits do not count.
+    pub hidden: Hidden,
     /// The files: a commit counts where it changes one of them.
     pub paths: Vec<RepoPath>,
     /// Commits with more files than this say nothing.

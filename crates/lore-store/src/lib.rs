@@ -26,8 +26,8 @@ pub use code::{
 pub use error::StoreError;
 pub use history::{
     AuthorAlias, CoChange, CoChangeQuery, CoChanges, CommitDetail, CommitHit, CommitMatches, CommitMessage,
-    CommitQuery, CommitSubject, HistoryStore, HistoryWriter, IndexSize, PatchText, SubjectFile, Subjects, SyncEnd,
-    TouchHit, TouchQuery,
+    CommitQuery, CommitSubject, Hidden, HistoryStore, HistoryWriter, IndexSize, PatchText, SubjectFile, Subjects,
+    SyncEnd, TouchHit, TouchQuery,
 };
 
 pub use messages::{Added, Claimed, MessageQuery, MessageStore, Others, Withdrawal};

@@ -74,6 +74,12 @@ impl AnswerBuilder {
         }
     }
 
+    /// Says what the reader must know besides, for programs too.
+    pub(crate) fn notes(&mut self, notes: &[String]) {
+        self.note_if(!notes.is_empty(), "notes", notes.to_vec());
+        notes.iter().for_each(|note| self.remark(note));
+    }
+
     /// Adds how fresh the index is; repositories in `mentioned` are listed in any case.
     pub(crate) fn finish(mut self, freshness: &Freshness, mentioned: &dyn Fn(&str) -> bool) -> Answer {
         self.note("freshness", freshness_json(freshness, mentioned));

@@ -1,12 +1,20 @@
 //! What the tools about repositories and their files have in common: whom a call is about, and how success and failure
 //! are told.
 
-use lore_core::{browse::Standing, files::Depth};
+use lore_core::{
+    browse::{Report, Standing},
+    files::Depth,
+};
 use lore_model::{Code, Failure, Job, Repo, RepoName, RepoPath, Source, brief, without_user};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::{Answer, Calling, Context, Tool, answer::AnswerBuilder, arguments, scope::find};
+use crate::{
+    Answer, Calling, Context, Tool,
+    answer::AnswerBuilder,
+    arguments,
+    scope::{Composite, Found, composite, find},
+};
 
 /// So many repositories are told of at once.
 pub(crate) const REPOS_MAX: usize = 1000;
@@ -168,6 +176,41 @@ pub(crate) fn source(at: &Standing) -> Value {
     })
 }
 
+/// What several repositories have together, of what each tells at this place.
+pub(crate) fn sum(members: &[Value], pointer: &str) -> Value {
+    members.iter().filter_map(|member| member.pointer(pointer)?.as_u64()).sum::<u64>().into()
+}
+
+/// How several repositories fare: as the worst of them, with whose each issue is.
+pub(crate) fn health(reports: &[Report]) -> Value {
+    let (mut score, mut issues) = (1.0_f64, Vec::new());
+    for report in reports {
+        let (its, its_issues) = report.health();
+        score = score.min(its);
+        issues.extend(its_issues.into_iter().map(|issue| format!("{}: {issue}", report.repo.name())));
+    }
+    json!({"score": score, "issues": issues})
+}
+
+/// The repository and the path in it that are meant, and what its paths begin with in the answer: in a composite the first
+/// folder names one of its repositories. The root of a composite is in none: the composite is given back.
+pub(crate) async fn enter(
+    context: &Context,
+    alias: Option<&str>,
+    path: RepoPath,
+) -> Result<Result<(Found, RepoPath, String), Composite>, Failure> {
+    let Some(composite) = composite(context, alias).await? else {
+        return Ok(Ok((find(context, alias).await?, path, String::new())));
+    };
+    if path.as_bytes().is_empty() {
+        return Ok(Err(composite));
+    }
+    let name = composite.activation.alias.to_string();
+    let (found, path) = composite.enter(&path)?;
+    let before = format!("{}/", found.alias);
+    Ok(Ok((Found { alias: name, ..found }, path, before)))
+}
+
 /// The files of a folder as the contract has them: the files, and what is said about the list.
 pub(crate) async fn list(
     context: &Context,
@@ -175,15 +218,18 @@ pub(crate) async fn list(
     folder: Option<&str>,
     depth: Depth,
 ) -> Result<FileList, Failure> {
-    let folder = path("path", folder)?;
-    let found = find(context, alias).await?;
+    let (found, folder, before) = match enter(context, alias, path("path", folder)?).await? {
+        Ok(entered) => entered,
+        Err(composite) => return members(context, composite).await,
+    };
+    let told = |path: &RepoPath| format!("{before}{}", path.to_text());
     let (repo, place) = (&found.repo, found.place());
     let listed = context.lore.list_files(repo, &place, folder, depth).await?;
     let listing = &listed.listing;
     let files = listing.files.iter().zip(&listed.modified).map(|(file, modified)| {
         let indexed = listed.indexed.language(&file.path);
         let mut entry = Map::new();
-        entry.insert("path".to_owned(), file.path.to_text().into());
+        entry.insert("path".to_owned(), told(&file.path).into());
         entry.insert("size_bytes".to_owned(), json!(file.size));
         entry.insert("modified_at".to_owned(), time(*modified));
         entry.insert("language".to_owned(), indexed.unwrap_or(file.language).into());
@@ -200,8 +246,7 @@ pub(crate) async fn list(
         Value::Object(entry)
     });
     let files: Vec<Value> = files.collect();
-    let directories =
-        listing.folders.iter().map(|(path, files)| json!({"path": path.to_text(), "files": files})).collect();
+    let directories = listing.folders.iter().map(|(path, files)| json!({"path": told(path), "files": files})).collect();
     let mut about = Map::new();
     about.insert("repository_alias".to_owned(), found.alias.as_str().into());
     about.insert("source".to_owned(), source(&listed.at));
@@ -225,7 +270,27 @@ pub(crate) async fn list(
     if let Some(error) = &listed.index_error {
         about.insert("index_error".to_owned(), error.as_str().into());
     }
-    Ok(FileList { folder: listing.folder.to_text().into_owned(), files, total: listing.total, directories, about })
+    Ok(FileList {
+        folder: told(&listing.folder).trim_end_matches('/').to_owned(),
+        files,
+        total: listing.total,
+        directories,
+        about,
+    })
+}
+
+/// The repositories of a composite, as the folders that they are in it.
+async fn members(context: &Context, composite: Composite) -> Result<FileList, Failure> {
+    let mut directories = Vec::new();
+    for member in &composite.members {
+        let (files, _) = context.lore.measure(&member.repo).await?;
+        directories.push(json!({"path": member.alias, "files": files}));
+    }
+    let mut about = composite.head("repository_alias");
+    about
+        .insert("note".to_owned(), "a composite: each directory is one of its repositories; pass `path` for it".into());
+    about.insert("directories".to_owned(), directories.clone().into());
+    Ok(FileList { folder: String::new(), files: Vec::new(), total: 0, directories, about })
 }
 
 /// A list of files, ready to be told.

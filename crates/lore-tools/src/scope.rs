@@ -6,8 +6,12 @@
 
 use std::path::PathBuf;
 
-use lore_core::team::{Asker, Shown, Team};
-use lore_model::{Caller, Code, Failure, Repo, brief, closest};
+use lore_core::{
+    history::Repos,
+    team::{Asker, Shown, Team, Visible},
+};
+use lore_model::{Activation, Caller, Code, Failure, Repo, RepoName, RepoPath, brief, closest};
+use serde_json::{Map, Value, json};
 
 use crate::Context;
 
@@ -36,9 +40,58 @@ impl Found {
         Self { repo, place: None, alias, shown: Some(Box::new(shown)) }
     }
 
+    /// The repository under the name that the caller has for it, so that what an answer names can be asked about again: there
+    /// may be several branches of it. The members of a composite are called what they are.
+    pub(crate) fn named(self) -> Repo {
+        let Self { mut repo, shown, .. } = self;
+        if let Some(shown) = shown.filter(|shown| shown.activation.as_ref().is_some_and(|own| !own.composite)) {
+            repo.info.name = shown.alias;
+        }
+        repo
+    }
+
     /// The work tree or git directory to see it from.
     pub(crate) fn place(&self) -> PathBuf {
         self.place.clone().unwrap_or_else(|| self.repo.info.local_path.clone())
+    }
+}
+
+/// What a user calls several repositories.
+pub(crate) struct Composite {
+    /// What the user has made.
+    pub(crate) activation: Activation,
+    /// Its repositories, as far as they can be asked now.
+    pub(crate) members: Vec<Found>,
+    /// What the caller must know besides.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Composite {
+    /// How a composite is told of, under the name of the field that has its name.
+    pub(crate) fn head(&self, name: &str) -> Map<String, Value> {
+        let golden: Vec<&str> = self.activation.golden.iter().map(RepoName::as_str).collect();
+        let mut head = Map::new();
+        head.insert(name.to_owned(), self.activation.alias.as_str().into());
+        head.insert("is_composite".to_owned(), true.into());
+        head.insert("golden_repo_aliases".to_owned(), json!(golden));
+        if !self.notes.is_empty() {
+            head.insert("notes".to_owned(), json!(self.notes));
+        }
+        head
+    }
+
+    /// The member that the first folder of a path names, and the path within it.
+    pub(crate) fn enter(self, path: &RepoPath) -> Result<(Found, RepoPath), Failure> {
+        let mut parts = path.as_bytes().splitn(2, |byte| *byte == b'/');
+        let (first, rest) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let names: Vec<String> = self.members.iter().map(|member| format!("{}/", member.alias)).collect();
+        let member = self.members.into_iter().find(|member| member.alias.as_bytes() == first);
+        member.map(|member| (member, RepoPath::new(rest))).ok_or_else(|| {
+            let (path, alias) = (path.to_text(), &self.activation.alias);
+            let what = format!("`{}` begins with no repository of the composite `{alias}`", brief(&path));
+            Failure::new(Code::InvalidArgument, what)
+                .hint(format!("begin the path with one of these: {}", names.join(", ")))
+        })
     }
 }
 
@@ -75,16 +128,10 @@ impl Context {
 pub(crate) async fn find(context: &Context, alias: Option<&str>) -> Result<Found, Failure> {
     let alias = alias.map(str::trim).filter(|alias| !alias.is_empty());
     if let Some((team, caller)) = context.team()? {
-        let Some(alias) = alias else {
-            let mut all = team.all_visible(caller).await?.repos;
-            // Where there is one only, that is meant.
-            return match (all.pop(), all.is_empty()) {
-                (Some(one), true) => Ok(Found::team(one)),
-                _ => Err(Failure::new(Code::InvalidArgument, "no repository is named")
-                    .hint("`list_repositories` and `discover_repositories` list what there is")),
-            };
+        return match alias {
+            Some(alias) => team.visible_one(caller, alias).await.map(Found::team),
+            None => the_only_one(team, caller).await.map(Found::team),
         };
-        return team.visible_one(caller, alias).await.map(Found::team);
     }
     let project = context.lore.find_project(&context.folder().await).await;
     let repos = context.lore.history.repos().await?;
@@ -102,6 +149,41 @@ pub(crate) async fn find(context: &Context, alias: Option<&str>) -> Result<Found
     // The project may be another work tree of the repository than the registered one.
     let of_project = project.ok().filter(|found| found.repo.as_ref().is_some_and(|known| known.id == repo.id));
     Ok(Found::local(repo, of_project.map(|project| project.place)))
+}
+
+/// Where there is one only, that is meant.
+async fn the_only_one(team: &Team, caller: &Caller) -> Result<Shown, Failure> {
+    let unnamed = |message: String| {
+        Failure::new(Code::InvalidArgument, message)
+            .hint("`list_repositories` and `discover_repositories` list what there is")
+    };
+    let mut all = team.all_visible(caller).await?.repos;
+    let (Some(one), true) = (all.pop(), all.is_empty()) else {
+        return Err(unnamed("no repository is named".to_owned()));
+    };
+    // A user may have several branches of one repository, of which a question is about one.
+    let mut own = team.activations(caller).await?;
+    own.retain(|own| own.golden.contains(&one.golden.alias));
+    if own.len() > 1 {
+        let names: Vec<String> = own.iter().take(NAMES_MAX).map(|own| format!("`{}`", own.alias)).collect();
+        return Err(unnamed(format!("no repository is named, and you have several: {}", names.join(", "))));
+    }
+    Ok(one)
+}
+
+/// The composite of that name, where the caller has one.
+pub(crate) async fn composite(context: &Context, alias: Option<&str>) -> Result<Option<Composite>, Failure> {
+    let alias = alias.map(str::trim).filter(|alias| !alias.is_empty());
+    let (Some((team, caller)), Some(alias)) = (context.team()?, alias) else { return Ok(None) };
+    let visible = team.visible(caller, alias).await?;
+    let activation = visible.repos.first().and_then(|shown| shown.activation.clone());
+    let Some(activation) = activation.filter(|own| own.composite) else { return Ok(None) };
+    let member = |shown: Shown| {
+        let found = Found::team(shown);
+        Found { alias: found.repo.name().to_owned(), ..found }
+    };
+    let members = visible.repos.into_iter().map(member).collect();
+    Ok(Some(Composite { activation, members, notes: visible.notes }))
 }
 
 /// What is searched: one repository or composite, or all. The project's own work tree counts for the project.
@@ -133,50 +215,42 @@ pub(crate) async fn search(context: &Context, alias: Option<&str>) -> Result<Sea
     Ok(Searched { repos: repos.collect(), notes: Vec::new() })
 }
 
-/// The name that the index has for what the caller calls so.
-pub(crate) async fn indexed_name(context: &Context, name: String) -> Result<String, Failure> {
+/// The repository of that name, for a question about its history: on the branch that the caller has of it.
+pub(crate) async fn history(context: &Context, name: &str) -> Result<Repo, Failure> {
     match context.team()? {
-        None => Ok(name),
-        Some((team, caller)) => Ok(team.visible_one(caller, &name).await?.repo.name().to_owned()),
+        None => context.lore.history.repo(name).await,
+        Some((team, caller)) => Ok(Found::team(team.visible_one(caller, name).await?).named()),
     }
 }
 
-/// The same where the project is meant if nothing is named. On a team server there is no project.
-pub(crate) async fn indexed_name_or_project(
-    context: &Context,
-    name: Option<String>,
-) -> Result<Option<String>, Failure> {
-    match context.team()? {
-        None => Ok(name),
-        Some(_) => Ok(Some(find(context, name.as_deref()).await?.repo.name().to_owned())),
-    }
-}
-
-/// The same for several, of which one may be a composite. Where none is named, on a team server it is all that the caller sees.
-pub(crate) async fn indexed_names(context: &Context, names: Vec<String>) -> Result<Vec<String>, Failure> {
-    let Some((team, caller)) = context.team()? else { return Ok(names) };
-    let mut found = Vec::new();
-    if names.is_empty() {
-        found.extend(team.all_visible(caller).await?.repos);
-    }
+/// The same for several, of which one may be a composite, and what the caller must know besides. Where none is named, on a
+/// team server it is all that the caller sees.
+pub(crate) async fn histories(context: &Context, names: Vec<String>) -> Result<(Repos, Vec<String>), Failure> {
+    let Some((team, caller)) = context.team()? else { return Ok((names.into(), Vec::new())) };
+    let mut found = if names.is_empty() { team.all_visible(caller).await? } else { Visible::default() };
     for name in names {
-        found.extend(team.visible(caller, &name).await?.repos);
-    }
-    let mut all: Vec<String> = Vec::new();
-    for shown in found {
-        if !all.iter().any(|known| known == shown.repo.name()) {
-            all.push(shown.repo.name().to_owned());
+        let visible = team.visible(caller, &name).await?;
+        found.notes.extend(visible.notes);
+        for shown in visible.repos {
+            match found.repos.iter().find(|known| known.repo.id == shown.repo.id) {
+                None => found.repos.push(shown),
+                // Of one repository only one branch is asked about at a time.
+                Some(known) if known.on() != shown.on() => found.notes.push(format!(
+                    "`{}` and `{}` are branches of one repository: `{}` was asked; ask the other by itself",
+                    known.alias, shown.alias, known.alias
+                )),
+                Some(_) => {}
+            }
         }
     }
-    Ok(all)
+    Ok((Repos::Known(found.repos.into_iter().map(|shown| Found::team(shown).named()).collect()), found.notes))
 }
 
-/// The names of the repositories that an answer may speak of besides the one that is asked about; `None` for any.
-pub(crate) async fn others(context: &Context) -> Result<Option<Vec<String>>, Failure> {
-    match context.team()? {
-        None => Ok(None),
-        Some(_) => indexed_names(context, Vec::new()).await.map(Some),
-    }
+/// The repositories that an answer may speak of besides the one that is asked about; `None` for any.
+pub(crate) async fn others(context: &Context) -> Result<Option<Vec<Repo>>, Failure> {
+    let Some((team, caller)) = context.team()? else { return Ok(None) };
+    let all = team.all_visible(caller).await?.repos;
+    Ok(Some(all.into_iter().map(|shown| Found::team(shown).named()).collect()))
 }
 
 fn names(repos: &[Repo]) -> String {

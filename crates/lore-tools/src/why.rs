@@ -15,7 +15,7 @@ pub(crate) const MAX_TOKENS: usize = 1500;
 pub(crate) async fn file(context: &Context, repo: Option<String>, file: String) -> Result<FileRequest, Failure> {
     // On a team server there is no project, and a repository is asked about on the caller's branch.
     let known = match context.team()? {
-        Some(_) => Some(find(context, repo.as_deref()).await?.repo),
+        Some(_) => Some(find(context, repo.as_deref()).await?.named()),
         None => None,
     };
     Ok(FileRequest { folder: context.folder().await, repo, known, from: None, file: PathBuf::from(file) })

@@ -103,13 +103,13 @@ impl History {
         lore_store::blocking(move || Reader::open(&git, &root, &key, repository, cancel)).await.map_err(git_failure)
     }
 
-    async fn repository(&self, place: &Path) -> Result<Repository, Failure> {
+    pub(super) async fn repository(&self, place: &Path) -> Result<Repository, Failure> {
         let place = place.to_owned();
         lore_store::blocking(move || Repository::open(&place)).await.map_err(git_failure)
     }
 
     /// Has git work on another thread than this one, so that it ends when nobody waits for the answer any more.
-    async fn with_reader<T: Send + 'static>(
+    pub(super) async fn with_reader<T: Send + 'static>(
         &self,
         repo: &Repo,
         repository: Repository,

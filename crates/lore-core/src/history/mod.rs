@@ -1,6 +1,7 @@
 //! Git history across repositories: asking it, and keeping it.
 
 mod blame;
+mod branch;
 mod freshness;
 mod query;
 mod register;
@@ -16,7 +17,7 @@ use lore_git::{Git, RemotePolicy};
 use lore_model::{Code, Failure, Repo, RepoId, brief};
 use lore_store::{HistoryStore, IndexWriter, StoreError};
 pub use query::{
-    CommitAnswer, Hit, LIMIT_MAX, MATCHED_PATHS_MAX, PatchAnswer, SearchAnswer, SearchRequest, TouchAnswer,
+    CommitAnswer, Hit, LIMIT_MAX, MATCHED_PATHS_MAX, PatchAnswer, Repos, SearchAnswer, SearchRequest, TouchAnswer,
     TouchRequest, Touched,
 };
 pub use register::{AddRequest, Target};
@@ -42,6 +43,7 @@ pub struct History {
     probes: Mutex<freshness::Probes>,
     roots: Arc<register::Roots>,
     blames: Mutex<blame::Blames>,
+    branches: Mutex<branch::Branches>,
     policy: Option<RemotePolicy>,
 }
 
@@ -56,6 +58,7 @@ impl History {
             probes: Mutex::default(),
             roots: Arc::default(),
             blames: Mutex::default(),
+            branches: Mutex::default(),
             policy: None,
         }
     }

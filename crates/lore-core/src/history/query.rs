@@ -24,13 +24,32 @@ const TEXT_MAX: usize = 8192;
 /// How many candidates an ambiguous prefix lists.
 const CANDIDATES_MAX: usize = 10;
 
+/// Which repositories a question is about.
+#[derive(Debug, Clone, Default)]
+pub enum Repos {
+    /// Every registered one.
+    #[default]
+    All,
+    /// Those of these names.
+    Named(Vec<String>),
+    /// These, which the caller has found already, each on the branch and under the name that they are asked about.
+    Known(Vec<Repo>),
+}
+
+impl From<Vec<String>> for Repos {
+    /// No names mean every repository.
+    fn from(names: Vec<String>) -> Self {
+        if names.is_empty() { Self::All } else { Self::Named(names) }
+    }
+}
+
 /// A search over commits.
 #[derive(Debug, Clone, Default)]
 pub struct SearchRequest {
     /// Words, in FTS5 syntax where that is valid.
     pub query: String,
-    /// Only these repositories; empty for all.
-    pub repos: Vec<String>,
+    /// In which repositories.
+    pub repos: Repos,
     /// Only commits with a file whose path contains one of these.
     pub paths: Vec<String>,
     /// Only author dates from here on.
@@ -74,8 +93,8 @@ pub struct Hit {
 pub struct TouchRequest {
     /// The path contains this.
     pub path: String,
-    /// Only these repositories; empty for all.
-    pub repos: Vec<String>,
+    /// In which repositories.
+    pub repos: Repos,
     /// Only author dates from here on.
     pub since: Option<i64>,
     /// Only author dates up to here.
@@ -138,8 +157,7 @@ impl History {
     /// Finds commits by words.
     pub async fn search(&self, request: SearchRequest) -> Result<SearchAnswer, Failure> {
         let text = checked("query", &request.query)?;
-        let repos = self.repos().await?;
-        let scope = scope(&repos, &request.repos)?;
+        let (repos, scope) = self.scope(request.repos).await?;
         let (limit, clamped) = clamp(request.limit);
         request.author.as_deref().map(|author| checked("author", author)).transpose()?;
         few("paths", &request.paths)?;
@@ -148,6 +166,7 @@ impl History {
         }
         let query = CommitQuery {
             text,
+            hidden: self.hidden(&repos).await?,
             repos: scope.clone(),
             paths: request.paths,
             since: request.since,
@@ -171,11 +190,11 @@ impl History {
     pub async fn touches(&self, request: TouchRequest) -> Result<TouchAnswer, Failure> {
         let path = checked("path_glob", &request.path)?;
         request.author.as_deref().map(|author| checked("author", author)).transpose()?;
-        let repos = self.repos().await?;
-        let scope = scope(&repos, &request.repos)?;
+        let (repos, scope) = self.scope(request.repos).await?;
         let (limit, clamped) = clamp(request.limit);
         let query = TouchQuery {
             path,
+            hidden: self.hidden(&repos).await?,
             repos: scope.clone(),
             since: request.since,
             until: request.until,
@@ -190,55 +209,73 @@ impl History {
     }
 
     /// One commit by the beginning of its SHA.
-    pub async fn commit(&self, repo: &str, sha: &str) -> Result<CommitAnswer, Failure> {
-        let not_found = || Failure::new(Code::CommitNotFound, format!("Commit {repo}:{sha} not found"));
-        let (repos, id, commit) = self.resolve(repo, sha, &not_found).await?;
-        let commit = self.store.find_commit(id, commit).await.map_err(store_failure)?.ok_or_else(not_found)?;
+    pub async fn commit(&self, repo: &Repo, sha: &str) -> Result<CommitAnswer, Failure> {
+        let name = repo.name();
+        let not_found = || Failure::new(Code::CommitNotFound, format!("Commit {name}:{sha} not found"));
+        let commit = self.resolve(repo, sha, &not_found).await?;
+        let commit = self.store.find_commit(repo.id, commit).await.map_err(store_failure)?.ok_or_else(not_found)?;
         let mut commit = commit;
         let files_left_out = commit.files.len().saturating_sub(CHANGED_FILES_MAX);
         commit.files.truncate(CHANGED_FILES_MAX);
-        let freshness = self.freshness(&repos, Some(&[id])).await;
-        Ok(CommitAnswer { repo: repo.to_owned(), commit, files_left_out, freshness })
+        let freshness = self.freshness(std::slice::from_ref(repo), None).await;
+        Ok(CommitAnswer { repo: name.to_owned(), commit, files_left_out, freshness })
     }
 
     /// The patch of one commit by the beginning of its SHA.
-    pub async fn patch(&self, repo: &str, sha: &str) -> Result<PatchAnswer, Failure> {
-        let not_found = || Failure::new(Code::PatchNotFound, format!("Patch {repo}:{sha} not found"));
-        let (repos, id, commit) = self.resolve(repo, sha, &not_found).await?;
-        let bytes = match self.store.find_patch(id, commit).await.map_err(store_failure)? {
+    pub async fn patch(&self, repo: &Repo, sha: &str) -> Result<PatchAnswer, Failure> {
+        let name = repo.name();
+        let not_found = || Failure::new(Code::PatchNotFound, format!("Patch {name}:{sha} not found"));
+        let commit = self.resolve(repo, sha, &not_found).await?;
+        let bytes = match self.store.find_patch(repo.id, commit).await.map_err(store_failure)? {
             Some(PatchText::Bytes(bytes)) => bytes,
             Some(PatchText::Absent(why)) => return Err(not_found().hint(absence_hint(why))),
             None => return Err(not_found()),
         };
-        let freshness = self.freshness(&repos, Some(&[id])).await;
-        Ok(PatchAnswer { repo: repo.to_owned(), commit, bytes, freshness })
+        let freshness = self.freshness(std::slice::from_ref(repo), None).await;
+        Ok(PatchAnswer { repo: name.to_owned(), commit, bytes, freshness })
     }
 
-    /// The commit that the text names, together with its repository.
+    /// The commit that the text names.
     async fn resolve(
         &self,
-        repo: &str,
+        repo: &Repo,
         sha: &str,
         not_found: &(dyn Fn() -> Failure + Sync),
-    ) -> Result<(Vec<Repo>, RepoId, CommitId), Failure> {
+    ) -> Result<CommitId, Failure> {
         let prefix = CommitPrefix::parse(sha).map_err(|message| {
             Failure::new(Code::InvalidArgument, message).hint("take the `sha` of a search or touches result")
         })?;
-        let repos = self.repos().await?;
-        let id = named(&repos, repo)?.id;
-        let candidates = self.store.list_candidates(id, &prefix, CANDIDATES_MAX + 1).await.map_err(store_failure)?;
-        match candidates.as_slice() {
+        let (name, hidden) = (repo.name(), self.hidden(std::slice::from_ref(repo)).await?);
+        let candidates = self.store.list_candidates(repo.id, &prefix, &hidden, CANDIDATES_MAX + 1).await;
+        match candidates.map_err(store_failure)?.as_slice() {
             [] => Err(not_found().hint(format!(
-                "no commit of {repo} begins with these digits: a search or touches result names it, and `lore status` shows how fresh the index is"
+                "no commit of {name} begins with these digits: a search or touches result names it, and `lore status` shows how fresh the index is"
             ))),
-            [commit] => Ok((repos, id, *commit)),
+            [commit] => Ok(*commit),
             several => {
                 let mut list: Vec<String> = several.iter().take(CANDIDATES_MAX).map(CommitId::to_hex).collect();
                 if several.len() > CANDIDATES_MAX {
                     list.push("and more".to_owned());
                 }
-                let message = format!("The prefix {sha} is ambiguous in {repo}. Candidates: {}", list.join(", "));
+                let message = format!("The prefix {sha} is ambiguous in {name}. Candidates: {}", list.join(", "));
                 Err(Failure::new(Code::AmbiguousCommit, message).hint("give more digits"))
+            }
+        }
+    }
+
+    /// The repositories that answers may name, and the ids of those that are asked; `None` for all.
+    async fn scope(&self, asked: Repos) -> Result<(Vec<Repo>, Option<Vec<RepoId>>), Failure> {
+        match asked {
+            Repos::All => Ok((self.repos().await?, None)),
+            Repos::Named(names) => {
+                few("repos", &names)?;
+                let repos = self.repos().await?;
+                let ids = names.iter().map(|name| named(&repos, name).map(|repo| repo.id)).collect::<Result<_, _>>()?;
+                Ok((repos, Some(ids)))
+            }
+            Repos::Known(repos) => {
+                let ids = repos.iter().map(|repo| repo.id).collect();
+                Ok((repos, Some(ids)))
             }
         }
     }
@@ -274,14 +311,6 @@ fn few(name: &str, list: &[String]) -> Result<(), Failure> {
     }
     Err(Failure::new(Code::InvalidArgument, format!("`{name}` names {}", list.len()))
         .hint(format!("name at most {NAMES_MAX}")))
-}
-
-fn scope(repos: &[Repo], names: &[String]) -> Result<Option<Vec<RepoId>>, Failure> {
-    if names.is_empty() {
-        return Ok(None);
-    }
-    few("repos", names)?;
-    names.iter().map(|name| named(repos, name).map(|repo| repo.id)).collect::<Result<_, _>>().map(Some)
 }
 
 /// The name of a repository; `None` where it was registered after the list was taken.

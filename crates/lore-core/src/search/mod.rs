@@ -778,6 +778,7 @@ mod tests {
             added_at: None,
             sync: SyncState::default(),
             shown: None,
+            alone: false,
         };
         let state = lore_store::CodeState {
             tips: vec![

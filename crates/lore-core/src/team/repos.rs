@@ -30,6 +30,13 @@ pub struct Shown {
     pub golden: Golden,
 }
 
+impl Shown {
+    /// The branch that is meant: the one that was chosen, or the main one.
+    pub fn on(&self) -> Option<&str> {
+        self.branch.as_deref().or(self.repo.info.default_branch.as_deref())
+    }
+}
+
 /// What a question is about.
 #[derive(Debug, Clone, Default)]
 pub struct Visible {
@@ -181,7 +188,7 @@ impl Team {
                         Some(why) => all.notes.push(format!("`{}` was not asked: {why}", shown.alias)),
                     },
                     // Of one repository only one branch is asked about at a time.
-                    Some(known) if known.branch != shown.branch => all.notes.push(format!(
+                    Some(known) if known.on() != shown.on() => all.notes.push(format!(
                         "`{}` and `{}` are branches of one repository: `{}` was asked; name the other to ask it",
                         known.alias, shown.alias, known.alias
                     )),
@@ -320,6 +327,8 @@ impl Team {
             _ => not_yet("is not cloned yet"),
         })?;
         repo.shown = branch.map(str::to_owned);
+        // Others choose what else is indexed.
+        repo.alone = true;
         Ok(repo)
     }
 

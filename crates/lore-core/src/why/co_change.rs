@@ -38,12 +38,15 @@ pub struct CoChangeRequest {
     pub folder: PathBuf,
     /// Another registered repository than the project.
     pub repo: Option<String>,
+    /// The repository itself, where the caller has found it already, on the branch that it is asked about; then neither
+    /// project nor name counts.
+    pub known: Option<Repo>,
     /// What relative paths count from; the repository's root where nothing is said.
     pub from: Option<PathBuf>,
     /// The files.
     pub files: Vec<PathBuf>,
-    /// The repositories whose commits may be told of besides; `None` for all.
-    pub others: Option<Vec<String>>,
+    /// The repositories whose commits may be told of besides, on the branches that they are asked about; `None` for all.
+    pub others: Option<Vec<Repo>>,
     /// At most so many (clamped to 1–200).
     pub limit: i64,
 }
@@ -117,12 +120,16 @@ impl Lore {
             return Err(Failure::new(Code::InvalidArgument, format!("`files` names {}", request.files.len()))
                 .hint(format!("name 1 to {ASKED_MAX} files")));
         }
-        let (repo, place) = self.find_place(&request.folder, request.repo.as_deref()).await?;
+        let (repo, place) = match &request.known {
+            Some(repo) => (repo.clone(), repo.info.local_path.clone()),
+            None => self.find_place(&request.folder, request.repo.as_deref()).await?,
+        };
         let path = |file: &PathBuf| path_in(&place, request.from.as_deref(), file);
         let asked = request.files.iter().map(path).collect::<Result<Vec<_>, _>>()?;
         let limit = usize::try_from(request.limit.max(1)).unwrap_or(LIMIT_MAX).min(LIMIT_MAX);
         let query = CoChangeQuery {
             repo: repo.id,
+            hidden: self.history.hidden(std::slice::from_ref(&repo)).await?,
             paths: asked.clone(),
             max_files: MAX_FILES,
             max_commits: MAX_COMMITS,
@@ -130,19 +137,19 @@ impl Lore {
         };
         let found = self.history.store().list_co_changes(&query).await.map_err(store_failure)?;
         let paths: Vec<RepoPath> = found.files.iter().map(|file| file.path.clone()).collect();
-        let gone = blocking(move || gone(&place, &paths)).await;
+        let shown = repo.shown.clone();
+        let gone = blocking(move || gone(&place, shown.as_deref(), &paths)).await;
         #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
         let confidence = |support: usize| support as f64 / found.commits.max(1) as f64;
         let files = found.files.into_iter().zip(gone);
         let files = files.map(|(file, gone)| CoChanged { confidence: confidence(file.support), gone, file }).collect();
-        let repos = self.history.repos().await?;
-        let may_tell = |other: &Repo| {
-            let listed = |names: &Vec<String>| names.iter().any(|name| name == other.name());
-            other.id == repo.id || request.others.as_ref().is_none_or(listed)
+        let mut told = match &request.others {
+            Some(others) => others.clone(),
+            None => self.history.repos().await?,
         };
-        let told: Vec<Repo> = repos.iter().filter(|other| may_tell(other)).cloned().collect();
+        told.retain(|other| other.id != repo.id);
         let others = self.others(&repo, &told, &found.subjects).await?;
-        let freshness = self.history.freshness(&repos, Some(&[repo.id])).await;
+        let freshness = self.history.freshness(std::slice::from_ref(&repo), None).await;
         Ok(CoChangeAnswer {
             repo: repo.name().to_owned(),
             asked,
@@ -160,12 +167,12 @@ impl Lore {
 
     /// Commits of other repositories whose subjects name the same issues as these.
     async fn others(&self, repo: &Repo, repos: &[Repo], subjects: &[String]) -> Result<Vec<OtherRepo>, Failure> {
-        if repos.len() < 2 {
+        if repos.is_empty() {
             return Ok(Vec::new());
         }
-        let all = repos.to_vec();
-        let slugs: Vec<Option<String>> = blocking(move || all.iter().map(slug_of).collect()).await;
-        let own = repos.iter().zip(&slugs).find(|(other, _)| other.id == repo.id).and_then(|(_, slug)| slug.clone());
+        let all: Vec<Repo> = std::iter::once(repo).chain(repos).cloned().collect();
+        let mut slugs: Vec<Option<String>> = blocking(move || all.iter().map(slug_of).collect()).await;
+        let own = slugs.remove(0);
         let mut keys: Vec<String> = Vec::new();
         for key in subjects.iter().flat_map(|subject| keys_in(subject, own.as_deref())) {
             if keys.len() < KEYS_MAX && !keys.contains(&key) {
@@ -173,8 +180,7 @@ impl Lore {
             }
         }
         // Another copy of the same repository says nothing new.
-        let is_other =
-            |(other, slug): &(&Repo, &Option<String>)| other.id != repo.id && (slug.is_none() || **slug != own);
+        let is_other = |(_, slug): &(&Repo, &Option<String>)| slug.is_none() || **slug != own;
         let others: Vec<(&Repo, &Option<String>)> = repos.iter().zip(&slugs).filter(is_other).collect();
         if keys.is_empty() || others.is_empty() {
             return Ok(Vec::new());
@@ -183,6 +189,7 @@ impl Lore {
         let query = CommitQuery {
             text: format!("subject : ({})", phrases.join(" OR ")),
             repos: Some(others.iter().map(|(other, _)| other.id).collect()),
+            hidden: self.history.hidden(repos).await?,
             paths: Vec::new(),
             since: None,
             until: None,
@@ -208,8 +215,9 @@ impl Lore {
     }
 
     async fn has_commit(&self, repo: &Repo, hit: &CommitHit) -> Result<bool, Failure> {
+        let hidden = self.history.hidden(std::slice::from_ref(repo)).await?;
         let found = self.history.store().find_commit(repo.id, hit.commit).await.map_err(store_failure)?;
-        Ok(found.is_some())
+        Ok(found.is_some() && !hidden.has(repo.id, hit.commit))
     }
 }
 
@@ -226,10 +234,14 @@ fn add(found: &mut Vec<OtherRepo>, repo: &str, key: &str, hit: &CommitHit) {
     other.commits.push(OtherCommit { commit: hit.commit, subject: hit.subject.clone(), author_time: hit.author_time });
 }
 
-/// Whether each of these files is missing from what is checked out.
-fn gone(place: &std::path::Path, paths: &[RepoPath]) -> Vec<bool> {
-    let head = Repository::open(place).and_then(|repository| Ok((repository.head()?.commit, repository)));
-    match head {
+/// Whether each of these files is missing from the branch that is asked about, or from what is checked out.
+fn gone(place: &std::path::Path, shown: Option<&str>, paths: &[RepoPath]) -> Vec<bool> {
+    let at = |repository: &Repository| match shown {
+        Some(branch) => Ok(repository.find_branch(branch)?.map(|tip| tip.commit)),
+        None => Ok(repository.head()?.commit),
+    };
+    let at = Repository::open(place).and_then(|repository| Ok((at(&repository)?, repository)));
+    match at {
         Ok((Some(commit), repository)) => paths.iter().map(|path| !repository.has_file(commit, path)).collect(),
         // Where nothing is known, nothing is said.
         Ok((None, _)) | Err(_) => vec![false; paths.len()],

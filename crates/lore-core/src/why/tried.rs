@@ -124,6 +124,7 @@ impl Lore {
                 quoted.join(" OR ")
             ),
             repos: Some(vec![repo.id]),
+            hidden: self.history.hidden(std::slice::from_ref(repo)).await?,
             paths: Vec::new(),
             since: None,
             until: None,

@@ -1,6 +1,6 @@
 //! What every backend must do with history.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use lore_model::{
     BranchChoice, CommitId, CommitPrefix, CommitRecord, FileChange, FileStatus, NewRepo, Patch, PatchAbsence, Person,
@@ -9,8 +9,8 @@ use lore_model::{
 
 use super::OK;
 use crate::{
-    AuthorAlias, CoChangeQuery, CoChanges, CommitQuery, CommitSubject, HistoryStore, HistoryWriter, PatchPacker,
-    PatchText, StoreError, SubjectFile, Subjects, SyncEnd, TouchQuery,
+    AuthorAlias, CoChangeQuery, CoChanges, CommitQuery, CommitSubject, Hidden, HistoryStore, HistoryWriter,
+    PatchPacker, PatchText, StoreError, SubjectFile, Subjects, SyncEnd, TouchQuery,
 };
 
 /// Runs every check of [`HistoryStore`] and [`HistoryWriter`], each on a store of its own.
@@ -29,6 +29,7 @@ pub async fn check_history(make: impl Fn() -> Arc<dyn HistoryStore>) {
     files_that_change_together_are_followed_through_renames(&*make()).await;
     commits_that_say_nothing_of_what_changes_together_are_left_out(&*make()).await;
     prefixes_name_commits_of_one_repository(&*make()).await;
+    hidden_commits_answer_nothing(&*make()).await;
     a_sync_ends_whole(&*make()).await;
     another_fingerprint_forgets_everything(&*make()).await;
     removing_a_repository_leaves_the_others(&*make()).await;
@@ -88,6 +89,7 @@ fn query(text: &str) -> CommitQuery {
     CommitQuery {
         text: text.to_owned(),
         repos: None,
+        hidden: Hidden::default(),
         paths: Vec::new(),
         since: None,
         until: None,
@@ -279,6 +281,7 @@ async fn touches_are_newest_first_and_literal(store: &dyn HistoryStore) {
     let touch = |path: &str, limit: usize| TouchQuery {
         path: path.to_owned(),
         repos: None,
+        hidden: Hidden::default(),
         since: None,
         until: None,
         author: None,
@@ -341,7 +344,7 @@ async fn subjects_are_newest_first_without_merges(store: &dyn HistoryStore) {
 async fn the_last_change_of_a_path_is_known(store: &dyn HistoryStore) {
     let bytes = || RepoPath::new(b"caf\xe9.txt".as_slice());
     let paths = || vec!["src/b.rs".into(), bytes(), "src/c.rs".into(), "src/a.rs".into(), "SRC/A.RS".into()];
-    let nowhere = store.last_touched(RepoId(1), paths()).await.expect(OK);
+    let nowhere = store.last_touched(RepoId(1), paths(), &Hidden::default()).await.expect(OK);
     assert_eq!(nowhere, vec![None; 5], "an index that is not there yet knows nothing");
     let mut commits: Vec<CommitRecord> = (1..=4).map(|number| commit(number, "x")).collect();
     commits[1].commit_time = Some(20);
@@ -350,7 +353,7 @@ async fn the_last_change_of_a_path_is_known(store: &dyn HistoryStore) {
     let (writer, repo) = with_repo(store, "r", commits).await;
     let other = writer.add_repo(&new_repo("other"), 5).await.expect(OK);
     writer.put_commits(other.id, vec![commit(99, "of another")]).await.expect(OK);
-    let known = store.last_touched(repo.id, paths()).await.expect(OK);
+    let known = store.last_touched(repo.id, paths(), &Hidden::default()).await.expect(OK);
     assert_eq!(known, [Some(3), Some(4), None, Some(20), None], "in the order of the question, by commit time");
 }
 
@@ -366,7 +369,8 @@ fn changing(number: u8, files: &[&str]) -> CommitRecord {
 /// Each file with how many commits changed both and the newest of them.
 async fn together(store: &dyn HistoryStore, repo: &Repo, paths: &[&str], limit: usize) -> (CoChanges, Vec<String>) {
     let paths = paths.iter().map(|path| RepoPath::from(*path)).collect();
-    let query = CoChangeQuery { repo: repo.id, paths, max_files: 4, max_commits: 6, limit };
+    let hidden = Hidden::default();
+    let query = CoChangeQuery { repo: repo.id, hidden, paths, max_files: 4, max_commits: 6, limit };
     let found = store.list_co_changes(&query).await.expect(OK);
     let told = found.files.iter().map(|file| format!("{} {} {}", file.path, file.support, file.subject)).collect();
     (found, told)
@@ -424,7 +428,8 @@ async fn commits_that_say_nothing_of_what_changes_together_are_left_out(store: &
         FileChange { status: FileStatus::Added, path: odd.clone(), old_path: None },
     ];
     writer.put_commits(repo.id, vec![CommitRecord { files, ..commit(9, "odd") }]).await.expect(OK);
-    let query = CoChangeQuery { repo: repo.id, paths: vec![odd], max_files: 4, max_commits: 6, limit: 5 };
+    let hidden = Hidden::default();
+    let query = CoChangeQuery { repo: repo.id, hidden, paths: vec![odd], max_files: 4, max_commits: 6, limit: 5 };
     assert_eq!(store.list_co_changes(&query).await.expect(OK).files[0].path, RepoPath::from("g"));
 }
 
@@ -437,10 +442,83 @@ async fn prefixes_name_commits_of_one_repository(store: &dyn HistoryStore) {
     };
     writer.put_commits(repo.id, vec![near.clone()]).await.expect(OK);
     let prefix = |text: &str| CommitPrefix::parse(text).expect("a prefix");
-    assert_eq!(store.list_candidates(repo.id, &prefix("ABAB"), 5).await.expect(OK), [near.id, id(0xab)]);
-    assert_eq!(store.list_candidates(repo.id, &prefix("ababab"), 5).await.expect(OK), [id(0xab)]);
-    assert_eq!(store.list_candidates(repo.id, &prefix("abab"), 1).await.expect(OK).len(), 1);
-    assert_eq!(store.list_candidates(other.id, &prefix("abab"), 5).await.expect(OK), []);
+    let none = Hidden::default();
+    assert_eq!(store.list_candidates(repo.id, &prefix("ABAB"), &none, 5).await.expect(OK), [near.id, id(0xab)]);
+    assert_eq!(store.list_candidates(repo.id, &prefix("ababab"), &none, 5).await.expect(OK), [id(0xab)]);
+    assert_eq!(store.list_candidates(repo.id, &prefix("abab"), &none, 1).await.expect(OK).len(), 1);
+    assert_eq!(store.list_candidates(other.id, &prefix("abab"), &none, 5).await.expect(OK), []);
+}
+
+/// Commits of branches that a question is not about: as if the index did not hold them, before any limit.
+async fn hidden_commits_answer_nothing(store: &dyn HistoryStore) {
+    let commits: Vec<CommitRecord> = vec![
+        changing(1, &["a", "b"]),
+        changing(2, &["a", "b"]),
+        changing(3, &["a", "other"]),
+        changing(4, &["a<z", "other"]),
+        changing(5, &["z", "other"]),
+    ];
+    let said = |commits: Vec<CommitRecord>| -> Vec<CommitRecord> {
+        commits.into_iter().map(|commit| CommitRecord { subject: "needle".to_owned(), ..commit }).collect()
+    };
+    let (writer, repo) = with_repo(store, "r", said(commits)).await;
+    let copy = writer.add_repo(&new_repo("copy"), 5).await.expect(OK);
+    writer.put_commits(copy.id, said(vec![changing(3, &["a", "other"])])).await.expect(OK);
+    let mut hidden = Hidden::default();
+    // One that is not held may be hidden, too.
+    hidden.hide(repo.id, Arc::new(HashSet::from([id(3), id(4), id(5), id(99)])));
+    assert!(hidden.has(repo.id, id(3)) && !hidden.has(repo.id, id(2)) && !hidden.has(copy.id, id(3)));
+
+    let ask = CommitQuery { hidden: hidden.clone(), limit: 2, ..query("needle") };
+    let first = store.search_commits(&ask).await.expect(OK);
+    assert_eq!((first.hits.len(), first.more), (2, true), "filled up with what is not hidden");
+    let all = CommitQuery { limit: 10, repos: Some(vec![repo.id]), ..ask };
+    assert_eq!(found(store, &all).await, [2, 1]);
+    let all = CommitQuery { repos: None, ..all };
+    assert_eq!(found(store, &all).await, [3, 2, 1], "the same commit of another repository is not hidden");
+
+    let touch = TouchQuery {
+        path: "a".to_owned(),
+        repos: Some(vec![repo.id]),
+        hidden: hidden.clone(),
+        since: None,
+        until: None,
+        author: None,
+        limit: 1,
+    };
+    let (hits, more) = store.list_touches(&touch).await.expect(OK);
+    assert_eq!((hits[0].commit, hits.len(), more), (id(2), 1, true));
+    let (hits, more) = store.list_touches(&TouchQuery { limit: 2, ..touch }).await.expect(OK);
+    assert_eq!((hits.len(), more), (2, false));
+
+    let paths = || vec!["a".into(), "b".into(), "other".into()];
+    assert_eq!(store.last_touched(repo.id, paths(), &hidden).await.expect(OK), [Some(2), Some(2), None]);
+    assert_eq!(store.last_touched(copy.id, paths(), &hidden).await.expect(OK), [Some(3), None, Some(3)]);
+
+    let query = CoChangeQuery {
+        repo: repo.id,
+        hidden: hidden.clone(),
+        paths: vec!["a".into()],
+        max_files: 4,
+        max_commits: 2,
+        limit: 10,
+    };
+    let together = store.list_co_changes(&query).await.expect(OK);
+    let told: Vec<(String, usize)> = together.files.iter().map(|file| (file.path.to_string(), file.support)).collect();
+    assert_eq!((told, together.commits, together.too_old), (vec![("b".to_owned(), 2)], 2, 0));
+    assert_eq!(together.earlier, [], "a rename on another branch is none here");
+
+    let messages = store.list_messages(repo.id, None, None, None, &hidden).await.expect(OK);
+    assert_eq!(messages.iter().map(|said| said.commit).collect::<Vec<_>>(), [id(2), id(1)]);
+    let prefix = |text: &str| CommitPrefix::parse(text).expect("a prefix");
+    assert_eq!(store.list_candidates(repo.id, &prefix("0303"), &hidden, 5).await.expect(OK), []);
+    assert_eq!(store.list_candidates(repo.id, &prefix("0202"), &hidden, 5).await.expect(OK), [id(2)]);
+    let twin = CommitId::from_hex(format!("0303{}", "f".repeat(36)).as_bytes()).expect("40 digits");
+    writer.put_commits(repo.id, vec![CommitRecord { id: twin, ..commit(6, "x") }]).await.expect(OK);
+    assert_eq!(store.list_candidates(repo.id, &prefix("0303"), &hidden, 1).await.expect(OK), [twin]);
+
+    hidden.hide(repo.id, Arc::default());
+    assert!(hidden.is_empty());
 }
 
 async fn a_sync_ends_whole(store: &dyn HistoryStore) {

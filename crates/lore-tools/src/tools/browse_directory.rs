@@ -27,7 +27,7 @@ pub(super) static TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Input {
-    /// Repository alias; left out: the project
+    /// Repository alias; left out: the project, or your only one
     repository_alias: Option<String>,
     /// Directory path, relative to the root of the repository; left out: the root
     path: Option<String>,

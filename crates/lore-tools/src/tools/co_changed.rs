@@ -14,7 +14,7 @@ use crate::{
     answer::AnswerBuilder,
     repositories::line,
     schema,
-    scope::{indexed_name_or_project, others},
+    scope::{find, others},
     why::{Fields, day},
 };
 
@@ -44,9 +44,15 @@ struct Input {
 }
 
 async fn co_changed(context: Context, input: Input) -> Result<Answer, Failure> {
+    // On a team server there is no project, and a repository is asked about on the caller's branch.
+    let known = match context.team()? {
+        Some(_) => Some(find(&context, input.repo.as_deref()).await?.named()),
+        None => None,
+    };
     let request = CoChangeRequest {
         folder: context.folder().await,
-        repo: indexed_name_or_project(&context, input.repo).await?,
+        repo: input.repo,
+        known,
         from: None,
         files: input.files.into_iter().map(PathBuf::from).collect(),
         others: others(&context).await?,

@@ -6,9 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{date, run};
-use crate::{
-    Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_name,
-};
+use crate::{Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::history};
 
 pub(super) static TOOL: Tool = Tool {
     name: "commitmux_get_commit",
@@ -32,7 +30,7 @@ struct Input {
 }
 
 async fn get_commit(context: Context, input: Input) -> Result<Answer, Failure> {
-    let repo = indexed_name(&context, input.repo).await?;
+    let repo = history(&context, &input.repo).await?;
     let found = context.lore.history.commit(&repo, &input.sha).await?;
     let commit = &found.commit;
     let files = commit.files.iter().map(|file| {

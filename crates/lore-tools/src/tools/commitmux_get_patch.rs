@@ -6,9 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::run;
-use crate::{
-    Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_name,
-};
+use crate::{Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::history};
 
 pub(super) static TOOL: Tool = Tool {
     name: "commitmux_get_patch",
@@ -38,7 +36,7 @@ async fn get_patch(context: Context, input: Input) -> Result<Answer, Failure> {
         Failure::new(Code::InvalidArgument, "`max_bytes` is negative")
             .hint("leave it out for the whole patch, or give the number of bytes to see")
     })?;
-    let repo = indexed_name(&context, input.repo).await?;
+    let repo = history(&context, &input.repo).await?;
     let found = context.lore.history.patch(&repo, &input.sha).await?;
     let text = String::from_utf8_lossy(&found.bytes);
     let end = max.map_or(text.len(), |max| text.floor_char_boundary(max));

@@ -7,9 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{date, run};
-use crate::{
-    Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_names,
-};
+use crate::{Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::histories};
 
 /// How much of the diff an excerpt shows.
 const EXCERPT_CHARS: usize = 300;
@@ -48,9 +46,10 @@ struct Input {
 }
 
 async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
+    let (repos, notes) = histories(&context, input.repos).await?;
     let request = SearchRequest {
         query: input.query,
-        repos: indexed_names(&context, input.repos).await?,
+        repos,
         paths: input.paths,
         since: input.since,
         limit: input.limit.unwrap_or(LIMIT),
@@ -77,6 +76,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         .filter(|hit| hit.hit.author_time.is_none())
         .map(|hit| hit.hit.commit.to_hex().into())
         .collect();
+    answer.notes(&notes);
     answer.note_if(found.more, "more", true);
     answer.note_if(found.quoted, "query_quoted", "the query is not valid FTS5 syntax: every word was taken literally");
     if let Some(limit) = found.clamped {

@@ -7,9 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{date, run};
-use crate::{
-    Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::indexed_names,
-};
+use crate::{Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::histories};
 
 const LIMIT: i64 = 50;
 
@@ -41,9 +39,10 @@ struct Input {
 }
 
 async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
+    let (repos, notes) = histories(&context, input.repos).await?;
     let request = TouchRequest {
         path: input.path_glob,
-        repos: indexed_names(&context, input.repos).await?,
+        repos,
         since: input.since,
         limit: input.limit.unwrap_or(LIMIT),
         ..TouchRequest::default()
@@ -61,6 +60,7 @@ async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
         })
     });
     let mut answer = AnswerBuilder::list(results.collect());
+    answer.notes(&notes);
     answer.note_if(found.more, "more", true);
     if let Some(limit) = found.clamped {
         answer.note("limit_clamped", limit);

@@ -86,7 +86,7 @@ fn row(report: &Report, alias: &str, activation_status: &str) -> Value {
         "activation_status": activation_status,
         "history_state": report.history.state.as_str(),
         "code_state": code.map(|code| code.freshness.state.as_str()),
-        "commit_count": report.repo.sync.commit_count,
+        "commit_count": report.commits,
         "file_count": snapshot.map_or(0, |snapshot| snapshot.files),
         "index_size": report.index_bytes,
         "last_updated": time(report.updated_at()),

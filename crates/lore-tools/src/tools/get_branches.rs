@@ -7,13 +7,13 @@ use lore_core::{
 use lore_model::{Failure, Permission, Repo};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{line, run, succeeded, time},
     schema,
-    scope::find,
+    scope::{Found, composite, find},
 };
 
 pub(super) static TOOL: Tool = Tool {
@@ -31,28 +31,55 @@ pub(super) static TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Input {
-    /// Repository alias; left out: the project
+    /// Repository alias; left out: the project, or your only one
     repository_alias: Option<String>,
 }
 
 async fn branches(context: Context, input: Input) -> Result<Answer, Failure> {
-    let found = find(&context, input.repository_alias.as_deref()).await?;
-    let listed = context.lore.list_branches(&found.repo, &found.place()).await;
-    let (branches, total) = match listed {
+    let alias = input.repository_alias.as_deref();
+    let (about, found) = match composite(&context, alias).await? {
+        Some(composite) => (composite.head("repository_alias"), composite.members),
+        None => {
+            let found = find(&context, alias).await?;
+            (Map::from_iter([("repository_alias".to_owned(), found.alias.as_str().into())]), vec![found])
+        }
+    };
+    let is_composite = about.contains_key("is_composite");
+    let (mut rows, mut total) = (Vec::new(), 0);
+    for found in found {
+        let (branches, count) = listed(&context, &found).await?;
+        total += count;
+        rows.extend(branches.iter().map(|(branch, index)| {
+            let mut row = row(branch, *index);
+            if is_composite {
+                row["source_repo"] = found.repo.name().into();
+            }
+            row
+        }));
+    }
+    let is_cut = total > rows.len();
+    let mut fields = json!({"branches": rows, "total": total});
+    if is_cut {
+        let whose = if is_composite { "of each repository the first" } else { "the first" };
+        fields["truncated"] = true.into();
+        fields["note"] = format!("this is not all: {whose} {BRANCHES_MAX} of {total} branches are listed").into();
+    }
+    if let Value::Object(fields) = &mut fields {
+        fields.extend(about);
+    }
+    Ok(succeeded(fields))
+}
+
+/// The branches of one repository, and how many there are.
+async fn listed(context: &Context, found: &Found) -> Result<(Vec<(Branch, BranchIndex)>, usize), Failure> {
+    match context.lore.list_branches(&found.repo, &found.place()).await {
         // Whose branch is gone has to see which others there are.
         Err(_) if found.repo.shown.is_some() => {
             let repo = Repo { shown: None, ..found.repo.clone() };
-            context.lore.list_branches(&repo, &found.place()).await?
+            context.lore.list_branches(&repo, &found.place()).await
         }
-        listed => listed?,
-    };
-    let rows: Vec<Value> = branches.iter().map(|(branch, index)| row(branch, *index)).collect();
-    let mut fields = json!({"branches": rows, "total": total, "repository_alias": found.alias});
-    if total > branches.len() {
-        fields["truncated"] = true.into();
-        fields["note"] = format!("this is not all: the first {BRANCHES_MAX} of {total} branches are listed").into();
+        listed => listed,
     }
-    Ok(succeeded(fields))
 }
 
 fn row(branch: &Branch, index: BranchIndex) -> Value {

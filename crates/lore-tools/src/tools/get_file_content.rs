@@ -11,16 +11,15 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{failed, path, run, succeeded, time},
+    repositories::{enter, failed, path, run, succeeded, time},
     schema,
-    scope::find,
 };
 
 pub(super) static TOOL: Tool = Tool {
     name: "get_file_content",
     title: "Read a file",
     toolset: Toolset::Code,
-    about: "Get content of a specific file, as it is in the working tree now (uncommitted edits included), or on the main branch of a mirror; metadata tells which. Up to 1 MB at once: read large files in parts with offset and limit. Links are shown, not followed.",
+    about: "Get content of a specific file, as it is on disk now (uncommitted edits included); of a mirror and on a server, on the branch that is asked about; metadata tells which. Up to 1 MB at once: read large files in parts with offset and limit. Links are shown, not followed.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
     effect: Effect::Reads,
@@ -31,9 +30,9 @@ pub(super) static TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Input {
-    /// Repository alias; left out: the project
+    /// Repository alias; left out: the project, or your only one
     repository_alias: Option<String>,
-    /// File path relative to repository root
+    /// File path relative to repository root; in a composite, after the repository's alias and a slash
     file_path: String,
     /// The first line to read, counted from 1 (default 1)
     offset: Option<i64>,
@@ -44,10 +43,16 @@ struct Input {
 async fn get(context: Context, input: Input) -> Result<Answer, Failure> {
     let wanted = path("file_path", Some(&input.file_path))?;
     let range = range(input.offset, input.limit)?;
-    let found = find(&context, input.repository_alias.as_deref()).await?;
+    let alias = input.repository_alias.as_deref();
+    let (found, wanted, before) = enter(&context, alias, wanted).await?.map_err(|composite| {
+        let names: Vec<&str> = composite.members.iter().map(|member| member.alias.as_str()).collect();
+        let what = format!("`{}` is a composite, and `file_path` names no file of it", composite.activation.alias);
+        Failure::new(Code::InvalidArgument, what)
+            .hint(format!("begin it with one of its repositories: {}", names.join(", ")))
+    })?;
     let read = context.lore.read_file(&found.repo, &found.place(), wanted, range).await?;
-    let mut metadata = metadata(&read, &found.alias);
-    let (name, size) = (read.file.path.to_text(), read.file.size);
+    let (name, size) = (format!("{before}{}", read.file.path.to_text()), read.file.size);
+    let mut metadata = metadata(&read, &name, &found.alias);
     let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
     let about = |metadata| Map::from_iter([("metadata".to_owned(), Value::Object(metadata))]);
     let text = match read.file.shown {
@@ -105,14 +110,14 @@ fn range(offset: Option<i64>, limit: Option<i64>) -> Result<Range, Failure> {
     Ok(Range::Lines { first, count })
 }
 
-fn metadata(read: &FileContent, alias: &str) -> Map<String, Value> {
+fn metadata(read: &FileContent, path: &str, alias: &str) -> Map<String, Value> {
     let file = &read.file;
     let mut metadata = Map::new();
     let mut put = |name: &str, value: Value| drop(metadata.insert(name.to_owned(), value));
     put("size", file.size.into());
     put("modified_at", time(read.modified));
     put("language", file.language.into());
-    put("path", file.path.to_text().into());
+    put("path", path.into());
     put("repository_alias", alias.into());
     put("read_from", if file.origin == Origin::WorkTree { "working_tree" } else { "commit" }.into());
     put("commit", json!(read.at.commit.map(|commit| commit.to_hex())));

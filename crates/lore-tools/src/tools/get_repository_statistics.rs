@@ -1,15 +1,18 @@
 //! `get_repository_statistics`: one repository in numbers.
 
+use std::collections::BTreeMap;
+
+use lore_core::browse::Report;
 use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{run, succeeded, time},
+    repositories::{health, run, succeeded, sum, time},
     schema,
-    scope::{Found, find},
+    scope::{Found, composite, find},
 };
 
 pub(super) static TOOL: Tool = Tool {
@@ -27,12 +30,57 @@ pub(super) static TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Input {
-    /// Repository alias; left out: the project
+    /// Repository alias; left out: the project, or your only one
     repository_alias: Option<String>,
 }
 
 async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
-    let Found { repo, alias, shown, .. } = find(&context, input.repository_alias.as_deref()).await?;
+    let alias = input.repository_alias.as_deref();
+    let Some(composite) = composite(&context, alias).await? else {
+        let (statistics, _) = statistics_of(&context, find(&context, alias).await?).await?;
+        return Ok(succeeded(json!({"statistics": statistics})));
+    };
+    let mut statistics = composite.head("repository_id");
+    let (mut members, mut reports) = (Vec::new(), Vec::new());
+    for member in composite.members {
+        let (member, report) = statistics_of(&context, member).await?;
+        members.push(member);
+        reports.push(report);
+    }
+    let mut languages: BTreeMap<String, u64> = BTreeMap::new();
+    for (language, files) in members.iter().filter_map(|one| one["files"]["by_language"].as_object()).flatten() {
+        *languages.entry(language.clone()).or_default() += files.as_u64().unwrap_or(0);
+    }
+    let synced = reports.iter().filter_map(Report::updated_at).max();
+    let all = json!({
+        "files": {
+            "total": sum(&members, "/files/total"),
+            "indexed": sum(&members, "/files/indexed"),
+            "by_language": languages,
+        },
+        "storage": {
+            "repository_size_bytes": sum(&members, "/storage/repository_size_bytes"),
+            "index_size_bytes": sum(&members, "/storage/index_size_bytes"),
+            "embedding_count": sum(&members, "/storage/embedding_count"),
+        },
+        "activity": {
+            "created_at": time(Some(composite.activation.activated_at)),
+            "last_sync_at": time(synced),
+            "last_accessed_at": time(composite.activation.accessed_at),
+            "sync_count": sum(&members, "/activity/sync_count"),
+            "commit_count": sum(&members, "/activity/commit_count"),
+        },
+        "health": health(&reports),
+        "members": members,
+    });
+    if let Value::Object(all) = all {
+        statistics.extend(all);
+    }
+    Ok(succeeded(json!({"statistics": statistics})))
+}
+
+async fn statistics_of(context: &Context, found: Found) -> Result<(Value, Report), Failure> {
+    let Found { repo, alias, shown, .. } = found;
     let lore = &context.lore;
     let accessed_at = shown.and_then(|shown| shown.activation?.accessed_at);
     let indexed = lore.search.indexed_files(&repo, None).await.unwrap_or_default();
@@ -46,7 +94,7 @@ async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
         issues.push(format!("its files could not be counted: {failure}"));
         (indexed.len(), snapshot.map_or(0, |snapshot| snapshot.bytes))
     });
-    Ok(succeeded(json!({"statistics": {
+    let statistics = json!({
         "repository_id": alias,
         "files": {
             "total": total,
@@ -64,8 +112,9 @@ async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
             // A question writes nothing, so only a team server knows when the last one was.
             "last_accessed_at": time(accessed_at),
             "sync_count": report.repo.sync.sync_count,
-            "commit_count": report.repo.sync.commit_count,
+            "commit_count": report.commits,
         },
         "health": {"score": score, "issues": issues},
-    }})))
+    });
+    Ok((statistics, report))
 }

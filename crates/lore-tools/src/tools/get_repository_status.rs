@@ -1,6 +1,6 @@
 //! `get_repository_status`: how one repository is.
 
-use lore_core::team::Shown;
+use lore_core::{browse::Report, team::Shown};
 use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{place, run, succeeded, time, url},
+    repositories::{health, place, run, succeeded, sum, time, url},
     schema,
-    scope::{Found, find},
+    scope::{Found, composite, find},
 };
 
 pub(super) static TOOL: Tool = Tool {
@@ -28,13 +28,38 @@ pub(super) static TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Input {
-    /// User alias of repository; left out: the project
+    /// User alias of repository; left out: the project, or your only one
     user_alias: Option<String>,
 }
 
 async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
-    let found = find(&context, input.user_alias.as_deref()).await?;
-    let (place, shown_place) = (found.place(), place(&context, &found.repo));
+    let alias = input.user_alias.as_deref();
+    let Some(composite) = composite(&context, alias).await? else {
+        let (status, _) = status_of(&context, find(&context, alias).await?).await?;
+        return Ok(succeeded(json!({"status": status})));
+    };
+    let mut status = composite.head("alias");
+    let (mut members, mut reports) = (Vec::new(), Vec::new());
+    for member in composite.members {
+        let (member, report) = status_of(&context, member).await?;
+        members.push(member);
+        reports.push(report);
+    }
+    let updated = reports.iter().filter_map(Report::updated_at).max();
+    status.insert("activation_status".to_owned(), "activated".into());
+    status.insert("created_at".to_owned(), time(Some(composite.activation.activated_at)));
+    for counted in ["file_count", "index_size", "commit_count"] {
+        status.insert(counted.to_owned(), sum(&members, &format!("/{counted}")));
+    }
+    status.insert("last_updated".to_owned(), time(updated));
+    status.insert("enable_temporal".to_owned(), members.iter().all(|one| one["enable_temporal"] == true).into());
+    status.insert("health".to_owned(), health(&reports));
+    status.insert("members".to_owned(), members.into());
+    Ok(succeeded(json!({"status": status})))
+}
+
+async fn status_of(context: &Context, found: Found) -> Result<(Value, Report), Failure> {
+    let (place, shown_place) = (found.place(), place(context, &found.repo));
     let Found { repo, alias, shown, .. } = found;
     let lore = &context.lore;
     // Where the repository is gone, the rest can still be told.
@@ -73,10 +98,10 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
     status["history_state"] = report.history.state.as_str().into();
     status["code_state"] = code.map_or(Value::Null, |code| code.freshness.state.as_str().into());
     status["commit"] = json!(code.and_then(|code| code.freshness.commit).map(|commit| commit.to_hex()));
-    status["commit_count"] = report.repo.sync.commit_count.into();
+    status["commit_count"] = report.commits.into();
     status["uncommitted_files"] = code.map_or(0, |code| code.freshness.uncommitted).into();
     status["health"] = json!({"score": score, "issues": issues});
-    Ok(succeeded(json!({"status": status})))
+    Ok((status, report))
 }
 
 /// On one machine everything that is registered is there to be asked; on a team server users choose.

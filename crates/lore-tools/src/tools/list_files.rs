@@ -16,7 +16,7 @@ pub(super) static TOOL: Tool = Tool {
     name: "list_files",
     title: "List the files of a directory",
     toolset: Toolset::Code,
-    about: "List files in a repository: those of one directory, with its subdirectories beside them. Shows the working tree (uncommitted files too, what git ignores not), or the main branch of a mirror. modified_at is the last commit that changed the file, or the time on disk of an uncommitted one; is_indexed tells whether searches see it.",
+    about: "List files in a repository: those of one directory, with its subdirectories beside them. Shows what lies on disk (uncommitted files too, what git ignores not); of a mirror and on a server, the branch that is asked about. In a composite, the first directory is the repository. modified_at is the last commit that changed the file, or the time on disk of an uncommitted one; is_indexed tells whether searches see it.",
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
     effect: Effect::Reads,
@@ -27,7 +27,7 @@ pub(super) static TOOL: Tool = Tool {
 
 #[derive(Deserialize, JsonSchema)]
 struct Input {
-    /// Repository alias; left out: the project
+    /// Repository alias; left out: the project, or your only one
     repository_alias: Option<String>,
     /// Directory path, relative to the root of the repository; left out: the root
     path: Option<String>,

@@ -54,7 +54,7 @@ struct Input {
 async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
     let room = room(input.max_tokens)?;
     let found = find(&context, input.repo.as_deref()).await?;
-    let (place, repo) = (found.place(), found.repo);
+    let (place, repo) = (found.place(), found.named());
     let request = TriedRequest {
         repo: (repo, Some(place)),
         text: input.text,

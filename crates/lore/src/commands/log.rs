@@ -83,7 +83,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let Resolved { since, until, repos } = args.filter.resolve(context).await?;
     let request = SearchRequest {
         query: args.query.join(" "),
-        repos,
+        repos: repos.into(),
         paths: args.path,
         since,
         until,

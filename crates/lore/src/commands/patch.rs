@@ -28,8 +28,9 @@ pub(crate) struct CommitArgs {
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let repo = context.repo_name(&args.commit.repo).await?;
-    let found = context.lore.history.patch(&repo, &args.commit.sha).await?;
+    let history = &context.lore.history;
+    let repo = history.repo(&context.repo_name(&args.commit.repo).await?).await?;
+    let found = history.patch(&repo, &args.commit.sha).await?;
     let ui = context.ui;
     if ui.is_json() {
         return ui.value(&json!({

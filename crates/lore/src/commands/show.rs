@@ -23,7 +23,7 @@ pub(crate) struct Args {
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let history = &context.lore.history;
-    let repo = context.repo_name(&args.commit.repo).await?;
+    let repo = history.repo(&context.repo_name(&args.commit.repo).await?).await?;
     let found = history.commit(&repo, &args.commit.sha).await?;
     let ui = context.ui;
     if ui.is_json() {
@@ -31,7 +31,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     }
     context.warn_if_not_fresh(&found.freshness);
     let commit = &found.commit;
-    let mut head = vec![ui.paint(YELLOW, &format!("commit {} ({repo})", commit.commit))];
+    let mut head = vec![ui.paint(YELLOW, &format!("commit {} ({})", commit.commit, found.repo))];
     let person = |person: &lore_model::Person| one_line(&format!("{} <{}>", person.name, person.email));
     head.push(format!("Author:    {}", person(&commit.author)));
     head.extend(commit.mapped_author.as_ref().map(|mapped| format!("Mailmap:   {}", person(mapped))));

@@ -30,7 +30,8 @@ pub(crate) struct Args {
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let Resolved { since, until, repos } = args.filter.resolve(context).await?;
-    let request = TouchRequest { path: args.path, repos, since, until, author: args.filter.author, limit: args.limit };
+    let author = args.filter.author;
+    let request = TouchRequest { path: args.path, repos: repos.into(), since, until, author, limit: args.limit };
     let found = context.lore.history.touches(request).await?;
     let ui = context.ui;
     if ui.is_json() {

@@ -56,7 +56,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let found = context.lore.explain_lines(&ExplainRequest { at: at.clone(), lines }).await?;
     let together = if lines.is_none() {
         let FileRequest { folder, repo, from, file, known: _ } = at.clone();
-        let request = CoChangeRequest { folder, repo, from, files: vec![file], others: None, limit: TOGETHER };
+        let request =
+            CoChangeRequest { folder, repo, known: None, from, files: vec![file], others: None, limit: TOGETHER };
         Some(context.lore.co_changed(&request).await?)
     } else {
         None

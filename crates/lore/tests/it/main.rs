@@ -39,6 +39,7 @@ mod repositories;
 mod search;
 mod stdio;
 mod switches;
+mod team_branches;
 mod team_kill;
 mod team_scenario;
 mod team_shapes;

@@ -174,11 +174,11 @@ fn the_list_of_tools_is_the_same_to_the_byte() {
         let count = list["result"]["tools"].as_array().expect("there are tools").len();
         expected.assert_eq(&format!("{count} tools, {} bytes, {}", first.len(), hash(&first)));
     };
-    check("root", "/mcp", &expect!["32 tools, 21075 bytes, 5ca0db7b7da6bb60"]);
-    check("pow", "/mcp", &expect!["27 tools, 18480 bytes, ef21778d08f4549f"]);
-    check("nor", "/mcp", &expect!["22 tools, 15332 bytes, 5544f1c7ccf93b13"]);
-    check("root", "/mcp/repos", &expect!["10 tools, 5537 bytes, 4f36ec4bf91aa3f3"]);
-    check("nor", "/mcp/code", &expect!["6 tools, 6528 bytes, 1b2fcb721f453687"]);
+    check("root", "/mcp", &expect!["32 tools, 21343 bytes, 69c1b84061427b9e"]);
+    check("pow", "/mcp", &expect!["27 tools, 18748 bytes, 184001fef29dfbc5"]);
+    check("nor", "/mcp", &expect!["22 tools, 15600 bytes, 9f1964cfb52c0df9"]);
+    check("root", "/mcp/repos", &expect!["10 tools, 5555 bytes, 5fa007d1f68d5935"]);
+    check("nor", "/mcp/code", &expect!["6 tools, 6760 bytes, 4ad9667ef7c6ff65"]);
 }
 
 #[test]
@@ -286,8 +286,8 @@ fn history_without_a_name_is_about_what_the_caller_has() {
     for (tool, asked) in
         [("commitmux_search", json!({"query": "heron"})), ("commitmux_touches", json!({"path_glob": "src/"}))]
     {
-        assert_eq!(repos("pow", tool, &asked), ["api"], "{tool}");
-        assert_eq!(repos("eve", tool, &asked), ["api", "web"], "{tool}");
+        assert_eq!(repos("pow", tool, &asked), ["mine"], "{tool}: as the caller calls it");
+        assert_eq!(repos("eve", tool, &asked), ["api", "web"], "{tool}: members of a composite");
         assert_eq!(repos("nor", tool, &asked), ["api", "web"], "{tool}: whoever has nothing asks all");
     }
 }

@@ -9,7 +9,7 @@ use std::{
 use lore_embed::Mode;
 use lore_git::unquote_path;
 use lore_model::{Failure, Repo, RepoPath};
-use lore_store::{CommitMessage, PatchText};
+use lore_store::{CommitMessage, Hidden, PatchText};
 
 use super::{Period, When};
 use crate::{
@@ -100,13 +100,17 @@ pub struct CommitsAnswer {
 }
 
 impl Search {
-    /// Finds commits by what they say or changed.
-    pub async fn find_commits(self: &Arc<Self>, request: &CommitsRequest) -> Result<CommitsAnswer, Failure> {
+    /// Finds commits by what they say or changed, but for the hidden ones.
+    pub(crate) async fn find_commits(
+        self: &Arc<Self>,
+        request: &CommitsRequest,
+        hidden: Hidden,
+    ) -> Result<CommitsAnswer, Failure> {
         let (search, request) = (Arc::clone(self), request.clone());
-        together(async move { search.commits(&request).await }).await
+        together(async move { search.commits(&request, &hidden).await }).await
     }
 
-    async fn commits(&self, request: &CommitsRequest) -> Result<CommitsAnswer, Failure> {
+    async fn commits(&self, request: &CommitsRequest, hidden: &Hidden) -> Result<CommitsAnswer, Failure> {
         When::During(request.period.clone()).check()?;
         let files = Files::new(&request.files)?;
         let end = Instant::now() + request.time;
@@ -117,7 +121,7 @@ impl Search {
             let part = self.part(repo, &state, place.as_deref(), false).await?;
             answer.freshness.push(self.freshness(repo, &state, part.as_ref()).await);
             let Period { from, to, author, .. } = &request.period;
-            let messages = self.store.list_messages(repo.id, *from, *to, author.as_deref()).await;
+            let messages = self.store.list_messages(repo.id, *from, *to, author.as_deref(), hidden).await;
             let messages = messages.map_err(store_failure)?;
             all += messages.len();
             match &request.text {

@@ -249,7 +249,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
             let mut outcome = Outcome { searched, aliases, ..Outcome::default() };
             let mut all: [Vec<CommitFound>; 2] = Default::default();
             for (request, all) in requests.iter().zip(&mut all) {
-                let found = context.lore.search.find_commits(request).await?;
+                let found = context.lore.find_commits(request).await?;
                 asked.notes.extend(past::commit_notes(&found, chunk_type));
                 outcome.timeout |= found.unfinished.is_some();
                 outcome.total += found.total;
