@@ -678,7 +678,7 @@ fn no_such_branch(repo: &Repo, branch: &str, state: &lore_store::CodeState) -> F
 mod tests {
     use lore_embed::StaticModel;
     use lore_git::Git;
-    use lore_model::{BranchChoice, NewRepo, RepoName, Source, SyncState, Tip};
+    use lore_model::{BranchChoice, NewRepo, RepoName, SyncState, Tip};
     use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 
     use super::*;
