@@ -14,6 +14,8 @@ fn plain(value: &mut Value) {
             for (name, field) in fields {
                 match field {
                     Value::Number(_) if name.contains("index_size") => *field = "BYTES".into(),
+                    // It is written now and then.
+                    _ if name.starts_with("last_accessed") => *field = "TIME OR NULL".into(),
                     _ => plain(field),
                 }
             }
@@ -66,10 +68,140 @@ fn server() -> TeamServer {
 fn repositories_are_told_field_by_field() {
     let server = server();
     let ask = |tool: &str, arguments: &Value| server.ask("pow", tool, arguments);
-    check(ask("discover_repositories", &json!({})), &expect![[""]]);
-    check(ask("list_repositories", &json!({})), &expect![[""]]);
-    check(ask("get_repository_status", &json!({"user_alias": "mine"})), &expect![[""]]);
-    check(ask("get_repository_statistics", &json!({"repository_alias": "mine"})), &expect![[""]]);
+    check(
+        ask("discover_repositories", &json!({})),
+        &expect![[r#"
+        {
+          "success": true,
+          "repositories": [
+            {
+              "alias": "api",
+              "repo_url": "file://REPOS/api",
+              "default_branch": "main",
+              "clone_path": "clones/api.git",
+              "created_at": "TIME",
+              "enable_temporal": false,
+              "temporal_options": null,
+              "source_type": "golden",
+              "state": "ready",
+              "refresh_every": 21600,
+              "last_refreshed_at": "TIME",
+              "last_error": null
+            },
+            {
+              "alias": "web",
+              "repo_url": "file://REPOS/web",
+              "default_branch": "main",
+              "clone_path": "clones/web.git",
+              "created_at": "TIME",
+              "enable_temporal": false,
+              "temporal_options": null,
+              "source_type": "golden",
+              "state": "ready",
+              "refresh_every": 3600,
+              "last_refreshed_at": "TIME",
+              "last_error": null
+            }
+          ],
+          "total": 2
+        }"#]],
+    );
+    check(
+        ask("list_repositories", &json!({})),
+        &expect![[r#"
+        {
+          "success": true,
+          "repositories": [
+            {
+              "user_alias": "all",
+              "is_composite": true,
+              "golden_repo_aliases": [
+                "web",
+                "api"
+              ],
+              "activated_at": "TIME",
+              "last_accessed": "TIME OR NULL"
+            },
+            {
+              "user_alias": "mine",
+              "golden_repo_alias": "api",
+              "current_branch": "dev",
+              "activated_at": "TIME",
+              "last_accessed": "TIME OR NULL"
+            }
+          ],
+          "total": 2
+        }"#]],
+    );
+    check(
+        ask("get_repository_status", &json!({"user_alias": "mine"})),
+        &expect![[r#"
+        {
+          "success": true,
+          "status": {
+            "alias": "mine",
+            "repo_url": "file://REPOS/api",
+            "default_branch": "main",
+            "clone_path": "clones/api.git",
+            "created_at": "TIME",
+            "activation_status": "activated",
+            "branches_list": [
+              "dev",
+              "main"
+            ],
+            "file_count": 2,
+            "index_size": "BYTES",
+            "last_updated": "TIME",
+            "enable_temporal": false,
+            "temporal_status": null,
+            "golden_repo_alias": "api",
+            "current_branch": "dev",
+            "branch_count": 2,
+            "history_state": "current",
+            "code_state": "current",
+            "commit": "COMMIT",
+            "commit_count": 2,
+            "uncommitted_files": 0,
+            "health": {
+              "score": 1.0,
+              "issues": []
+            }
+          }
+        }"#]],
+    );
+    check(
+        ask("get_repository_statistics", &json!({"repository_alias": "mine"})),
+        &expect![[r#"
+        {
+          "success": true,
+          "statistics": {
+            "repository_id": "mine",
+            "files": {
+              "total": 2,
+              "indexed": 2,
+              "by_language": {
+                "rust": 2
+              }
+            },
+            "storage": {
+              "repository_size_bytes": 34,
+              "index_size_bytes": "BYTES",
+              "embedding_count": 4
+            },
+            "activity": {
+              "created_at": "TIME",
+              "last_sync_at": "TIME",
+              "last_accessed_at": "TIME OR NULL",
+              "sync_count": 2,
+              "commit_count": 2
+            },
+            "health": {
+              "score": 1.0,
+              "issues": []
+            }
+          }
+        }"#]],
+    );
 }
 
 #[test]
@@ -96,12 +228,57 @@ fn every_alias_has_its_row_also_where_it_cannot_be_asked() {
 #[test]
 fn users_and_jobs_are_told_field_by_field() {
     let server = server();
-    check(server.ask("root", "list_users", &json!({})), &expect![[""]]);
+    check(
+        server.ask("root", "list_users", &json!({})),
+        &expect![[r#"
+        {
+          "success": true,
+          "users": [
+            {
+              "username": "admin",
+              "role": "admin",
+              "created_at": "TIME"
+            },
+            {
+              "username": "pow",
+              "role": "power_user",
+              "created_at": "TIME"
+            },
+            {
+              "username": "root",
+              "role": "admin",
+              "created_at": "TIME"
+            }
+          ],
+          "total": 3
+        }"#]],
+    );
     let asked = server.ask("pow", "sync_repository", &json!({"user_alias": "mine"}));
     let told = server.done("pow", &asked);
     let times = ["created_at", "started_at", "completed_at"].map(|name| told["job"][name].as_str().unwrap_or_default());
     assert!(times.is_sorted() && !times[0].is_empty(), "{told}");
-    check(told["job"].clone(), &expect![[""]]);
+    check(
+        told["job"].clone(),
+        &expect![[r#"
+        {
+          "job_id": "JOB",
+          "operation_type": "sync_repository",
+          "status": "completed",
+          "created_at": "TIME",
+          "started_at": "TIME",
+          "completed_at": "TIME",
+          "progress": 100,
+          "result": "api: 0 commits read, 2 in the index; 0 files read, 2 searched",
+          "error": null,
+          "username": "pow",
+          "repositories": [
+            "api"
+          ],
+          "user_alias": "mine",
+          "branch": "dev",
+          "attempts": 1
+        }"#]],
+    );
     // What is removed from many says so.
     let asked = json!({"alias": "api", "force": true});
     let asked = server.ask("root", "remove_golden_repo", &asked);
@@ -128,9 +305,13 @@ fn beside_the_server_repositories_are_kept_and_told_as_on_it() {
     let data = server.data();
     let data = data.to_str().expect("the path is UTF-8");
     let lore = |args: &[&str]| server.lore().json(&[args, &["--data", data, "--json"]].concat());
-    server.ask("root", "add_golden_repo", &json!({"url": "https://tok3n@192.0.2.1/x.git", "alias": "x"}));
+    // One that was added when that was not refused yet.
+    let records = rusqlite::Connection::open(server.data().join("team.db")).expect("it is there");
+    records
+        .execute("UPDATE golden SET url = 'https://tok3n@192.0.2.1/api.git' WHERE alias = 'api'", [])
+        .expect("it can be written");
     let listed = lore(&["golden", "list"]);
-    assert!(listed.to_string().contains("https://192.0.2.1/x.git"), "{listed}");
+    assert!(listed.to_string().contains("https://192.0.2.1/api.git"), "{listed}");
     assert!(!listed.to_string().contains("tok3n"), "{listed}");
     for (option, kept) in [("--temporal", true), ("--no-temporal", false)] {
         lore(&["golden", "set", "web", option]);
