@@ -77,7 +77,9 @@ impl AnswerBuilder {
     /// Says what the reader must know besides, for programs too.
     pub(crate) fn notes(&mut self, notes: &[String]) {
         self.note_if(!notes.is_empty(), "notes", notes.to_vec());
-        notes.iter().for_each(|note| self.remark(note));
+        for note in notes {
+            self.remark(note);
+        }
     }
 
     /// Adds how fresh the index is; repositories in `mentioned` are listed in any case.

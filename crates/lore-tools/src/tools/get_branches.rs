@@ -37,12 +37,11 @@ struct Input {
 
 async fn branches(context: Context, input: Input) -> Result<Answer, Failure> {
     let alias = input.repository_alias.as_deref();
-    let (about, found) = match composite(&context, alias).await? {
-        Some(composite) => (composite.head("repository_alias"), composite.members),
-        None => {
-            let found = find(&context, alias).await?;
-            (Map::from_iter([("repository_alias".to_owned(), found.alias.as_str().into())]), vec![found])
-        }
+    let (about, found) = if let Some(composite) = composite(&context, alias).await? {
+        (composite.head("repository_alias"), composite.members)
+    } else {
+        let found = find(&context, alias).await?;
+        (Map::from_iter([("repository_alias".to_owned(), found.alias.as_str().into())]), vec![found])
     };
     let is_composite = about.contains_key("is_composite");
     let (mut rows, mut total) = (Vec::new(), 0);
