@@ -9,6 +9,7 @@ use lore_model::{CommitId, Failure, Repo, RepoPath};
 
 use crate::{
     Lore, blocking,
+    failure::without_home,
     files::{Branch, Depth, Files, Listing, Place, Range, ReadFile},
     history::{FreshState, RepoFreshness},
     search::{CodeOverview, CodeState, IndexedFiles},
@@ -120,7 +121,7 @@ impl Report {
             FreshState::NeverSynced => note(0.3, format!("the history was never read; {sync}")),
             FreshState::Missing => {
                 let place = self.repo.info.local_path.display();
-                note(0.5, format!("missing: there is no repository at {place}; what was indexed still answers"));
+                note(0.5, format!("missing: {place} is no repository any more; what was indexed still answers"));
             }
         }
         if let Some(error) = &self.repo.sync.last_error {
@@ -284,6 +285,11 @@ impl Lore {
             reports.push(Report { repo, history, commits, code, index_bytes });
         }
         Ok(reports)
+    }
+
+    /// A text that tells nothing of where on this machine Lore keeps what is its own.
+    pub fn without_home(&self, text: &str) -> String {
+        self.home().map_or_else(|| text.to_owned(), |home| without_home(text, &home))
     }
 
     /// The folder in which Lore keeps what is its own.

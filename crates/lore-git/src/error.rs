@@ -189,12 +189,6 @@ impl GitError {
         }
     }
 
-    /// Whether git failed in talking to another machine.
-    pub fn is_remote(&self) -> bool {
-        matches!(self, Self::Unresolved { .. })
-            || matches!(self, Self::Failed { command, .. } if REMOTE.contains(&command.as_str()))
-    }
-
     /// A branch that the repository at a place does not have, and those that it has.
     pub fn no_such_branch(path: &Path, branch: &str, known: &[String]) -> Self {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

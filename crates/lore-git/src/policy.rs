@@ -85,9 +85,6 @@ pub struct RemotePolicy {
     pub allow_local: Vec<PathBuf>,
     /// Hosts and networks that are allowed although they are not public.
     pub allow_hosts: Vec<HostRule>,
-    /// The proxy that http and https go through; none where nothing is said, whatever the environment has. What a proxy
-    /// reaches is for the proxy to decide.
-    pub proxy: Option<String>,
     /// The one file of git configuration that counts, for credentials and certificates.
     pub git_config: Option<PathBuf>,
     /// Looks up hosts.
@@ -101,7 +98,6 @@ impl Default for RemotePolicy {
             allow_git: false,
             allow_local: Vec::new(),
             allow_hosts: Vec::new(),
-            proxy: None,
             git_config: None,
             resolver: Arc::new(SystemResolver),
         }
@@ -110,13 +106,11 @@ impl Default for RemotePolicy {
 
 impl fmt::Debug for RemotePolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A proxy may carry a password.
         f.debug_struct("RemotePolicy")
             .field("allow_http", &self.allow_http)
             .field("allow_git", &self.allow_git)
             .field("allow_local", &self.allow_local)
             .field("allow_hosts", &self.allow_hosts)
-            .field("proxy", &self.proxy.is_some())
             .field("git_config", &self.git_config)
             .finish_non_exhaustive()
     }

@@ -145,9 +145,10 @@ impl Git {
             "fetch.uriProtocols=",
             "-c",
             "submodule.recurse=false",
+            // No proxy, whatever the environment has: it would go where it likes.
             "-c",
+            "http.proxy=",
         ])
-        .arg(format!("http.proxy={}", policy.proxy.as_deref().unwrap_or_default()))
         .args(route.settings.iter().flat_map(|setting| ["-c", setting]))
     }
 

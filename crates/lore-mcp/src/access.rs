@@ -3,7 +3,7 @@
 //! Nothing is remembered: each request brings its caller, so a role that changed counts at once.
 
 use http::request::Parts;
-use lore_model::{Caller, CallerAddress, Permission};
+use lore_model::{Caller, CallerAddress, LogId, Permission};
 use rmcp::{ErrorData, model::Extensions};
 
 use crate::tool::BoundTool;
@@ -21,6 +21,7 @@ pub(crate) enum Who {
 pub(crate) struct Access<'a> {
     caller: Option<&'a Caller>,
     address: Option<&'a CallerAddress>,
+    log_id: Option<&'a LogId>,
     who: Who,
 }
 
@@ -29,7 +30,7 @@ impl<'a> Access<'a> {
     pub(crate) fn of(extensions: &'a Extensions, who: Who) -> Self {
         let parts = extensions.get::<Parts>().map(|parts| &parts.extensions);
         let (caller, address) = (parts.and_then(|parts| parts.get()), parts.and_then(|parts| parts.get()));
-        Self { caller, address, who }
+        Self { caller, address, log_id: parts.and_then(|parts| parts.get()), who }
     }
 
     /// The user who asks.
@@ -40,6 +41,11 @@ impl<'a> Access<'a> {
     /// Where the request came from.
     pub(crate) fn address(&self) -> Option<String> {
         self.address.map(|address| address.0.clone())
+    }
+
+    /// What it is called in the server's log.
+    pub(crate) fn log_id(&self) -> Option<String> {
+        self.log_id.map(|id| id.0.clone())
     }
 
     /// Whether it may do that. A request that should have a caller and has none may do nothing.

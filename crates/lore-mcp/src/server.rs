@@ -19,9 +19,9 @@ use lore_tools::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        self, ArgumentInfo, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CompletionInfo, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
-        Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
+        self, ArgumentInfo, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
+        CompleteResult, CompletionInfo, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, PromptsCapability,
         ReadResourceRequestParams, ReadResourceResponse, Reference, Resource, ResourcesCapability, ServerCapabilities,
         ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
@@ -232,7 +232,7 @@ impl Server {
 async fn run(
     tool: &BoundTool,
     arguments: Map<String, Value>,
-    asked: Asked,
+    mut asked: Asked,
     context: &RequestContext<RoleServer>,
 ) -> Outcome {
     let deadline = async {
@@ -241,7 +241,14 @@ async fn run(
             None => std::future::pending().await,
         }
     };
-    let call = AssertUnwindSafe(async { (tool.call)(arguments, asked).await }).catch_unwind();
+    let call = async {
+        let place = UnderWay::turn(&context.extensions).await;
+        asked.place.clone_from(&place);
+        let ended = (tool.call)(arguments, asked).await;
+        drop(place);
+        ended
+    };
+    let call = AssertUnwindSafe(call).catch_unwind();
     tokio::select! {
         // First: what is cancelled before it began never begins.
         biased;
@@ -450,7 +457,13 @@ impl ServerHandler for Server {
         }
         let started = Instant::now();
         let (progress, reports) = progress::of(&context).unzip();
-        let asked = Asked { caller: access.caller().cloned(), address: access.address(), progress };
+        let asked = Asked {
+            caller: access.caller().cloned(),
+            address: access.address(),
+            progress,
+            log_id: access.log_id(),
+            place: None,
+        };
         let call = run(tool, request.arguments.unwrap_or_default(), asked, &context);
         let outcome = match reports {
             Some(reports) => reports.during(call).await,
@@ -473,18 +486,10 @@ impl ServerHandler for Server {
                 if let Some(cause) = failure.source() {
                     tracing::warn!(tool = tool.name, cause, "{failure}");
                 }
-                match tool.errors {
-                    Errors::Result => answer::failure(&failure),
-                    Errors::Protocol => return Err(answer::error(&failure)),
-                }
+                told(tool, failure)?
             }
-            Outcome::Panicked | Outcome::TooLong => {
-                let failure = if let Outcome::TooLong = outcome { too_long(&tool.name) } else { fault(&tool.name) };
-                match tool.errors {
-                    Errors::Result => answer::failure(&failure),
-                    Errors::Protocol => return Err(answer::error(&failure)),
-                }
-            }
+            Outcome::Panicked => told(tool, fault(&tool.name, access.log_id().as_deref()))?,
+            Outcome::TooLong => told(tool, too_long(&tool.name))?,
             // Sent only when the server stops: the answer to a request that its client cancelled is dropped.
             Outcome::Cancelled => return Err(ErrorData::internal_error("the server is stopping", None)),
         };
@@ -497,9 +502,21 @@ fn off(method: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "Method not found", Some(json!({"method": method})))
 }
 
-fn fault(tool: &str) -> Failure {
-    Failure::new(Code::Internal, format!("{tool} failed: a fault of Lore's own"))
-        .hint("other calls still work; the log of `lore serve` (stderr) says where it happened")
+/// A failure as the contract of the tool has it.
+fn told(tool: &BoundTool, failure: Failure) -> Result<CallToolResult, ErrorData> {
+    match tool.errors {
+        Errors::Result => Ok(answer::failure(&failure)),
+        Errors::Object => Ok(answer::answered(lore_tools::failed(failure))),
+        Errors::Protocol => Err(answer::error(&failure)),
+    }
+}
+
+fn fault(tool: &str, log_id: Option<&str>) -> Failure {
+    let failure = Failure::new(Code::Internal, format!("{tool} failed: a fault of Lore's own"));
+    match log_id {
+        Some(id) => failure.hint(format!("other calls still work; an admin finds it in the server's log under {id}")),
+        None => failure.hint("other calls still work; the log of `lore serve` (stderr) says where it happened"),
+    }
 }
 
 fn too_long(tool: &str) -> Failure {

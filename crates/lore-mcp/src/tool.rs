@@ -49,7 +49,7 @@ impl BoundTool {
             about_project: tool.toolset != Toolset::History,
             toolset: Some(tool.toolset),
             input: (tool.input)(),
-            call: Box::new(move |arguments, asked| (tool.call)(Context { asked, ..context.clone() }, arguments)),
+            call: Box::new(move |arguments, asked| tool.run(Context { asked, ..context.clone() }, arguments)),
         }
     }
 

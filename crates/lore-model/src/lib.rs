@@ -22,6 +22,6 @@ pub use path::RepoPath;
 pub use repo::{BranchChoice, DEFAULT_EXCLUDES, NewRepo, Problem, Repo, RepoName, Source, SyncState, Tip};
 pub use team::{
     Activation, Actor, AuditEntry, Caller, CallerAddress, Golden, GoldenState, Job, JobId, JobLine, JobStatus, JobTask,
-    LoginId, Operation, Permission, Role, Token, TokenId, User, UserId, UserName, parse_interval,
+    LogId, LoginId, Operation, Permission, Role, Token, TokenId, User, UserId, UserName, parse_interval,
 };
 pub use text::{brief, closest, escape_controls, is_invisible, without_user};

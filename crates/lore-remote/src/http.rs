@@ -17,9 +17,9 @@ use crate::{Secret, ServerUrl};
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// So long a connection that nobody uses is kept. Lore's server closes one after ten seconds, and a request that meets that
-/// moment is lost.
-const IDLE: Duration = Duration::from_secs(5);
+/// So long a connection that nobody uses is kept. Lore's server closes one after 90 seconds, and most proxies after 60; a
+/// request that meets that moment is lost.
+const IDLE: Duration = Duration::from_secs(30);
 
 /// The largest answer to an ordinary call, and how much of a refusal is read and shown.
 const LARGEST_ANSWER: u64 = 16 << 20;

@@ -5,9 +5,10 @@
 //! bridges share one login.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use lore_model::{Code, Failure};
@@ -19,6 +20,9 @@ use crate::{Issued, Now, PlainHttp, Secret, ServerUrl, authority::no_login};
 const FILE: &str = "servers.json";
 const LOCK: &str = "servers.json.lock";
 const VERSION: u32 = 1;
+
+/// So long another process may keep the file: longer than it takes to renew a login.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server may say how long a token is good; where it does not, this many seconds are assumed.
 const ASSUMED: i64 = 300;
@@ -240,8 +244,12 @@ impl Logins {
         written.map_err(|error| refused("write", &path, &error))
     }
 
-    /// Waits for the others and keeps them waiting as long as the value lives.
+    /// Waits for the others, in bounded time, and keeps them waiting as long as the value lives.
     fn lock(&self) -> Result<File, Failure> {
+        self.lock_within(PATIENCE)
+    }
+
+    fn lock_within(&self, patience: Duration) -> Result<File, Failure> {
         let path = self.folder.join(LOCK);
         let mut folder = fs::DirBuilder::new();
         folder.recursive(true);
@@ -254,8 +262,21 @@ impl Logins {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path).map_err(|error| refused("open", &path, &error))?;
-        file.lock().map_err(|error| refused("lock", &path, &error))?;
-        Ok(file)
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(error)) => return Err(refused("lock", &path, &error)),
+                Err(TryLockError::WouldBlock) if begun.elapsed() > patience => {
+                    let message =
+                        format!("another process has kept {} for {} seconds", path.display(), patience.as_secs());
+                    return Err(Failure::new(Code::Busy, message)
+                        .hint("end the `lore` that hangs: nothing else keeps that file for so long"));
+                }
+                // The system tells nobody that a file is free.
+                Err(TryLockError::WouldBlock) => std::thread::park_timeout(Duration::from_millis(20)),
+            }
+        }
     }
 }
 
@@ -314,6 +335,17 @@ mod tests {
             fs::rename(logins.folder.join("aside"), logins.path()).unwrap();
         }
         (renewed.unwrap(), used)
+    }
+
+    #[test]
+    fn a_process_that_hangs_keeps_the_others_waiting_in_bounded_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let logins = Logins::new(folder.path(), || 0);
+        let held = logins.lock().unwrap();
+        let failure = logins.lock_within(Duration::from_millis(50)).unwrap_err();
+        assert_eq!(failure.code, Code::Busy);
+        drop(held);
+        logins.lock_within(Duration::from_millis(50)).unwrap();
     }
 
     #[test]

@@ -8,7 +8,7 @@ use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use lore_model::{Code, Failure};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A response as it leaves the server.
 pub type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
@@ -88,20 +88,22 @@ pub(crate) struct Refusal {
     headers: Vec<(HeaderName, HeaderValue)>,
     /// Whether the reader may read the message as it is.
     told: bool,
+    /// The id of the MCP message that it answers, as far as that is known.
+    id: Value,
 }
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         let status = StatusCode::from_u16(failure.code.row().http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         // What is the server's own fault may name its folders.
-        Self { status, failure, headers: Vec::new(), told: !status.is_server_error() }
+        Self { status, failure, headers: Vec::new(), told: !status.is_server_error(), id: Value::Null }
     }
 }
 
 impl Refusal {
     /// A refusal with a status of its own.
     pub(crate) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
-        Self { status, failure: Failure::new(code, message), headers: Vec::new(), told: true }
+        Self { status, failure: Failure::new(code, message), headers: Vec::new(), told: true, id: Value::Null }
     }
 
     /// An argument that does not do.
@@ -115,6 +117,17 @@ impl Refusal {
         self
     }
 
+    /// Answers the MCP message of that id.
+    pub(crate) fn answering(mut self, id: Value) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// Whether it is that nobody has shown who they are.
+    pub(crate) fn is_unauthenticated(&self) -> bool {
+        self.status == StatusCode::UNAUTHORIZED
+    }
+
     /// Adds a header to the response.
     pub(crate) fn header(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -125,7 +138,7 @@ impl Refusal {
 
     /// The response.
     pub(crate) fn respond(self, surface: Surface) -> HttpResponse {
-        let Self { status, failure, headers, told } = self;
+        let Self { status, failure, headers, told, id } = self;
         if status.is_server_error() {
             tracing::error!(code = failure.code.name(), %failure, "a request failed");
         }
@@ -141,11 +154,20 @@ impl Refusal {
                 } else {
                     message
                 };
-                json!({"jsonrpc": "2.0", "error": {"code": REFUSED, "message": message}, "id": null}).to_string()
+                json!({"jsonrpc": "2.0", "error": {"code": REFUSED, "message": message}, "id": id}).to_string()
             }
         };
         let mut response = written(status, JSON, text);
         response.headers_mut().extend(headers);
+        // What every such answer must tell; some tell it better.
+        let needed = match status {
+            StatusCode::UNAUTHORIZED => Some((header::WWW_AUTHENTICATE, r#"Bearer realm="lore""#)),
+            StatusCode::TOO_MANY_REQUESTS => Some((header::RETRY_AFTER, "5")),
+            _ => None,
+        };
+        if let Some((name, value)) = needed {
+            response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+        }
         response
     }
 }

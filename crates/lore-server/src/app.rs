@@ -23,14 +23,16 @@ use lore_core::{
     team::{Known, Team},
 };
 use lore_mcp::{Allowed, Forbidden, McpCalled};
-use lore_model::{Code, Failure};
+use lore_model::{CallerAddress, Code, Failure, LogId};
+use lore_tools::Held;
+use serde_json::Value;
 
 use crate::{
     McpSetup, RouteRow, ServerOptions,
     answer::{HttpResponse, Refusal, Surface, empty},
     bearer,
     finish::{Finishing, Noted},
-    input::{self, Budget},
+    input::{Budget, Reading, Whose},
     mcp::Endpoints,
     metrics::Metrics,
     options::plain_url,
@@ -44,6 +46,9 @@ const METADATA: &str = "/.well-known/oauth-protected-resource";
 /// How long work waits before it is begun again, at first and where it keeps failing.
 const PAUSE: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_mins(1);
+
+/// How long the message of somebody who shows no token may take to arrive.
+const UNKNOWN: Duration = Duration::from_secs(1);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -73,6 +78,7 @@ pub struct App {
     stopping: AtomicBool,
     jobs_run: AtomicBool,
     reading: Budget,
+    auth_reading: Budget,
 }
 
 /// The other end of a connection.
@@ -94,10 +100,14 @@ impl App {
         let issuer = options.oauth_issuer.as_deref().map(|url| plain_url("OAuth issuer", url)).transpose()?;
         let allowed = origin::allowed(&options, public.as_deref())?;
         let routes = routes::table();
-        let reading = Budget::new(options.limits.reading);
+        let limits = &options.limits;
+        // The largest body has room in the share of one.
+        let reading = Budget::new(limits.reading, (limits.reading / 8).max(limits.mcp_body).max(limits.body));
+        let auth_reading = Budget::new(limits.auth_reading, (limits.auth_reading / 32).max(limits.auth_body));
         Ok(Arc::new(Self {
             team,
             reading,
+            auth_reading,
             mcp: Endpoints::new(mcp, &allowed, &options.limits),
             metrics: Arc::new(Metrics::new(&routes, clock.now())),
             clock,
@@ -210,7 +220,7 @@ impl App {
 
     async fn serve<B>(
         self: &Arc<Self>,
-        parts: Parts,
+        mut parts: Parts,
         body: B,
         peer: Peer,
         noted: &mut Noted,
@@ -240,7 +250,12 @@ impl App {
         if let Found::Route(place, route, _) = &found {
             noted.route = Some((*place, route.path));
         }
-        let known = self.let_in(&found, &parts, &base, noted).await?;
+        let known = match self.let_in(&found, &parts, &base, noted).await {
+            Err(refusal) if refusal.is_unauthenticated() && is_message(&parts) => {
+                return Err(refusal.answering(self.message_id(body, address).await));
+            }
+            other => other?,
+        };
         let (route, named) = match found {
             Found::Route(_, route, named) => (route, named),
             Found::Methods(there) => return wrong_method(&parts.method, &there),
@@ -258,9 +273,15 @@ impl App {
             Handler::Mcp => {
                 let caller = known.map(|known| known.caller);
                 let caller = caller.ok_or_else(|| Failure::new(Code::Unauthenticated, "this needs a token"))?;
-                let body = input::read(body, limits.mcp_body, limits, &self.reading).await?;
-                let address = address.to_string();
-                self.mcp.answer(named.first().map(String::as_str), caller, address, parts, body).await
+                let whose = Whose::User(caller.id);
+                let reading = Reading { most: limits.mcp_body, limits, budget: &self.reading, whose };
+                let (body, share) = reading.read(body).await?;
+                parts.extensions.insert(caller);
+                parts.extensions.insert(CallerAddress(address.to_string()));
+                parts.extensions.insert(LogId(noted.id.clone()));
+                // A message takes room until the work on it begins.
+                parts.extensions.insert(Held::new(share));
+                self.mcp.answer(named.first().map(String::as_str), parts, body).await
             }
             Handler::Run(run) => {
                 let query = parts.uri.query().unwrap_or_default().to_owned();
@@ -269,15 +290,44 @@ impl App {
                 let answering = async {
                     if !routes::takes_query(&route.method) {
                         // Names, passwords and tokens are short, and anybody may send them.
-                        let most = if route.path.starts_with("/auth/") { limits.auth_body } else { limits.body };
-                        asked.body = input::read(body, most, limits, &self.reading).await?;
+                        let (most, budget) = if route.path.starts_with("/auth/") {
+                            (limits.auth_body, &self.auth_reading)
+                        } else {
+                            (limits.body, &self.reading)
+                        };
+                        let user = asked.known.as_ref().map(|known| Whose::User(known.caller.id));
+                        let whose = user.unwrap_or_else(|| Whose::Address(proxies::counted(address)));
+                        let (read, _share) = Reading { most, limits, budget, whose }.read(body).await?;
+                        asked.body = read;
+                        return run(Arc::clone(self), asked).await;
                     }
                     run(Arc::clone(self), asked).await
                 };
                 tokio::time::timeout(limits.request, answering).await.unwrap_or_else(|_| {
-                    Err(Failure::new(Code::Busy, "a request took too long and was given up").into())
+                    let message = "the request took too long and was given up";
+                    let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Busy, message);
+                    Err(refusal.header(header::RETRY_AFTER, "5"))
                 })
             }
+        }
+    }
+
+    /// The id of an MCP message that is not let in, for its answer. Of whoever shows no token little is read, and not for long.
+    async fn message_id<B>(&self, body: B, address: IpAddr) -> Value
+    where
+        B: Body<Data: Send> + Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let limits = &self.options.limits;
+        let whose = Whose::Address(proxies::counted(address));
+        let reading = Reading { most: limits.auth_body, limits, budget: &self.auth_reading, whose };
+        let Ok(Ok((body, _share))) = tokio::time::timeout(UNKNOWN, reading.read(body)).await else {
+            return Value::Null;
+        };
+        let message = serde_json::from_slice::<Value>(&body).unwrap_or_default();
+        match &message["id"] {
+            id @ (Value::String(_) | Value::Number(_)) => id.clone(),
+            _ => Value::Null,
         }
     }
 
@@ -324,6 +374,11 @@ impl App {
             _ => Ok(Some(known)),
         }
     }
+}
+
+/// Whether a request brings an MCP message.
+fn is_message(parts: &Parts) -> bool {
+    parts.method == Method::POST && surface(parts.uri.path()) == Surface::Mcp
 }
 
 fn surface(path: &str) -> Surface {

@@ -1,17 +1,21 @@
 //! Reads what a request brings: the fields of a JSON body, or those of a query. A wrong name is answered with the right one.
 
-use std::time::Duration;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body::Body;
 use http_body_util::BodyExt as _;
-use lore_model::{Code, brief, closest};
+use lore_model::{Code, UserId, brief, closest};
 use percent_encoding::percent_decode_str;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::{Limits, answer::Refusal};
 
@@ -127,84 +131,178 @@ fn is_json(headers: &HeaderMap) -> bool {
     headers.get(header::CONTENT_TYPE).and_then(media).is_some_and(|media| media == "application/json")
 }
 
-/// How many bytes of bodies there may be in memory while they are being read.
-pub(crate) struct Budget(Semaphore);
+/// How many bytes of bodies there may be in memory: of all together, and of one user or address. Nobody alone can have all.
+pub(crate) struct Budget {
+    all: Arc<Semaphore>,
+    each: usize,
+    own: Mutex<HashMap<Whose, Weak<Semaphore>>>,
+}
+
+/// Whom a body is counted for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Whose {
+    /// A user, wherever they are.
+    User(UserId),
+    /// Whoever is at an address, before they have said who they are.
+    Address(String),
+}
 
 impl Budget {
-    pub(crate) fn new(bytes: usize) -> Self {
-        Self(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS)))
+    /// So many bytes in all, and so many for each.
+    pub(crate) fn new(all: usize, each: usize) -> Self {
+        let all = Arc::new(Semaphore::new(all.min(Semaphore::MAX_PERMITS)));
+        Self { all, each: each.min(Semaphore::MAX_PERMITS), own: Mutex::default() }
+    }
+
+    fn own(&self, whose: Whose) -> Arc<Semaphore> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = own.get(&whose).and_then(Weak::upgrade) {
+            return own;
+        }
+        // Those of whom nothing is being read are forgotten.
+        own.retain(|_, own| own.strong_count() > 0);
+        let made = Arc::new(Semaphore::new(self.each));
+        own.insert(whose, Arc::downgrade(&made));
+        made
+    }
+}
+
+/// What a body has of the budget, until this is dropped.
+#[derive(Default)]
+pub(crate) struct Share(Vec<OwnedSemaphorePermit>);
+
+impl Share {
+    /// Takes so many bytes more. Whoever waits for their own waits for nobody else's.
+    async fn grow(&mut self, bytes: usize, own: &Arc<Semaphore>, all: &Arc<Semaphore>) -> Result<(), AcquireError> {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let taken = [own, all].map(|from| Arc::clone(from).acquire_many_owned(bytes));
+        let [own, all] = taken;
+        let (own, all) = (own.await?, all.await?);
+        match self.0.as_mut_slice() {
+            [had_own, had_all] => {
+                had_own.merge(own);
+                had_all.merge(all);
+            }
+            _ => self.0 = vec![own, all],
+        }
+        Ok(())
     }
 }
 
 /// How long a body may wait for its share of the budget.
 const SHARE: Duration = Duration::from_secs(5);
 
-/// Reads a body of so many bytes at most, in bounded time.
-pub(crate) async fn read<B>(body: B, most: usize, limits: &Limits, budget: &Budget) -> Result<Bytes, Refusal>
-where
-    B: Body<Data: Send> + Send,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    tokio::time::timeout(limits.sending, collect(body, most, budget)).await.unwrap_or_else(|_| {
-        let message = "the body did not arrive in time";
-        Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, Code::InvalidArgument, message))
-    })
+/// How a body is read: so many bytes at most, in bounded time, from a budget.
+pub(crate) struct Reading<'a> {
+    pub(crate) most: usize,
+    pub(crate) limits: &'a Limits,
+    pub(crate) budget: &'a Budget,
+    pub(crate) whose: Whose,
 }
 
-/// Takes from the budget what has arrived, not what was announced: whoever announces much and sends nothing has nothing.
-async fn collect<B: Body<Data: Send> + Send>(body: B, most: usize, budget: &Budget) -> Result<Bytes, Refusal> {
-    let too_large = || {
-        let message = format!("the body is too large: the limit is {most} bytes");
-        Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, Code::InvalidArgument, message)
-    };
-    if body.size_hint().lower() > most as u64 {
-        return Err(too_large());
+impl Reading<'_> {
+    /// Reads a body. What it has of the budget is taken until its share is dropped.
+    pub(crate) async fn read<B>(self, body: B) -> Result<(Bytes, Share), Refusal>
+    where
+        B: Body<Data: Send> + Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        tokio::time::timeout(self.limits.sending, self.collect(body)).await.unwrap_or_else(|_| {
+            let message = "the body did not arrive in time";
+            Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, Code::InvalidArgument, message))
+        })
     }
-    let mut body = std::pin::pin!(body);
-    let (mut read, mut shares) = (BytesMut::new(), Vec::new());
-    while let Some(frame) = body.as_mut().frame().await {
-        let frame = frame.map_err(|_| Refusal::invalid("the body ended early"))?;
-        let Ok(data) = frame.into_data() else { continue };
-        let length = data.remaining();
-        if length > most - read.len() {
+
+    /// Takes from the budget what has arrived, not what was announced: whoever announces much and sends nothing has nothing.
+    async fn collect<B: Body<Data: Send> + Send>(self, body: B) -> Result<(Bytes, Share), Refusal> {
+        let Self { most, budget, whose, .. } = self;
+        let too_large = || {
+            let message = format!("the body is too large: the limit is {most} bytes");
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, Code::InvalidArgument, message)
+        };
+        if body.size_hint().lower() > most as u64 {
             return Err(too_large());
         }
-        let share = budget.0.acquire_many(u32::try_from(length).unwrap_or(u32::MAX));
-        let Ok(Ok(share)) = tokio::time::timeout(SHARE, share).await else {
-            let message = "the server is reading too much just now";
-            let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Busy, message);
-            return Err(refusal.header(header::RETRY_AFTER, "5"));
-        };
-        shares.push(share);
-        read.put(data);
+        let own = budget.own(whose);
+        let mut body = std::pin::pin!(body);
+        let (mut read, mut share) = (BytesMut::new(), Share::default());
+        while let Some(frame) = body.as_mut().frame().await {
+            let frame = frame.map_err(|_| Refusal::invalid("the body ended early"))?;
+            let Ok(data) = frame.into_data() else { continue };
+            let length = data.remaining();
+            if length > most - read.len() {
+                return Err(too_large());
+            }
+            let grown = share.grow(length, &own, &budget.all);
+            let Ok(Ok(())) = tokio::time::timeout(SHARE, grown).await else {
+                let message = "the server is reading too much just now";
+                let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Busy, message);
+                return Err(refusal.header(header::RETRY_AFTER, "5"));
+            };
+            read.put(data);
+        }
+        Ok((read.freeze(), share))
     }
-    Ok(read.freeze())
 }
 
 #[cfg(test)]
 mod tests {
-    use futures::{StreamExt as _, stream};
+    use futures::{Stream, StreamExt as _, stream};
     use http_body::Frame;
     use http_body_util::{Full, StreamBody};
 
     use super::*;
     use crate::answer::Surface;
 
+    type Frames = Result<Frame<Bytes>, std::convert::Infallible>;
+
+    /// It sends so many bytes and then nothing.
+    fn stalled(bytes: usize) -> StreamBody<impl Stream<Item = Frames>> {
+        StreamBody::new(stream::iter([Ok(Frame::data(Bytes::from(vec![b'x'; bytes])))]).chain(stream::pending()))
+    }
+
+    fn whole(bytes: usize) -> Full<Bytes> {
+        Full::new(Bytes::from(vec![b'x'; bytes]))
+    }
+
+    fn of<'a>(user: i64, budget: &'a Budget, limits: &'a Limits) -> Reading<'a> {
+        Reading { most: 1000, limits, budget, whose: Whose::User(UserId(user)) }
+    }
+
+    fn status(read: Result<(Bytes, Share), Refusal>) -> StatusCode {
+        read.err().unwrap().respond(Surface::Rest).status()
+    }
+
     #[tokio::test(start_paused = true)]
     async fn bodies_share_a_budget_while_they_are_read() {
-        let (budget, limits) = (Budget::new(100), Limits::default());
-        let half = || Ok::<_, std::convert::Infallible>(Frame::data(Bytes::from_static(&[b'x'; 80])));
-        // It sends most of what it has and then nothing.
-        let stalled = StreamBody::new(stream::iter([half()]).chain(stream::pending()));
-        let first = read(stalled, 1000, &limits, &budget);
+        let (budget, limits) = (Budget::new(100, 100), Limits::default());
+        let first = of(1, &budget, &limits).read(stalled(80));
         let second = async {
             tokio::task::yield_now().await;
-            read(Full::new(Bytes::from_static(&[b'x'; 50])), 1000, &limits, &budget).await
+            of(2, &budget, &limits).read(whole(50)).await
         };
         let (first, second) = tokio::join!(first, second);
-        let status = |read: Result<Bytes, Refusal>| read.unwrap_err().respond(Surface::Rest).status();
         assert_eq!((status(first), status(second)), (StatusCode::REQUEST_TIMEOUT, StatusCode::SERVICE_UNAVAILABLE));
-        let third = read(Full::new(Bytes::from_static(&[b'x'; 100])), 1000, &limits, &budget).await;
-        assert_eq!(third.unwrap().len(), 100, "what was read and what was given up is free again");
+        let (third, share) = of(3, &budget, &limits).read(whole(100)).await.unwrap();
+        assert_eq!(third.len(), 100, "what was given up is free again");
+        assert_eq!(budget.all.available_permits(), 0, "what was read is taken as long as somebody has it");
+        drop(share);
+        assert_eq!(budget.all.available_permits(), 100);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_alone_takes_all_of_the_budget() {
+        let (budget, limits) = (Budget::new(100, 40), Limits::default());
+        let greedy =
+            async { tokio::join!(of(1, &budget, &limits).read(stalled(30)), of(1, &budget, &limits).read(whole(30))) };
+        let other = async {
+            tokio::task::yield_now().await;
+            of(2, &budget, &limits).read(whole(40)).await
+        };
+        let ((first, second), other) = tokio::join!(greedy, other);
+        assert_eq!((status(first), status(second)), (StatusCode::REQUEST_TIMEOUT, StatusCode::SERVICE_UNAVAILABLE));
+        assert_eq!(other.ok().unwrap().0.len(), 40);
+        drop(of(4, &budget, &limits).read(whole(1)).await);
+        assert_eq!(budget.own.lock().unwrap().len(), 1, "who has nothing is forgotten");
     }
 }

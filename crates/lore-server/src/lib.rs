@@ -25,7 +25,7 @@ mod tls;
 
 pub use answer::HttpResponse;
 pub use app::{App, Peer, ServerSetup};
-pub use listen::{Bound, serve};
+pub use listen::Bound;
 pub use mcp::McpSetup;
 pub use options::{Limits, ServerOptions, TlsFiles};
 pub use proxies::Network;

@@ -28,7 +28,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    App, Peer, ServerSetup,
+    App, Peer,
     patient::Patient,
     places::{Place, Places},
     tls::Tls,
@@ -53,13 +53,6 @@ pub struct Bound {
     listener: TcpListener,
     address: SocketAddr,
     tls: Option<Tls>,
-}
-
-/// Serves until `shutdown`, then lets what is under way finish.
-pub async fn serve(setup: ServerSetup, shutdown: impl Future<Output = ()>) -> Result<(), Failure> {
-    let bound = Bound::open(App::new(setup)?).await?;
-    bound.serve(shutdown).await;
-    Ok(())
 }
 
 impl Bound {

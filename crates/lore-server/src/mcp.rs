@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::{Request, StatusCode, header, request::Parts};
 use http_body_util::Full;
 use lore_mcp::{Allowed, HttpMcp, HttpOptions, Identity, Server, Sessions};
-use lore_model::{Caller, CallerAddress, Code, brief};
+use lore_model::{Code, brief};
 
 use crate::{
     Limits,
@@ -48,12 +48,10 @@ impl Endpoints {
         self.toolsets.contains_key(toolset)
     }
 
-    /// Answers a message of a user.
+    /// Answers a message of the user that its extensions name.
     pub(crate) async fn answer(
         &self,
         toolset: Option<&str>,
-        caller: Caller,
-        address: String,
         mut parts: Parts,
         body: bytes::Bytes,
     ) -> Result<HttpResponse, Refusal> {
@@ -68,8 +66,6 @@ impl Endpoints {
         for name in [header::ORIGIN, header::AUTHORIZATION, header::PROXY_AUTHORIZATION, header::COOKIE] {
             parts.headers.remove(name);
         }
-        parts.extensions.insert(caller);
-        parts.extensions.insert(CallerAddress(address));
         Ok(endpoint.handle(Request::from_parts(parts, Full::<bytes::Bytes>::from(body))).await)
     }
 }

@@ -47,6 +47,8 @@ pub(crate) struct Gauges {
     pub(crate) jobs: Vec<(JobStatus, u64)>,
     pub(crate) sessions: usize,
     pub(crate) kept: usize,
+    /// Calls of tools that are worked on, and that wait for their turn.
+    pub(crate) load: (usize, usize),
 }
 
 impl Metrics {
@@ -129,6 +131,8 @@ impl Metrics {
         for (name, about, value) in [
             ("lore_mcp_sessions", "Open MCP sessions.", Some(gauges.sessions as u64)),
             ("lore_mcp_kept_bytes", "Answers kept for broken connections.", Some(gauges.kept as u64)),
+            ("lore_mcp_calls_working", "Calls of tools that are worked on.", Some(gauges.load.0 as u64)),
+            ("lore_mcp_calls_waiting", "Calls of tools that wait for their turn.", Some(gauges.load.1 as u64)),
             ("lore_connections", "Open connections.", Some(connections as u64)),
             ("process_resident_memory_bytes", "Memory of the process.", resident_memory()),
             ("process_start_time_seconds", "When the server was started.", u64::try_from(self.started).ok()),

@@ -72,8 +72,10 @@ pub struct Limits {
     pub auth_body: usize,
     /// The most bytes of an MCP message.
     pub mcp_body: usize,
-    /// The most bytes of all bodies that are being read.
+    /// The most bytes of all bodies that are being read or wait for their turn. One user has an eighth of them.
     pub reading: usize,
+    /// The same for logins and passwords, which nothing else keeps waiting. One address has a thirty-second part of them.
+    pub auth_reading: usize,
     /// How long a client may take for the head of its first request, and for the TLS handshake.
     pub head: Duration,
     /// How long a connection of HTTP/1 is kept for the next request: longer than proxies keep theirs.
@@ -105,6 +107,7 @@ impl Default for Limits {
             auth_body: 16 * 1024,
             mcp_body: 4 * 1024 * 1024,
             reading: 64 * 1024 * 1024,
+            auth_reading: 8 * 1024 * 1024,
             head: Duration::from_secs(10),
             keep_alive: Duration::from_secs(90),
             idle: Duration::from_mins(5),

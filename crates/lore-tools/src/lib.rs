@@ -10,12 +10,13 @@ mod registry;
 mod repositories;
 pub mod schema;
 mod scope;
+mod told;
 mod tools;
 mod why;
 
 pub use registry::{
-    Answer, Asked, Body, Calling, Context, Effect, Errors, Offered, Progress, Project, Receipt, Source, Tool, Toolset,
-    Upkeep,
+    Answer, Asked, Body, Calling, Context, Effect, Errors, Held, Offered, Progress, Project, Receipt, Source, Tool,
+    Toolset, Upkeep,
 };
 
 /// The tools of these toolsets that are there on every machine, in the order in which they are listed.
@@ -26,4 +27,9 @@ pub fn tools(toolsets: &[Toolset]) -> Vec<&'static Tool> {
 /// The tools of these toolsets that a team server has, in the order in which they are listed.
 pub fn server_tools(toolsets: &[Toolset]) -> Vec<&'static Tool> {
     tools::ALL.iter().copied().filter(|tool| toolsets.contains(&tool.toolset)).collect()
+}
+
+/// A failure as a tool with [`Errors::Object`] tells it.
+pub fn failed(failure: lore_model::Failure) -> Answer {
+    repositories::failed(failure, serde_json::Map::new())
 }

@@ -1,11 +1,17 @@
 //! What a tool is, and how a call of one is made.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    any::Any,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use futures::future::BoxFuture;
 use lore_core::{Lore, search::ChunkFiles, team::Team};
 use lore_model::{Caller, Failure, Permission};
 use serde_json::{Map, Value};
+
+use crate::told::Telling;
 
 /// A group of tools that is switched on and off together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,6 +82,8 @@ pub type Calling = BoxFuture<'static, Result<Answer, Failure>>;
 pub enum Errors {
     /// As a result that says so, which an agent reads.
     Result,
+    /// As a result that is an object: `{"success": false, "error": …}`.
+    Object,
     /// As an error of the protocol: -32602 for what the caller can mend, -32603 for the rest.
     Protocol,
 }
@@ -126,6 +134,20 @@ pub struct Tool {
     pub call: fn(Context, Map<String, Value>) -> Calling,
 }
 
+impl Tool {
+    /// Runs it, and tells what failed as the caller may hear it.
+    pub fn run(&self, context: Context, arguments: Map<String, Value>) -> Calling {
+        let Some(telling) = Telling::on_server(&context) else { return (self.call)(context, arguments) };
+        let (name, calling) = (self.name, (self.call)(context, arguments));
+        Box::pin(async move {
+            match calling.await {
+                Ok(answer) => Ok(telling.answer(name, answer)),
+                Err(failure) => Err(telling.failure(name, failure)),
+            }
+        })
+    }
+}
+
 /// What every call is given.
 #[derive(Clone)]
 pub struct Context {
@@ -148,6 +170,33 @@ pub struct Asked {
     pub address: Option<String>,
     /// Tells the client how a long call goes on, where it wants to hear.
     pub progress: Option<Progress>,
+    /// What the call is named in the server's log.
+    pub log_id: Option<String>,
+    /// The place of the call among those that are worked on. It goes where the work goes: a call that nobody waits for any
+    /// more has it until the work on it has ended.
+    pub place: Option<Held>,
+}
+
+/// Something that is taken for a request until this and its clones are dropped, or it is released.
+#[derive(Clone)]
+pub struct Held(Arc<Mutex<Option<Box<dyn Any + Send>>>>);
+
+impl Held {
+    /// Holds this.
+    pub fn new(held: impl Any + Send) -> Self {
+        Self(Arc::new(Mutex::new(Some(Box::new(held)))))
+    }
+
+    /// Lets go of it, whoever else has a clone.
+    pub fn release(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+impl std::fmt::Debug for Held {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Held")
+    }
 }
 
 /// Tells a client how a call goes on.

@@ -36,7 +36,7 @@ where
     Box::pin(lore_core::together(run_here(tool, context, args, call)))
 }
 
-/// The same for a tool that mostly waits: no thread waits with it.
+/// The same for a tool that mostly waits: no thread waits with it, and it has no place among those that are worked on.
 pub(crate) fn run_waiting<I, F>(
     tool: &'static Tool,
     context: Context,
@@ -47,6 +47,9 @@ where
     I: DeserializeOwned + Send + 'static,
     F: Future<Output = Result<Answer, Failure>> + Send + 'static,
 {
+    if let Some(place) = &context.asked.place {
+        place.release();
+    }
     Box::pin(run_here(tool, context, args, call))
 }
 
@@ -111,13 +114,19 @@ pub(crate) fn place(context: &Context, repo: &Repo) -> String {
     }
 }
 
+/// How well a repository fares, and what is less than it could be.
+pub(crate) fn health(context: &Context, report: &Report) -> (f64, Vec<String>) {
+    let (score, issues) = report.health();
+    (score, issues.iter().map(|issue| context.told(issue)).collect())
+}
+
 /// What is told of a job that was asked for.
 pub(crate) fn job(job: &Job, message: &str) -> Answer {
     succeeded(json!({"job_id": job.id.as_str(), "message": message, "status": job.status.as_str()}))
 }
 
 /// A job as the contract has it.
-pub(crate) fn job_json(job: &Job) -> Value {
+pub(crate) fn job_json(context: &Context, job: &Job) -> Value {
     json!({
         "job_id": job.id.as_str(),
         "operation_type": job.task.operation.as_str(),
@@ -127,7 +136,7 @@ pub(crate) fn job_json(job: &Job) -> Value {
         "completed_at": time(job.completed_at),
         "progress": job.progress,
         "result": job.result,
-        "error": job.error,
+        "error": job.error.as_deref().map(|error| context.told(error)),
         "username": job.username,
         "repositories": job.task.golden.iter().map(RepoName::as_str).collect::<Vec<_>>(),
         "user_alias": job.task.alias.as_ref().map(RepoName::as_str),
@@ -182,10 +191,10 @@ pub(crate) fn sum(members: &[Value], pointer: &str) -> Value {
 }
 
 /// How several repositories fare: as the worst of them, with whose each issue is.
-pub(crate) fn health(reports: &[Report]) -> Value {
+pub(crate) fn common_health(context: &Context, reports: &[Report]) -> Value {
     let (mut score, mut issues) = (1.0_f64, Vec::new());
     for report in reports {
-        let (its, its_issues) = report.health();
+        let (its, its_issues) = health(context, report);
         score = score.min(its);
         issues.extend(its_issues.into_iter().map(|issue| format!("{}: {issue}", report.repo.name())));
     }
@@ -268,7 +277,7 @@ pub(crate) async fn list(
         about.insert("impossible_names_not_listed".to_owned(), listing.impossible.into());
     }
     if let Some(error) = &listed.index_error {
-        about.insert("index_error".to_owned(), error.as_str().into());
+        about.insert("index_error".to_owned(), context.told(error).into());
     }
     Ok(FileList {
         folder: told(&listing.folder).trim_end_matches('/').to_owned(),

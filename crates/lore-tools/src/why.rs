@@ -6,7 +6,7 @@ use lore_core::{search::estimate_tokens, why::FileRequest};
 use lore_model::{Code, Failure, escape_controls};
 use serde_json::{Map, Value};
 
-use crate::{Context, scope::find};
+use crate::{Context, repositories::path, scope::find};
 
 /// So many tokens an answer may have unless somebody says otherwise.
 pub(crate) const MAX_TOKENS: usize = 1500;
@@ -15,10 +15,22 @@ pub(crate) const MAX_TOKENS: usize = 1500;
 pub(crate) async fn file(context: &Context, repo: Option<String>, file: String) -> Result<FileRequest, Failure> {
     // On a team server there is no project, and a repository is asked about on the caller's branch.
     let known = match context.team()? {
-        Some(_) => Some(find(context, repo.as_deref()).await?.named()),
+        Some(_) => {
+            below_root(context, "file", &file)?;
+            Some(find(context, repo.as_deref()).await?.named())
+        }
         None => None,
     };
     Ok(FileRequest { folder: context.folder().await, repo, known, from: None, file: PathBuf::from(file) })
+}
+
+/// Refuses, on a team server, a path that counts from anywhere but the root of the repository: elsewhere is the server's
+/// own disk, and whether a folder is there is nobody's business.
+pub(crate) fn below_root(context: &Context, argument: &str, file: &str) -> Result<(), Failure> {
+    if context.team.is_some() {
+        path(argument, Some(file))?;
+    }
+    Ok(())
 }
 
 /// How many tokens an answer may have.

@@ -71,7 +71,7 @@ impl Search {
                 Ok(files) => return Ok(files),
                 // What was read was replaced by a newer state meanwhile.
                 Err(StoreError::Absent(_)) if tries < TRIES => {
-                    self.views.forget([repo.id]);
+                    self.views.forget(&[repo.id]);
                 }
                 Err(error) => return Err(store_failure(error)),
             }

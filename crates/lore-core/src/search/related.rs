@@ -104,7 +104,7 @@ impl Search {
                     Ok(answer) => return Ok(answer),
                     // What was read was replaced by a newer state meanwhile.
                     Err(StoreError::Absent(_)) if tries < TRIES => {
-                        search.views.forget([request.repo.0.id]);
+                        search.views.forget(&[request.repo.0.id]);
                     }
                     Err(error) => return Err(store_failure(error)),
                 }

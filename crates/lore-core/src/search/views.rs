@@ -132,9 +132,9 @@ impl Views {
     }
 
     /// Lets go of everything that shows one of these repositories.
-    pub(super) fn forget(&self, repos: impl IntoIterator<Item = RepoId> + Clone) {
+    pub(super) fn forget(&self, repos: &[RepoId]) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|(key, _)| !key.iter().any(|part| repos.clone().into_iter().any(|repo| repo == part.repo)));
+        open.retain(|(key, _)| !key.iter().any(|part| repos.contains(&part.repo)));
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
         views.keep_only(RepoId(1), &living(&[2, 9]));
         assert_eq!(held(&views), [vec![topic.clone()], vec![other.clone()]]);
         views.keep_only(RepoId(1), &living(&[2, 9]));
-        views.forget([RepoId(2)]);
+        views.forget(&[RepoId(2)]);
         assert_eq!(held(&views), [vec![topic]]);
     }
 }

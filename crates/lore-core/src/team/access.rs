@@ -86,7 +86,7 @@ pub enum Through {
     /// With the access token of a login.
     Login(LoginId),
     /// With a personal token, valid until then; `None` for as long as it is not revoked.
-    Token(TokenId, Option<i64>),
+    Token(Option<i64>),
 }
 
 /// Whoever showed who they are.
@@ -219,7 +219,7 @@ impl Team {
             let (token, user) =
                 found.filter(|(token, _)| token.expires_at.is_none_or(|expires| now < expires)).ok_or_else(refused)?;
             self.uses.note_token(token.id, now);
-            return Ok(Known { caller: Caller::from(&user), through: Through::Token(token.id, token.expires_at) });
+            return Ok(Known { caller: Caller::from(&user), through: Through::Token(token.expires_at) });
         }
         let claims = self.claims(credential).await?.filter(|claims| now < claims.exp).ok_or_else(refused)?;
         let login = LoginId(claims.login);

@@ -315,7 +315,8 @@ impl Team {
         };
         match golden.state {
             GoldenState::Removing => return Err(not_yet("is being removed")),
-            GoldenState::Adding | GoldenState::Ready => {}
+            GoldenState::Adding => return Err(not_yet("is being added")),
+            GoldenState::Ready => {}
         }
         let repos = self.lore.history.repos().await?;
         let found = repos.into_iter().find(|repo| repo.name() == alias.as_str());

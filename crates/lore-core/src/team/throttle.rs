@@ -1,8 +1,8 @@
 //! Holds back those who try passwords.
 //!
 //! Wrong passwords are counted for an account from one address, for an account from anywhere, and for an address on any
-//! account. The first few cost nothing; after that each one makes the next attempt wait twice as long. Whoever tries from
-//! elsewhere can make an account wait for a minute, never lock it, and not at all where its owner was right before.
+//! account. The first few cost nothing; after that each one makes the next attempt wait twice as long. What is tried from
+//! elsewhere makes nobody wait who has not tried much themselves: whoever guesses all day would lock the account else.
 
 use std::{
     collections::HashMap,
@@ -15,6 +15,9 @@ const FORGET: i64 = 15 * 60;
 /// Somebody who was right from an address is known there for so many seconds.
 const KNOWN: i64 = 24 * 3600;
 
+/// So many attempts on an account an address has before those from elsewhere count for it.
+const OWN: u32 = 3;
+
 /// More are not counted; those that were seen longest ago go first.
 const MOST: usize = 20_000;
 
@@ -26,6 +29,10 @@ enum Key {
 }
 
 impl Key {
+    fn both(account: &str, address: Option<&str>) -> Self {
+        Self::Both(account.to_owned(), address.unwrap_or_default().to_owned())
+    }
+
     /// How many wrong ones cost nothing, and the longest wait in seconds.
     fn rule(&self) -> (u32, i64) {
         match self {
@@ -56,13 +63,23 @@ impl Throttle {
     pub(super) fn begin(&self, account: &str, address: Option<&str>, now: i64) -> Result<(), i64> {
         let is_known = self.is_known(account, address, now);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let wait = |key: &Key| {
-            // Others, wherever they are, do not make somebody wait who was right from here before.
-            if is_known && !matches!(key, Key::Both(..)) {
-                return 0;
+        for key in keys(account, address) {
+            if let Some(seen) = seen.get_mut(&key) {
+                // A clock that was set back makes nobody wait until it is where it was.
+                seen.last = seen.last.min(now);
             }
+        }
+        let of_late = |key: &Key| seen.get(key).filter(|seen| now - seen.last < FORGET);
+        let own = of_late(&Key::both(account, address)).map_or(0, |seen| seen.wrong);
+        let wait = |key: &Key| {
+            let is_excused = match key {
+                Key::Both(..) => false,
+                // Others, wherever they are, do not make somebody wait who was right from here before.
+                Key::Address(_) => is_known,
+                Key::Account(_) => is_known || own < OWN,
+            };
+            let Some(seen) = of_late(key).filter(|_| !is_excused) else { return 0 };
             let (free, longest) = key.rule();
-            let Some(seen) = seen.get(key).filter(|seen| now - seen.last < FORGET) else { return 0 };
             let over = seen.wrong.saturating_sub(free);
             if over == 0 {
                 return 0;
@@ -122,11 +139,13 @@ fn make_room<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, at: fn(&V) -> 
 }
 
 fn keys(account: &str, address: Option<&str>) -> impl Iterator<Item = Key> {
-    let from = address.unwrap_or_default().to_owned();
-    let both = Key::Both(account.to_owned(), from);
-    [Some(both), Some(Key::Account(account.to_owned())), address.map(|address| Key::Address(address.to_owned()))]
-        .into_iter()
-        .flatten()
+    [
+        Some(Key::both(account, address)),
+        Some(Key::Account(account.to_owned())),
+        address.map(|address| Key::Address(address.to_owned())),
+    ]
+    .into_iter()
+    .flatten()
 }
 
 #[cfg(test)]
@@ -164,14 +183,38 @@ mod tests {
         for number in 0..60 {
             throttle.begin("ada", Some(&format!("10.0.0.{number}")), 100 + number).ok();
         }
-        let wait = tries(&throttle, "ada", "9.9.9.9", 159);
-        assert!((1..=60).contains(&wait), "an account waits a minute at most: {wait}");
+        let waits = [(); 4].map(|()| tries(&throttle, "ada", "9.9.9.9", 159));
+        assert_eq!(waits[..3], [0; 3], "whoever has not tried yet does not wait for those who have");
+        assert!((1..=60).contains(&waits[3]), "an account waits a minute at most: {waits:?}");
         assert_eq!(tries(&throttle, "ada", "7.7.7.7", 159), 0, "not where she was right before");
         for number in 0..60 {
             throttle.begin(&format!("user{number}"), Some("6.6.6.6"), 200).ok();
         }
         assert!(tries(&throttle, "somebody", "6.6.6.6", 200) > 0);
         assert_eq!(tries(&throttle, "somebody", "6.6.6.6", 200 + FORGET), 0);
+    }
+
+    #[test]
+    fn nobody_is_kept_out_for_ever_by_somebody_who_guesses() {
+        let throttle = Throttle::default();
+        for second in 0..3600 {
+            // Somebody tries, from many places, whenever that is let through.
+            for host in 0..3 {
+                throttle.begin("ada", Some(&format!("10.0.0.{host}")), second).ok();
+            }
+        }
+        assert_eq!(tries(&throttle, "ada", "9.9.9.9", 3600), 0);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_makes_nobody_wait_longer() {
+        let throttle = Throttle::default();
+        for _ in 0..7 {
+            throttle.begin("ada", Some("1.2.3.4"), 100_000).ok();
+        }
+        let wait = tries(&throttle, "ada", "1.2.3.4", 5000);
+        assert!((1..=60).contains(&wait), "{wait}");
+        assert_eq!(tries(&throttle, "ada", "1.2.3.4", 5000 + wait), 0);
     }
 
     #[test]

@@ -13,11 +13,7 @@ mod resume;
 mod sessions;
 mod under_way;
 
-use std::{
-    convert::Infallible,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -25,6 +21,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header, request:
 use http_body::Body;
 use http_body_util::{BodyExt as _, Full};
 use lore_model::Caller;
+use lore_tools::Held;
 use rmcp::{
     ServerHandler,
     model::{
@@ -165,33 +162,17 @@ impl HttpMcp {
     }
 }
 
-impl<B> tower_service::Service<Request<B>> for HttpMcp
-where
-    B: Body<Data: Send> + Send + 'static,
-{
-    type Response = HttpResponse;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<HttpResponse, Infallible>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let endpoint = self.clone();
-        Box::pin(async move { Ok(endpoint.handle(request).await) })
-    }
-}
-
 /// What a request says about itself.
 struct Asking {
     parts: Parts,
     owner: Owner,
     takes: Takes,
+    /// What its body takes of the server's memory.
+    held: Option<Held>,
 }
 
 impl Inner {
-    async fn handle<B: Body + Send>(&self, parts: Parts, body: B) -> HttpResponse {
+    async fn handle<B: Body + Send>(&self, mut parts: Parts, body: B) -> HttpResponse {
         if let Err(forbidden) = self.options.allowed.check(&parts.uri, &parts.headers) {
             return refusal(StatusCode::FORBIDDEN, REFUSED, forbidden.message());
         }
@@ -202,7 +183,9 @@ impl Inner {
         if self.sessions.closing().is_cancelled() {
             return refusal(StatusCode::SERVICE_UNAVAILABLE, REFUSED, "the server is stopping");
         }
-        let asking = Asking { owner: caller.map(|caller| caller.id), takes: Takes::of(&parts.headers), parts };
+        let owner = caller.map(|caller| caller.id);
+        let held = parts.extensions.remove();
+        let asking = Asking { owner, takes: Takes::of(&parts.headers), held, parts };
         match asking.parts.method {
             Method::POST => self.post(asking, body).await,
             Method::GET | Method::DELETE => self.of_session(asking).await,
@@ -212,7 +195,7 @@ impl Inner {
 
     /// Listens to a session, goes on listening, or ends it.
     async fn of_session(&self, asking: Asking) -> HttpResponse {
-        let Asking { parts, owner, takes } = asking;
+        let Asking { parts, owner, takes, held: _ } = asking;
         if parts.method == Method::GET && !takes.events() {
             return refusal(StatusCode::NOT_ACCEPTABLE, REFUSED, "Not Acceptable: accept text/event-stream");
         }
@@ -254,7 +237,11 @@ impl Inner {
             return refusal(StatusCode::BAD_REQUEST, ErrorCode::PARSE_ERROR.0, why);
         }
         match message::read(&bytes) {
-            Incoming::Message(message) => self.message(asking, *message).await,
+            Incoming::Message(message) => {
+                // From here on there is the message; it may wait for long.
+                drop(bytes);
+                self.message(asking, *message).await
+            }
             Incoming::Refused(answer) => self.refused(asking, answer, bytes).await,
             Incoming::Ignored => empty(StatusCode::ACCEPTED),
         }
@@ -290,11 +277,10 @@ impl Inner {
             ended: Ended::default(),
         };
         asking.parts.extensions.insert(called.ended.clone());
-        let mut response = match serde_json::to_vec(&message) {
-            Ok(bytes) => {
-                let message = Message::new(&message, &asking.parts.headers, bytes);
-                self.route(asking, message).await
-            }
+        let written = serde_json::to_vec(&message).map(|bytes| Message::new(&message, &asking.parts.headers, bytes));
+        drop(message);
+        let mut response = match written {
+            Ok(message) => self.route(asking, message).await,
             Err(error) => refusal(StatusCode::INTERNAL_SERVER_ERROR, REFUSED, &error.to_string()),
         };
         if response.status().is_client_error() {
@@ -306,7 +292,7 @@ impl Inner {
 
     /// Hands a message to the service that suits its client.
     async fn route(&self, asking: Asking, message: Message) -> HttpResponse {
-        let Asking { mut parts, owner, takes } = asking;
+        let Asking { mut parts, owner, takes, held } = asking;
         let Message { kind, era, .. } = message;
         if kind == Kind::Listen && !takes.events() {
             return refusal(StatusCode::NOT_ACCEPTABLE, REFUSED, "Not Acceptable: accept text/event-stream");
@@ -321,7 +307,7 @@ impl Inner {
         } else if parts.headers.contains_key(SESSION) {
             let Some(entered) = self.enter(&parts.headers, owner) else { return no_session() };
             if kind == Kind::Other || takes.events() {
-                return self.in_session(parts, owner, entered, message).await;
+                return self.in_session(parts, owner, entered, held, message).await;
             }
             // Sessions answer with streams, which this client does not take.
             parts.headers.remove(SESSION);
@@ -329,13 +315,17 @@ impl Inner {
         } else if kind == Kind::Initialize && takes.events() {
             let Ok(opening) = self.sessions.admit(owner, self.endpoint).await else {
                 let why = "too many sessions are open: close one, or use one again";
-                return refusal(StatusCode::TOO_MANY_REQUESTS, REFUSED, why);
+                let mut response = refusal(StatusCode::TOO_MANY_REQUESTS, REFUSED, why);
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+                return response;
             };
             let request = Request::from_parts(parts, Full::from(message.bytes));
             return opening.during(self.session.answer(request)).await;
         }
+        // What is no call is over when its answer begins.
+        let mut held = held;
         if kind == Kind::Request {
-            match self.sessions.calls().begin(owner, None).await {
+            match self.sessions.calls().begin(owner, None, held.take()).await {
                 Some(under_way) => drop(parts.extensions.insert(under_way)),
                 None => return too_many_calls(message.id.as_ref()),
             }
@@ -353,13 +343,20 @@ impl Inner {
     }
 
     /// Hands a message to its session.
-    async fn in_session(&self, mut parts: Parts, owner: Owner, entered: InUse, message: Message) -> HttpResponse {
+    async fn in_session(
+        &self,
+        mut parts: Parts,
+        owner: Owner,
+        entered: InUse,
+        mut held: Option<Held>,
+        message: Message,
+    ) -> HttpResponse {
         if message.kind != Kind::Other {
             let claim = match entered.claim(message.keys()) {
                 Ok(claim) => claim,
                 Err(taken) => return in_use(message.id.as_ref(), &taken),
             };
-            match self.sessions.calls().begin(owner, Some(claim)).await {
+            match self.sessions.calls().begin(owner, Some(claim), held.take()).await {
                 Some(under_way) => drop(parts.extensions.insert(under_way)),
                 None => return too_many_calls(message.id.as_ref()),
             }

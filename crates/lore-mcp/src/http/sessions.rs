@@ -45,6 +45,9 @@ pub struct SessionLimits {
     pub calls: usize,
     /// How long one more waits for its turn before it is refused.
     pub waiting: Duration,
+    /// Calls of all users that are worked on at a time; the others wait for their turn. A user has half of the places at
+    /// most. More than the machine has cores for makes each of them slower, and none of them faster.
+    pub working: usize,
     /// How long a call of a tool may take: longer than any tool waits by itself.
     pub call: Duration,
     /// The most bytes of answers that are kept for clients whose connection broke.
@@ -59,6 +62,7 @@ impl Default for SessionLimits {
             idle: Duration::from_mins(30),
             calls: 16,
             waiting: Duration::from_secs(3),
+            working: std::thread::available_parallelism().map_or(8, |cores| (4 * cores.get()).max(8)),
             call: Duration::from_mins(10),
             kept: 64 * 1024 * 1024,
         }
@@ -154,6 +158,11 @@ impl Sessions {
     /// How many bytes of answers are kept for clients whose connection broke.
     pub fn kept_bytes(&self) -> usize {
         self.lock().answers.bytes()
+    }
+
+    /// How many calls of tools are worked on, and how many wait for their turn.
+    pub fn load(&self) -> (usize, usize) {
+        self.0.calls.load()
     }
 
     /// Takes nothing new, and ends the streams on which somebody only listens. Calls that are under way go on.

@@ -5,3 +5,4 @@ mod messages;
 mod sessions;
 mod streams;
 mod support;
+mod turns;

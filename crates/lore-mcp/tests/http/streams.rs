@@ -41,7 +41,7 @@ async fn it_does_so_on_lines_too() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let (mut client, ours) = tokio::io::duplex(64 * 1024);
     let (read, write) = tokio::io::split(ours);
-    let serving = lore_mcp::serve(server(&Arc::default()), read, write, std::future::pending());
+    let serving = lore_mcp::serve(server(&Arc::default(), Vec::new()), read, write, std::future::pending());
     let asking = async {
         let line = format!("{}\n", with_token(call("steps", &json!({}))));
         client.write_all(line.as_bytes()).await.unwrap();

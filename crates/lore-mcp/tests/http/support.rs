@@ -5,7 +5,7 @@ use std::{
     future,
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -18,7 +18,7 @@ use lore_mcp::{
     BoundTool, Call, HttpMcp, HttpOptions, Identity, McpCalled, Server, ServerText, SessionLimits, Sessions,
 };
 use lore_model::{Caller, Permission, Role, UserId, UserName};
-use lore_tools::{Answer, Effect, Errors};
+use lore_tools::{Answer, Effect, Errors, Held};
 use serde_json::{Map, Value, json};
 
 pub(crate) type Body = BoxBody<Bytes, Infallible>;
@@ -30,6 +30,8 @@ pub(crate) struct Seen {
     pub(crate) begun: AtomicUsize,
     /// Calls of `hang` that were dropped.
     pub(crate) dropped: AtomicUsize,
+    /// Calls of `stubborn` wait for this.
+    pub(crate) released: AtomicBool,
 }
 
 /// Two endpoints that share their sessions.
@@ -51,9 +53,18 @@ impl Place {
     }
 
     pub(crate) fn with(options: HttpOptions, limits: SessionLimits) -> Self {
+        Self::of(options, limits, |_| Vec::new())
+    }
+
+    /// With tools that keep threads busy, besides.
+    pub(crate) fn busy(limits: SessionLimits) -> Self {
+        Self::of(HttpOptions::default(), limits, busy_tools)
+    }
+
+    fn of(options: HttpOptions, limits: SessionLimits, more: fn(&Arc<Seen>) -> Vec<BoundTool>) -> Self {
         let seen = Arc::new(Seen::default());
         let sessions = Sessions::new(limits);
-        let server = server(&seen);
+        let server = server(&seen, more(&seen));
         let mcp = HttpMcp::new(&server, options.clone(), &sessions);
         let other = HttpMcp::new(&server, options, &sessions);
         Self { mcp, other, sessions, seen }
@@ -142,6 +153,12 @@ impl Ask {
 
     pub(crate) fn by(mut self, who: &Caller) -> Self {
         self.0.extensions_mut().expect("it is as the test made it").insert(who.clone());
+        self
+    }
+
+    /// Something is held for it.
+    pub(crate) fn holding(mut self, held: Held) -> Self {
+        self.0.extensions_mut().expect("it is as the test made it").insert(held);
         self
     }
 
@@ -237,9 +254,50 @@ pub(crate) fn admin() -> Caller {
     user(3, Role::Admin)
 }
 
-pub(crate) fn server(seen: &Arc<Seen>) -> Server {
+/// Tools that keep threads busy or fail by themselves.
+fn busy_tools(seen: &Arc<Seen>) -> Vec<BoundTool> {
+    let stubborn = Arc::clone(seen);
+    vec![
+        tool(
+            "stubborn",
+            Permission::QueryRepos,
+            Box::new(move |_, asked| {
+                let seen = Arc::clone(&stubborn);
+                // It goes on where nobody waits for it any more.
+                let work = tokio::task::spawn_blocking(move || {
+                    let _asked = asked;
+                    while !seen.released.load(Ordering::SeqCst) {
+                        std::thread::park_timeout(Duration::from_millis(5));
+                    }
+                });
+                work.then(|_| done(json!("done"))).boxed()
+            }),
+        ),
+        tool(
+            "nested",
+            Permission::QueryRepos,
+            Box::new(|_, _| {
+                let runtime = tokio::runtime::Handle::current();
+                let inner = async { tokio::task::spawn_blocking(|| ()).await };
+                let work = tokio::task::spawn_blocking(move || runtime.block_on(inner));
+                work.then(|_| done(json!("nested"))).boxed()
+            }),
+        ),
+        tool("panic", Permission::QueryRepos, Box::new(|_, _| panic!("it is a test"))),
+        BoundTool {
+            errors: Errors::Object,
+            ..tool("panic_object", Permission::QueryRepos, Box::new(|_, _| panic!("it is a test")))
+        },
+        BoundTool {
+            errors: Errors::Object,
+            ..tool("hang_object", Permission::QueryRepos, Box::new(|_, _| future::pending().boxed()))
+        },
+    ]
+}
+
+pub(crate) fn server(seen: &Arc<Seen>, more: Vec<BoundTool>) -> Server {
     let hang = Arc::clone(seen);
-    let tools = vec![
+    let mut tools = vec![
         tool("echo", Permission::QueryRepos, Box::new(|arguments, _| done(json!(arguments)))),
         tool(
             "whoami",
@@ -296,6 +354,7 @@ pub(crate) fn server(seen: &Arc<Seen>) -> Server {
             }),
         ),
     ];
+    tools.extend(more);
     Server::of(tools, ServerText { version: "1.2.3".into(), instructions: "Use `echo`.".into() })
 }
 

@@ -149,6 +149,10 @@ impl From<&User> for Caller {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallerAddress(pub String);
 
+/// What a request is called in the log of a team server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogId(pub String);
+
 /// Names a job: 32 hexadecimal digits that nobody can guess.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct JobId(String);

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::message::one_line;
+use crate::sse::LARGEST_EVENT;
 
 /// What an event or a body means to the request that it belongs to.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub(super) enum Said {
     Aside(String),
     /// Nothing yet.
     Nothing,
+    /// More than anybody keeps in memory.
+    TooMuch,
 }
 
 /// An answer.
@@ -51,7 +54,7 @@ impl Gathered {
                         Value::Null => {}
                         other => self.pieces.push_str(&other.to_string()),
                     }
-                    Said::Nothing
+                    if self.pieces.len() > LARGEST_EVENT { Said::TooMuch } else { Said::Nothing }
                 }
                 "complete" => Said::Answer(self.complete(value["content"].take(), id)),
                 "error" => Said::Answer(Answer::new(json!({"jsonrpc": "2.0", "error": failed(&value), "id": id}))),
@@ -63,10 +66,16 @@ impl Gathered {
         }
         let is_answer = value.get("result").is_some() || value.get("error").is_some();
         match value.get("id") {
-            Some(said) if is_answer && said == id => Said::Answer(Answer { line: one_line(text), value }),
+            Some(said) if is_answer && said == id => {
+                if tell_detail(&mut value) {
+                    return Said::Answer(Answer::new(value));
+                }
+                Said::Answer(Answer { line: one_line(text), value })
+            }
             // The server could not tell which request it was about. There is one only.
             None | Some(Value::Null) if is_answer => {
                 value["id"] = id.clone();
+                tell_detail(&mut value);
                 Said::Answer(Answer::new(value))
             }
             _ => Said::Nothing,
@@ -114,6 +123,17 @@ fn failed(event: &Value) -> Value {
     Value::Object(error)
 }
 
+/// Adds what is missing of an error; says whether anything was.
+fn tell_detail(answer: &mut Value) -> bool {
+    let Some(error) = answer.get_mut("error").filter(|error| error["code"] == -32000) else { return false };
+    if error["data"]["detail"].is_string() {
+        return false;
+    }
+    let message = error["message"].as_str().unwrap_or_default().to_owned();
+    error["data"] = detailed(error.get_mut("data").map(Value::take).filter(|data| !data.is_null()), &message);
+    true
+}
+
 /// What a host is told besides: each -32000 has a `detail`.
 fn detailed(data: Option<Value>, message: &str) -> Value {
     match data {
@@ -137,7 +157,15 @@ mod tests {
             Said::Answer(answer) => Some(answer.line),
             Said::Aside(line) => Some(format!("aside {line}")),
             Said::Nothing => None,
+            Said::TooMuch => Some("too much".to_owned()),
         })
+    }
+
+    #[test]
+    fn pieces_without_an_end_are_given_up() {
+        let piece = json!({"type": "chunk", "content": "x".repeat(LARGEST_EVENT / 4)}).to_string();
+        assert_eq!(answer(&[&piece; 4]), None);
+        assert_eq!(answer(&[&piece; 5]).as_deref(), Some("too much"));
     }
 
     #[test]
@@ -199,6 +227,10 @@ mod tests {
         check(
             r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#,
             Some(r#"aside {"jsonrpc":"2.0","id":7,"method":"roots/list"}"#),
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"no"}}"#,
+            Some(r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"no","data":{"detail":"no"}}}"#),
         );
         check(r#"{"jsonrpc":"2.0","id":8,"result":{}}"#, None);
         check("not JSON", None);

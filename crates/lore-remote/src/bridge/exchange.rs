@@ -229,6 +229,7 @@ impl Inner {
                         flight.keep_rest(reader);
                         return Ok(Some(answer));
                     }
+                    Said::TooMuch => return Err(Trouble::Nonsense("an answer is larger than 64 MiB".to_owned())),
                     Said::Aside(line) if !flight.is_cut() => self.out.line(&line),
                     Said::Aside(_) | Said::Nothing => {}
                 }
@@ -340,9 +341,17 @@ impl Inner {
 fn refused(response: &mut Response<Body>, request: &Request, session: Option<&Session>) -> Result<Answer, Trouble> {
     let status = response.status();
     let said = body_text(response);
-    let is_mcp = serde_json::from_str::<serde_json::Value>(&said)
-        .is_ok_and(|value| value.get("jsonrpc").is_some() && value.get("id") == Some(&request.id));
-    if is_mcp && let Said::Answer(answer) = Gathered::default().take(&said, &request.id) {
+    let value = serde_json::from_str::<serde_json::Value>(&said).unwrap_or_default();
+    let is_mcp = value.get("jsonrpc").is_some();
+    // What speaks MCP is the server itself, which says so before it begins. A gateway may have lost an answer.
+    if is_mcp && matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+        let said = value["error"]["message"].as_str().unwrap_or(&said);
+        return Err(Trouble::NotNow(status, http::shortened(said)));
+    }
+    if is_mcp
+        && value.get("id") == Some(&request.id)
+        && let Said::Answer(answer) = Gathered::default().take(&said, &request.id)
+    {
         return Ok(answer);
     }
     if status == StatusCode::NOT_FOUND && session.is_some_and(Session::has_id) {
@@ -355,8 +364,10 @@ fn refused(response: &mut Response<Body>, request: &Request, session: Option<&Se
     if status.is_success() {
         return Err(Trouble::Nonsense(format!("{status} without an answer")));
     }
-    let said = serde_json::from_str::<serde_json::Value>(&said)
-        .map_or(said, |value| value["error"]["message"].as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let said = match &value {
+        serde_json::Value::Null => said,
+        value => value["error"]["message"].as_str().map_or_else(|| value.to_string(), str::to_owned),
+    };
     Err(Trouble::Refused(status, http::shortened(&said)))
 }
 

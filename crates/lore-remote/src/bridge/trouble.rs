@@ -21,6 +21,8 @@ pub(super) enum Trouble {
     Unauthorized(String),
     /// The server does not know the session.
     SessionLost,
+    /// The server refused for the moment, and has done nothing yet.
+    NotNow(StatusCode, String),
     /// The server refused otherwise.
     Refused(StatusCode, String),
     /// What came is no answer.
@@ -49,7 +51,7 @@ impl Trouble {
     /// Whether the same request may be tried again.
     pub(super) fn is_passing(&self, read_only: bool) -> bool {
         match self {
-            Self::NoConnection(_) => true,
+            Self::NoConnection(_) | Self::NotNow(..) => true,
             Self::Broken(_) => read_only,
             Self::Refused(status, _) => read_only && matches!(status.as_u16(), 429 | 502..=504),
             _ => false,
@@ -75,10 +77,12 @@ impl Trouble {
             Self::SessionLost => {
                 ("Session lost".to_owned(), format!("{url} does not know the session, and gives no other"))
             }
-            Self::Refused(status, detail) if status.is_server_error() => {
+            Self::Refused(status, detail) | Self::NotNow(status, detail) if status.is_server_error() => {
                 (format!("Server error: {status}"), detail.clone())
             }
-            Self::Refused(status, detail) => (format!("HTTP error: {status}"), detail.clone()),
+            Self::Refused(status, detail) | Self::NotNow(status, detail) => {
+                (format!("HTTP error: {status}"), detail.clone())
+            }
             Self::Nonsense(detail) => (format!("The answer of {url} cannot be understood"), detail.clone()),
             Self::Dropped => return None,
         };

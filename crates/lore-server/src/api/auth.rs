@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::header::RETRY_AFTER;
-use lore_core::team::{LoginRefused, Session};
+use lore_core::team::{LoginRefused, Session, Through};
 use lore_model::Permission;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,12 @@ pub(crate) struct Logout {
 }
 
 pub(crate) async fn logout(app: Arc<App>, asked: Asked, given: Logout) -> Result<Json<Done>, Refusal> {
-    app.team.logout(asked.known()?, given.refresh_token.as_deref()).await?;
+    let known = asked.known()?;
+    if let (Through::Token(..), None) = (&known.through, &given.refresh_token) {
+        return Err(Refusal::invalid("this is a personal token and no login: there is nothing to end")
+            .hint("`DELETE /api/tokens/{id}` revokes a personal token"));
+    }
+    app.team.logout(known, given.refresh_token.as_deref()).await?;
     Ok(Json(DONE))
 }
 

@@ -83,7 +83,11 @@ pub(crate) async fn list(app: Arc<App>, asked: Asked, query: ListQuery) -> Resul
     let manages = asked.caller()?.role.may(Permission::ManageGoldenRepos);
     let (golden, total) = cut(app.team.golden().await?, limit(query.limit));
     let repos = app.team.lore().history.repos().await?;
-    let repositories = golden.into_iter().map(|golden| GoldenShown::new(golden, &repos, manages)).collect();
+    let shown = |mut golden: Golden| {
+        golden.last_error = golden.last_error.map(|error| app.team.lore().without_home(&error));
+        GoldenShown::new(golden, &repos, manages)
+    };
+    let repositories = golden.into_iter().map(shown).collect();
     Ok(Json(GoldenList { repositories, total }))
 }
 

@@ -89,8 +89,8 @@ pub(crate) struct JobShown {
     attempts: u32,
 }
 
-impl From<Job> for JobShown {
-    fn from(job: Job) -> Self {
+impl JobShown {
+    fn new(app: &App, job: Job) -> Self {
         Self {
             job_id: job.id.to_string(),
             operation_type: job.task.operation.as_str(),
@@ -100,7 +100,7 @@ impl From<Job> for JobShown {
             completed_at: job.completed_at.map(time),
             progress: job.progress,
             result: job.result,
-            error: job.error,
+            error: job.error.map(|error| app.team.lore().without_home(&error)),
             username: job.username,
             repositories: job.task.golden.iter().map(ToString::to_string).collect(),
             user_alias: job.task.alias.map(|alias| alias.to_string()),
@@ -132,7 +132,7 @@ pub(crate) struct JobList {
 pub(crate) async fn list(app: Arc<App>, asked: Asked, query: JobsQuery) -> Result<Json<JobList>, Refusal> {
     let status = query.status.map(JobStatus::from);
     let (jobs, total) = app.team.jobs(&asked.asker()?, status, limit(query.limit)).await?;
-    Ok(Json(JobList { jobs: jobs.into_iter().map(JobShown::from).collect(), total }))
+    Ok(Json(JobList { jobs: jobs.into_iter().map(|job| JobShown::new(&app, job)).collect(), total }))
 }
 
 /// One line about what a job did.
@@ -154,8 +154,9 @@ pub(crate) struct JobDetails {
 
 pub(crate) async fn show(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<JobDetails>, Refusal> {
     let report = app.team.job(&asked.asker()?, asked.name()).await?;
-    let logs = report.lines.into_iter().map(|line| JobLog { at: time(line.at), text: line.text }).collect();
-    Ok(Json(JobDetails { job: report.job.into(), logs }))
+    let text = |text: &str| app.team.lore().without_home(text);
+    let logs = report.lines.iter().map(|line| JobLog { at: time(line.at), text: text(&line.text) }).collect();
+    Ok(Json(JobDetails { job: JobShown::new(&app, report.job), logs }))
 }
 
 pub(crate) async fn cancel(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<Told>, Refusal> {

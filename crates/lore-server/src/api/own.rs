@@ -53,6 +53,7 @@ pub(crate) async fn metrics(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text,
         jobs,
         sessions: app.mcp.sessions.count(),
         kept: app.mcp.sessions.kept_bytes(),
+        load: app.mcp.sessions.load(),
     })))
 }
 

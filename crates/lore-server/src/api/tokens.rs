@@ -111,7 +111,7 @@ pub(crate) async fn create(app: Arc<App>, asked: Asked, given: NewToken) -> Resu
 
 /// Whoever has somebody's token that expires must not make one of it that does not.
 fn outlives_not(known: &Known, days: Option<u32>, now: i64) -> Result<(), Refusal> {
-    let Through::Token(_, Some(until)) = known.through else { return Ok(()) };
+    let Through::Token(Some(until)) = known.through else { return Ok(()) };
     let left = (until - now) / DAY;
     if days.is_some_and(|days| i64::from(days) <= left) {
         return Ok(());

@@ -98,5 +98,39 @@ async fn a_login_does_not_tell_who_there_is() {
     let odd = login("no body\u{0}'; --", "wrong password").of(&server).await;
     assert_eq!((known.status, &known.text), (unknown.status, &unknown.text));
     assert_eq!((known.status, &known.text), (odd.status, &odd.text));
-    assert_eq!(known.header("www-authenticate"), None, "a browser must not ask for a password by itself");
+    // HTTP wants it with each 401. Of this scheme no browser asks for a password by itself.
+    assert_eq!(known.header("www-authenticate"), Some(r#"Bearer realm="lore""#));
+    let used_up = ask("POST /auth/refresh").json(&json!({"refresh_token": "x"})).of(&server).await;
+    assert_eq!((used_up.status, used_up.header("www-authenticate").is_some()), (StatusCode::UNAUTHORIZED, true));
+}
+
+#[tokio::test]
+async fn a_personal_token_is_no_login_that_could_end() {
+    let server = server(ServerOptions::default()).await;
+    let token = server.token_of("power").await;
+    let told = ask("POST /auth/logout").token(&token).of(&server).await;
+    assert_eq!((told.status, told.code().as_str()), (StatusCode::BAD_REQUEST, "invalid_argument"));
+    // Of another login it can tell.
+    let tokens = server.login("power").await;
+    let out = ask("POST /auth/logout").token(&token).json(&json!({"refresh_token": tokens["refresh_token"]}));
+    assert_eq!(out.of(&server).await.status, StatusCode::OK);
+    assert_eq!(me(&server, &tokens).await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_message_that_is_not_let_in_is_answered_by_its_id() {
+    let server = server(ServerOptions::default()).await;
+    let long = format!(r#"{{"jsonrpc":"2.0","id":4,"method":"x","params":{{"a":"{}"}}}}"#, "x".repeat(20_000));
+    for (body, id) in [
+        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#, json!(7)),
+        (r#"{"jsonrpc":"2.0","id":"a-1","method":"tools/list"}"#, json!("a-1")),
+        (r#"{"jsonrpc":"2.0","id":{"x":1},"method":"tools/list"}"#, Value::Null),
+        ("nonsense", Value::Null),
+        ("", Value::Null),
+        (&long, Value::Null),
+    ] {
+        let told = ask("POST /mcp").body("application/json", body.as_bytes()).of(&server).await;
+        assert_eq!((told.status, &told.json()["id"]), (StatusCode::UNAUTHORIZED, &id), "{body}");
+        assert_eq!(told.json()["error"]["message"], "Authentication failed: 401 Unauthorized");
+    }
 }

@@ -121,6 +121,52 @@ async fn a_body_that_does_not_say_how_long_it_is_is_bounded_too() {
     server.stopped().await;
 }
 
+/// Begins a request that announces more than it sends.
+async fn stalled(server: &Running, head: &str, bytes: usize) -> TcpStream {
+    let mut stream = server.connect().await;
+    let rest = format!("Host: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", bytes + 1);
+    stream.write_all(format!("{head}{rest}").as_bytes()).await.unwrap();
+    // What the server does not read stays here.
+    drop(timeout(Duration::from_millis(200), stream.write_all(" ".repeat(bytes).as_bytes())).await);
+    stream
+}
+
+#[tokio::test]
+async fn nobody_keeps_the_server_from_reading_what_others_send() {
+    let (mcp_body, auth_body) = (64 << 10, 16 << 10);
+    let limits = Limits { body: mcp_body, mcp_body, auth_body, sending: LONG, ..Limits::default() };
+    let limits = Limits { reading: 4 * mcp_body, auth_reading: 8 * auth_body, ..limits };
+    let trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
+    let server = start(ServerOptions { limits, trusted_proxies, ..ServerOptions::default() }).await;
+    let (greedy, other) = (server.fixture.token_of("normal").await, server.fixture.token_of("power").await);
+    let mut waiting = Vec::new();
+    for _ in 0..6 {
+        let head = format!("POST /mcp HTTP/1.1\r\nAuthorization: Bearer {greedy}\r\n");
+        waiting.push(stalled(&server, &head, mcp_body - 1).await);
+    }
+    for _ in 0..10 {
+        let head = "POST /auth/login HTTP/1.1\r\nX-Forwarded-For: 9.9.9.9\r\n";
+        waiting.push(stalled(&server, head, auth_body - 1).await);
+    }
+    let begun = Instant::now();
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+    let login = json!({"username": "admin", "password": crate::support::PASSWORD}).to_string();
+    for (head, body) in [
+        (format!("POST /mcp HTTP/1.1\r\nAuthorization: Bearer {other}\r\nAccept: application/json\r\n"), list),
+        ("POST /auth/login HTTP/1.1\r\nX-Forwarded-For: 8.8.8.8\r\n".to_owned(), login),
+    ] {
+        let rest = "Host: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n";
+        let request = format!("{head}{rest}Content-Length: {}\r\n\r\n{body}", body.len());
+        let mut stream = server.connect().await;
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let text = self::rest(&mut stream).await;
+        assert!(text.starts_with("HTTP/1.1 200"), "{head}: {text}");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    drop(waiting);
+    server.stopped().await;
+}
+
 #[tokio::test]
 async fn only_so_many_connections_are_served_at_a_time() {
     let limits = Limits { connections: 2, ..short() };

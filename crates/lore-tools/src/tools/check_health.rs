@@ -20,7 +20,7 @@ pub(super) static TOOL: Tool = Tool {
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
     effect: Effect::Reads,
-    errors: Errors::Result,
+    errors: Errors::Object,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, check),
 };
@@ -44,9 +44,9 @@ async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
         "status": health.status(),
         "timestamp": time(Some(health.at)),
         "services": {
-            "database": probe_json(&health.database),
-            "vector_store": probe_json(&health.vector_store),
-            "storage": probe_json(&health.storage),
+            "database": probe_json(&context, &health.database),
+            "vector_store": probe_json(&context, &health.vector_store),
+            "storage": probe_json(&context, &health.storage),
         },
         "system": {
             "memory_usage_percent": health.memory_percent.map(rounded),
@@ -57,13 +57,13 @@ async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
     }})))
 }
 
-fn probe_json(probe: &Probe) -> Value {
+fn probe_json(context: &Context, probe: &Probe) -> Value {
     let mut value = json!({
         "status": if probe.error.is_none() { "healthy" } else { "unhealthy" },
         "response_time_ms": rounded(probe.took.as_secs_f64() * 1000.0),
     });
     if let Some(error) = &probe.error {
-        value["error_message"] = error.as_str().into();
+        value["error_message"] = context.told(error).into();
     }
     value
 }

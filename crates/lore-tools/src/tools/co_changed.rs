@@ -15,7 +15,7 @@ use crate::{
     repositories::line,
     schema,
     scope::{find, others},
-    why::{Fields, day},
+    why::{Fields, below_root, day},
 };
 
 const LIMIT: i64 = 10;
@@ -44,6 +44,9 @@ struct Input {
 }
 
 async fn co_changed(context: Context, input: Input) -> Result<Answer, Failure> {
+    for file in &input.files {
+        below_root(&context, "files", file)?;
+    }
     // On a team server there is no project, and a repository is asked about on the caller's branch.
     let known = match context.team()? {
         Some(_) => Some(find(&context, input.repo.as_deref()).await?.named()),

@@ -20,7 +20,7 @@ pub(super) static TOOL: Tool = Tool {
     permission: Permission::ManageUsers,
     offered: Offered::OnServer,
     effect: Effect::Changes,
-    errors: Errors::Result,
+    errors: Errors::Object,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, create),
 };

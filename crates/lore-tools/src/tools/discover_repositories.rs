@@ -20,7 +20,7 @@ pub(super) static TOOL: Tool = Tool {
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
     effect: Effect::Reads,
-    errors: Errors::Result,
+    errors: Errors::Object,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, discover),
 };
@@ -73,7 +73,7 @@ fn golden_row(context: &Context, golden: &Golden, repos: &[Repo]) -> Value {
         "state": golden.state.as_str(),
         "refresh_every": golden.refresh_every,
         "last_refreshed_at": time(golden.refreshed_at),
-        "last_error": golden.last_error.as_ref().filter(|_| manages),
+        "last_error": golden.last_error.as_deref().filter(|_| manages).map(|error| context.told(error)),
     })
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{REPOS_MAX, repositories, run, time, url},
+    repositories::{REPOS_MAX, health, repositories, run, time, url},
     schema, scope,
 };
 
@@ -23,7 +23,7 @@ pub(super) static TOOL: Tool = Tool {
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
     effect: Effect::Reads,
-    errors: Errors::Result,
+    errors: Errors::Object,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, status),
 };
@@ -42,7 +42,8 @@ async fn status(context: Context, _: Input) -> Result<Answer, Failure> {
     let total = found.len();
     found.truncate(REPOS_MAX);
     let reports = context.lore.report(found.iter().map(|one| one.repo.clone()).collect()).await?;
-    let rows = reports.iter().zip(&found).map(|(report, found)| row(report, &found.alias, "activated")).collect();
+    let rows =
+        reports.iter().zip(&found).map(|(report, found)| row(&context, report, &found.alias, "activated")).collect();
     Ok(repositories(rows, total))
 }
 
@@ -59,7 +60,7 @@ async fn on_server(context: &Context, team: &Team, caller: &Caller) -> Result<An
         let told = match shown {
             Ok(_) => {
                 let report = reports.next();
-                report.map(|report| row(&report, alias.as_str(), status))
+                report.map(|report| row(context, &report, alias.as_str(), status))
             }
             Err(failure) => Some(json!({
                 "alias": alias.as_str(),
@@ -76,8 +77,8 @@ async fn on_server(context: &Context, team: &Team, caller: &Caller) -> Result<An
     Ok(repositories(rows, total))
 }
 
-fn row(report: &Report, alias: &str, activation_status: &str) -> Value {
-    let (score, issues) = report.health();
+fn row(context: &Context, report: &Report, alias: &str, activation_status: &str) -> Value {
+    let (score, issues) = health(context, report);
     let code = report.code.as_ref().ok();
     let snapshot = code.and_then(|code| code.snapshot.as_ref());
     json!({

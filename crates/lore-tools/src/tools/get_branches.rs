@@ -24,7 +24,7 @@ pub(super) static TOOL: Tool = Tool {
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
     effect: Effect::Reads,
-    errors: Errors::Result,
+    errors: Errors::Object,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, branches),
 };

@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
     permission: Permission::QueryRepos,
     offered: Offered::OnServer,
     effect: Effect::Reads,
-    errors: Errors::Result,
+    errors: Errors::Object,
     input: schema::input::<Input>,
     call: |context, args| run_waiting(&TOOL, context, args, details),
 };
@@ -46,7 +46,7 @@ async fn details(context: Context, input: Input) -> Result<Answer, Failure> {
         let (job, last) = (&report.job, report.lines.last());
         if let Some(progress) = &context.asked.progress {
             let what = last.map_or(job.status.as_str(), |line| line.text.as_str());
-            progress.tell(f64::from(job.progress), Some(100.0), what);
+            progress.tell(f64::from(job.progress), Some(100.0), &context.told(what));
         }
         if job.status.is_over() || Instant::now() >= until {
             break report;
@@ -54,6 +54,6 @@ async fn details(context: Context, input: Input) -> Result<Answer, Failure> {
         team.job_moved().await;
     };
     let lines: Vec<Value> =
-        report.lines.iter().map(|line| json!({"at": time(Some(line.at)), "text": line.text})).collect();
-    Ok(succeeded(json!({"job": job_json(&report.job), "logs": lines})))
+        report.lines.iter().map(|line| json!({"at": time(Some(line.at)), "text": context.told(&line.text)})).collect();
+    Ok(succeeded(json!({"job": job_json(&context, &report.job), "logs": lines})))
 }

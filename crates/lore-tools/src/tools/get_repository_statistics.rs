@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{health, run, succeeded, sum, time},
+    repositories::{common_health, health, run, succeeded, sum, time},
     schema,
     scope::{Found, composite, find},
 };
@@ -23,7 +23,7 @@ pub(super) static TOOL: Tool = Tool {
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
     effect: Effect::Reads,
-    errors: Errors::Result,
+    errors: Errors::Object,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, statistics),
 };
@@ -70,7 +70,7 @@ async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
             "sync_count": sum(&members, "/activity/sync_count"),
             "commit_count": sum(&members, "/activity/commit_count"),
         },
-        "health": health(&reports),
+        "health": common_health(&context, &reports),
         "members": members,
     });
     if let Value::Object(all) = all {
@@ -87,11 +87,11 @@ async fn statistics_of(context: &Context, found: Found) -> Result<(Value, Report
     let measured = lore.measure(&repo).await;
     let report = lore.report(vec![repo]).await?.pop();
     let report = report.ok_or_else(|| Failure::new(lore_model::Code::Internal, "a repository has no report"))?;
-    let (score, mut issues) = report.health();
+    let (score, mut issues) = health(&context, &report);
     let snapshot = report.code.as_ref().ok().and_then(|code| code.snapshot.as_ref());
     // Where the repository cannot be read, what was indexed is all that is known.
     let (total, bytes) = measured.unwrap_or_else(|failure| {
-        issues.push(format!("its files could not be counted: {failure}"));
+        issues.push(context.told(&format!("its files could not be counted: {failure}")));
         (indexed.len(), snapshot.map_or(0, |snapshot| snapshot.bytes))
     });
     let statistics = json!({

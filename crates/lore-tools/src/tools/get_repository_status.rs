@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{health, place, run, succeeded, sum, time, url},
+    repositories::{common_health, health, place, run, succeeded, sum, time, url},
     schema,
     scope::{Found, composite, find},
 };
@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
     effect: Effect::Reads,
-    errors: Errors::Result,
+    errors: Errors::Object,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, status),
 };
@@ -53,7 +53,7 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
     }
     status.insert("last_updated".to_owned(), time(updated));
     status.insert("enable_temporal".to_owned(), members.iter().all(|one| one["enable_temporal"] == true).into());
-    status.insert("health".to_owned(), health(&reports));
+    status.insert("health".to_owned(), common_health(&context, &reports));
     status.insert("members".to_owned(), members.into());
     Ok(succeeded(json!({"status": status})))
 }
@@ -67,7 +67,7 @@ async fn status_of(context: &Context, found: Found) -> Result<(Value, Report), F
     let branches: Vec<&str> = branches.iter().map(|(branch, _)| branch.name.as_str()).collect();
     let report = lore.report(vec![repo]).await?.pop();
     let report = report.ok_or_else(|| Failure::new(lore_model::Code::Internal, "a repository has no report"))?;
-    let (score, issues) = report.health();
+    let (score, issues) = health(&context, &report);
     let code = report.code.as_ref().ok();
     let snapshot = code.and_then(|code| code.snapshot.as_ref());
     let past = code.and_then(|code| code.past.as_ref());

@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
     permission: Permission::ManageUsers,
     offered: Offered::OnServer,
     effect: Effect::Reads,
-    errors: Errors::Result,
+    errors: Errors::Object,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, list),
 };

@@ -18,7 +18,7 @@ pub(super) static TOOL: Tool = Tool {
     permission: Permission::ActivateRepos,
     offered: Offered::OnServer,
     effect: Effect::Fetches,
-    errors: Errors::Result,
+    errors: Errors::Object,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, sync),
 };

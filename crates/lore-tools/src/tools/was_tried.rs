@@ -69,10 +69,11 @@ async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
     let mut fields = Fields::default();
     fields.put("repo", request.repo.0.name());
     if !found.gaps.not_kept.is_empty() {
-        fields.put(
-            "not_kept",
-            "former versions are not kept, so removed code cannot be found: run `lore sync --temporal`",
-        );
+        let keep = match context.team {
+            Some(_) => "an admin can have them kept",
+            None => "run `lore sync --temporal`",
+        };
+        fields.put("not_kept", format!("former versions are not kept, so removed code cannot be found: {keep}"));
     }
     let (mut left, mut left_out) = (room.saturating_sub(40), 0);
     let mut fitting = |values: Vec<Value>| {

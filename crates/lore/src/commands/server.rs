@@ -174,6 +174,12 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     if is_open {
         context.ui.warn("other machines can reach the server, which does not encrypt: give it `--tls-cert` and `--tls-key`, or see to it that only your proxy can reach it");
     }
+    let provider = context.loaded.config.embedding_provider.trim();
+    if !matches!(provider, "" | "local") {
+        context.ui.warn(&format!(
+            "a team server answers with the built-in model: `embedding_provider = \"{provider}\"` is not used"
+        ));
+    }
     context.ui.tell(&format!("lore server is listening on {}", bound.url()));
     let cancel = Cancel::default();
     let quiet = Quiet::start()
@@ -260,7 +266,8 @@ fn limits(jobs: u32, per_user: Option<u32>) -> JobLimits {
 fn mcp(team: &Arc<Team>, toolsets: &[Toolset]) -> McpSetup {
     let tools = ToolContext::for_team(Arc::clone(team));
     let server = |sets: &[Toolset]| {
-        let text = ServerText { version: env!("CARGO_PKG_VERSION").to_owned(), instructions: server_instructions() };
+        let text =
+            ServerText { version: env!("CARGO_PKG_VERSION").to_owned(), instructions: server_instructions(sets) };
         Server::new(lore_tools::server_tools(sets), &tools, text)
     };
     McpSetup {

@@ -433,7 +433,7 @@ fn statistics_count_what_is_there_and_say_what_is_wrong() {
     let mut server = desk.place.serve(&["--no-refresh", "--toolsets", TOOLSETS]);
     let told = ask(&mut server, "get_repository_statistics", json!({"repository_alias": "shop"}));
     let health = told["statistics"]["health"].to_string();
-    assert!(health.contains("missing: there is no repository at"), "{health}");
+    assert!(health.contains("is no repository any more"), "{health}");
     assert_eq!(told["statistics"]["files"]["indexed"], 6, "what was indexed is still known");
     let said = refused(&mut server, "list_files", json!({"repository_alias": "shop"}));
     assert!(said.contains("lore add"), "{said}");

@@ -178,7 +178,7 @@ impl Search {
                 Ok(found) => return Ok(LinesAnswer { freshness, gaps, ..found }),
                 // What was read was replaced by a newer state meanwhile.
                 Err(StoreError::Absent(_)) if tries < TRIES => {
-                    self.views.forget(request.repos.iter().map(|(repo, _)| repo.id));
+                    self.views.forget(&request.repos.iter().map(|(repo, _)| repo.id).collect::<Vec<_>>());
                 }
                 Err(error) => return Err(store_failure(error)),
             }

@@ -41,7 +41,7 @@ pub(super) static TOOL: Tool = Tool {
     permission: Permission::QueryRepos,
     offered: Offered::Everywhere,
     effect: Effect::Reads,
-    errors: Errors::Result,
+    errors: Errors::Object,
     input: schema::input::<Input>,
     call: |context, args| run(&TOOL, context, args, search),
 };
@@ -260,7 +260,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
             let is_same = |a: &CommitFound, b: &CommitFound| a.repo == b.repo && a.commit.commit == b.commit.commit;
             outcome.total -= near.iter().filter(|near| exact.iter().any(|exact| is_same(exact, near))).count();
             outcome.results = in_turn(exact, near, asked.limit, is_same, past::commit_json, past::commit_json);
-            outcome.notes = warning(&outcome.freshness).into_iter().chain(asked.notes).collect();
+            outcome.notes = warning(&outcome.freshness, context.how_to_sync()).into_iter().chain(asked.notes).collect();
             return Ok(outcome.answer(&query, started));
         }
         // By meaning, the changed code itself is what was changed.
@@ -316,8 +316,9 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     }
     let shown = |line: &LineHit| line_json(line, asked.files_only, &query);
     outcome.results = in_turn(&by_line, &by_meaning, asked.limit, is_in, shown, hit_json);
-    let of_past = past::warning(&gaps, searched).into_iter();
-    outcome.notes = of_past.chain(warning(&outcome.freshness)).chain(asked.notes).collect();
+    let sync = context.how_to_sync();
+    let of_past = past::warning(&gaps, searched, sync).into_iter();
+    outcome.notes = of_past.chain(warning(&outcome.freshness, sync)).chain(asked.notes).collect();
     Ok(outcome.answer(&query, started))
 }
 
@@ -465,7 +466,7 @@ fn in_turn<A, B>(
     all
 }
 
-fn warning(freshness: &[CodeFreshness]) -> Vec<String> {
+fn warning(freshness: &[CodeFreshness], sync: &str) -> Vec<String> {
     let about = |state: CodeState, what: &str| {
         // Where uncommitted work is what is not there, that is told instead.
         let is_so = |fresh: &&CodeFreshness| fresh.state == state && fresh.uncommitted_error.is_none();
@@ -473,9 +474,9 @@ fn warning(freshness: &[CodeFreshness]) -> Vec<String> {
         (!names.is_empty()).then(|| format!("{} {what}", names.join(", ")))
     };
     [
-        about(CodeState::Stale, "moved since it was indexed: run `lore sync`"),
+        about(CodeState::Stale, &format!("moved since it was indexed: {sync}")),
         about(CodeState::Partial, "is not completely indexed yet"),
-        about(CodeState::NeverIndexed, "is not indexed yet: run `lore sync`"),
+        about(CodeState::NeverIndexed, &format!("is not indexed yet: {sync}")),
         about(CodeState::Missing, "is no longer where it was; the answer is from the index"),
     ]
     .into_iter()

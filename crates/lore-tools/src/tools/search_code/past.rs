@@ -110,7 +110,7 @@ fn days(text: &str) -> Result<(Option<i64>, Option<i64>), Failure> {
 }
 
 /// What of the past is not there.
-pub(super) fn warning(gaps: &PastGaps, searched: usize) -> Vec<String> {
+pub(super) fn warning(gaps: &PastGaps, searched: usize, sync: &str) -> Vec<String> {
     let mut said = Vec::new();
     if !gaps.not_kept.is_empty() {
         said.push(match searched {
@@ -126,7 +126,7 @@ pub(super) fn warning(gaps: &PastGaps, searched: usize) -> Vec<String> {
     }
     if !gaps.behind.is_empty() {
         said.push(format!(
-            "what is kept of the past of {} is older than its code, or not all there: run `lore sync`",
+            "what is kept of the past of {} is older than its code, or not all there: {sync}",
             gaps.behind.join(", ")
         ));
     }
