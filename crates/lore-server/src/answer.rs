@@ -89,21 +89,21 @@ pub(crate) struct Refusal {
     /// Whether the reader may read the message as it is.
     told: bool,
     /// The id of the MCP message that it answers, as far as that is known.
-    id: Value,
+    id: Option<Box<Value>>,
 }
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         let status = StatusCode::from_u16(failure.code.row().http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         // What is the server's own fault may name its folders.
-        Self { status, failure, headers: Vec::new(), told: !status.is_server_error(), id: Value::Null }
+        Self { status, failure, headers: Vec::new(), told: !status.is_server_error(), id: None }
     }
 }
 
 impl Refusal {
     /// A refusal with a status of its own.
     pub(crate) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
-        Self { status, failure: Failure::new(code, message), headers: Vec::new(), told: true, id: Value::Null }
+        Self { status, failure: Failure::new(code, message), headers: Vec::new(), told: true, id: None }
     }
 
     /// An argument that does not do.
@@ -119,7 +119,7 @@ impl Refusal {
 
     /// Answers the MCP message of that id.
     pub(crate) fn answering(mut self, id: Value) -> Self {
-        self.id = id;
+        self.id = Some(Box::new(id));
         self
     }
 

@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn pieces_without_an_end_are_given_up() {
         let piece = json!({"type": "chunk", "content": "x".repeat(LARGEST_EVENT / 4)}).to_string();
-        assert_eq!(answer(&[&piece; 4]), None);
-        assert_eq!(answer(&[&piece; 5]).as_deref(), Some("too much"));
+        assert_eq!(answer(&[piece.as_str(); 4]), None);
+        assert_eq!(answer(&[piece.as_str(); 5]).as_deref(), Some("too much"));
     }
 
     #[test]

@@ -221,7 +221,8 @@ fn removing(transaction: &Transaction<'_>, alias: &RepoName, force: bool, by: &A
     let times = |count: i64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
     let concerned: Vec<String> = [(single, "activation"), (composites, "composite")]
         .into_iter()
-        .filter_map(|(count, what)| (count > 0).then(|| times(count, what)))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| times(count, what))
         .collect();
     let concerned = concerned.join(" and ");
     if users > 0 && !force {

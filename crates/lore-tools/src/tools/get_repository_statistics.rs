@@ -87,7 +87,7 @@ async fn statistics_of(context: &Context, found: Found) -> Result<(Value, Report
     let measured = lore.measure(&repo).await;
     let report = lore.report(vec![repo]).await?.pop();
     let report = report.ok_or_else(|| Failure::new(lore_model::Code::Internal, "a repository has no report"))?;
-    let (score, mut issues) = health(&context, &report);
+    let (score, mut issues) = health(context, &report);
     let snapshot = report.code.as_ref().ok().and_then(|code| code.snapshot.as_ref());
     // Where the repository cannot be read, what was indexed is all that is known.
     let (total, bytes) = measured.unwrap_or_else(|failure| {

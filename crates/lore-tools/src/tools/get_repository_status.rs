@@ -67,7 +67,7 @@ async fn status_of(context: &Context, found: Found) -> Result<(Value, Report), F
     let branches: Vec<&str> = branches.iter().map(|(branch, _)| branch.name.as_str()).collect();
     let report = lore.report(vec![repo]).await?.pop();
     let report = report.ok_or_else(|| Failure::new(lore_model::Code::Internal, "a repository has no report"))?;
-    let (score, issues) = health(&context, &report);
+    let (score, issues) = health(context, &report);
     let code = report.code.as_ref().ok();
     let snapshot = code.and_then(|code| code.snapshot.as_ref());
     let past = code.and_then(|code| code.past.as_ref());
