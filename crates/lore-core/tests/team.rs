@@ -122,13 +122,18 @@ impl Case {
             loop {
                 let now = self.team.job(by, job.id.as_str()).await.expect("it goes well").job;
                 if now.status.is_over() {
-                    stop.cancel();
                     return now;
                 }
                 self.team.job_moved().await;
             }
         };
-        let (found, ()) = tokio::join!(tokio::time::timeout(Duration::from_mins(1), wait), run);
+        let wait = async {
+            let found = tokio::time::timeout(Duration::from_mins(1), wait).await;
+            // Whatever came of it: a test that waits for ever has not failed.
+            stop.cancel();
+            found
+        };
+        let (found, ()) = tokio::join!(wait, run);
         found.expect("a job ends")
     }
 
@@ -381,9 +386,13 @@ impl Case {
             while !is_so().await {
                 self.team.job_moved().await;
             }
-            stop.cancel();
         };
-        let (found, ()) = tokio::join!(tokio::time::timeout(Duration::from_mins(1), wait), self.team.run(&stop));
+        let wait = async {
+            let found = tokio::time::timeout(Duration::from_mins(1), wait).await;
+            stop.cancel();
+            found
+        };
+        let (found, ()) = tokio::join!(wait, self.team.run(&stop));
         found.expect(what);
     }
 
