@@ -360,7 +360,7 @@ fn tell(kind: Kind, protocol: &'static str) {
 
     // What is in use is not removed, unless somebody insists.
     let told = story.fails("admin", "remove_golden_repo", &json!({"alias": "shop"}));
-    assert!(told.contains("in use: 3 activations of 2 users"), "{told}");
+    assert!(told.contains("in use: 2 activations and 1 composite of 2 users"), "{told}");
     story.work("ada", "manage_composite_repository", &json!({"operation": "delete", "user_alias": "all"}));
     story.work("ada", "deactivate_repository", &json!({"user_alias": "mine"}));
     story.work("admin", "remove_golden_repo", &json!({"alias": "shop", "force": true}));
