@@ -1,6 +1,7 @@
 //! Automation of the project; `cargo xtask --help` lists it.
 #![forbid(unsafe_code)]
 
+mod abuse;
 mod bench;
 mod check_history;
 mod check_past;
@@ -25,6 +26,8 @@ enum Task {
     Test(test::Args),
     /// Runs what every change must pass: format, lints, and all tests.
     Ci(test::Args),
+    /// Treats Lore badly and checks what it does.
+    Abuse(abuse::Args),
     /// Checks facts about the project that no compiler checks.
     Tidy,
     /// Writes the reference pages and the README's tables from the program.
@@ -57,6 +60,7 @@ fn main() -> anyhow::Result<()> {
     match Task::parse() {
         Task::Test(args) => test::run_tests(&args),
         Task::Ci(args) => test::run_ci(&args),
+        Task::Abuse(args) => abuse::run(args),
         Task::Tidy => tidy::run(),
         Task::Codegen => test::run_codegen(),
         Task::CheckHistory(args) => check_history::run(args),
