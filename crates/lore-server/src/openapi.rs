@@ -118,7 +118,7 @@ fn mcp_operation(route: &Route) -> Value {
         Method::GET => {
             json!({"200": {"description": "What the session tells.", "content": {"text/event-stream": events}}})
         }
-        _ => json!({"202": {"description": "The session is ended."}}),
+        _ => json!({"204": {"description": "The session is ended."}}),
     };
     for (status, about) in [
         ("400", "No message, or one that does not fit its headers."),

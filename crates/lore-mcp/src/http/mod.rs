@@ -206,7 +206,12 @@ impl Inner {
         let Some(in_use) = self.enter(&parts.headers, owner) else { return no_session() };
         // Whoever goes on with the stream of a call waits for its answer.
         let only_listens = parts.method == Method::GET && !resumes_call(&parts.headers);
-        let response = keep(self.session.answer(Request::from_parts(parts, Full::default())).await, in_use);
+        let ends = parts.method == Method::DELETE;
+        let mut response = keep(self.session.answer(Request::from_parts(parts, Full::default())).await, in_use);
+        if ends && response.status() == StatusCode::ACCEPTED {
+            // It has ended: the Python client takes an "accepted" for a failure and warns its user.
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
         if only_listens { self.listening(response) } else { response }
     }
 
