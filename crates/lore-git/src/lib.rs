@@ -16,6 +16,7 @@ mod first_parents;
 mod head;
 mod ignores;
 mod inside;
+mod left;
 mod look;
 mod mailmap;
 mod mirror;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Cancel, Git, GitError, RemotePolicy, Repository, Result,
+    Cancel, Git, GitError, RemotePolicy, Repository, Result, left,
     policy::Route,
     program::{Call, Watch},
 };
@@ -171,8 +171,14 @@ impl<'a> Mirror<'a> {
         };
         let _turn = self.take_turn(until)?;
         self.free_locks()?;
+        left::clear(&self.path);
         let remote = Remote { route: &route, until };
-        if self.path.join("HEAD").exists() { self.fetch(&remote) } else { self.clone_whole(&remote) }?;
+        if self.path.join("HEAD").exists() {
+            // What was cut off for its size would count against every fetch after it.
+            self.fetch(&remote).inspect_err(|_| left::clear(&self.path))
+        } else {
+            self.clone_whole(&remote)
+        }?;
         match &self.fetching.main_branch {
             Some(branch) => self.point_head(branch),
             None => self.follow_head(&remote),
@@ -188,9 +194,13 @@ impl<'a> Mirror<'a> {
             return Ok(());
         }
         let inside = |name: &str| self.git.inside(&self.path).subcommand(name);
-        // Only what is small is written again, so that it costs what was fetched.
+        left::clear_objects(&self.path);
+        // Only what is small is written again, so that it costs what was fetched. Nobody fetches from a mirror by plain HTTP, so
+        // no lists for those who would are written.
+        let repack = inside("repack").args(["-d", "-l", "-n", "-q", "--geometric=2"]);
         let packed = self
-            .run(inside("repack").args(["-d", "-l", "-q", "--geometric=2"]), &self.path, remote)
+            .run(left::at_work(repack, &self.path), &self.path, remote)
+            .inspect_err(|_| left::clear(&self.path))
             .and_then(|_| self.run(inside("pack-refs").args(["--all", "--prune"]), &self.path, remote));
         match packed {
             // The mirror is whole without it.
@@ -243,6 +253,8 @@ impl<'a> Mirror<'a> {
             let mut locks = Vec::new();
             locks_in(&self.path, false, &mut locks);
             locks_in(&self.path.join("refs"), true, &mut locks);
+            // Not called a lock, but as good as one: git writes packed refs anew only where it is not there.
+            locks.extend(Some(self.path.join("packed-refs.new")).filter(|path| path.exists()));
             if locks.is_empty() {
                 return Ok(());
             }
@@ -311,7 +323,7 @@ impl<'a> Mirror<'a> {
             "--no-auto-maintenance",
             "--force",
         ]);
-        let call = call.arg("--").arg(&remote.route.url);
+        let call = left::at_work(call, &self.path).arg("--").arg(&remote.route.url);
         self.wait(call.args(["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]), &self.path, remote)
     }
 

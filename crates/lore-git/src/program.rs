@@ -103,9 +103,12 @@ impl Git {
         let mut call = self.bare();
         // The user's folder may vanish while git runs, and holds nothing that git should see.
         call.command.env("GIT_DIR", git_dir).current_dir(git_dir);
-        // Ctrl-C is for Lore, which then ends git in its own time.
+        // Ctrl-C is for Lore, which then ends git, and what git has started, in its own time.
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut call.command, 0);
+        {
+            std::os::unix::process::CommandExt::process_group(&mut call.command, 0);
+            call.in_group = true;
+        }
         call.args(["-c", "core.attributesFile=/dev/null", "-c", "core.commitGraph=true"])
     }
 
@@ -201,6 +204,12 @@ impl Call {
     pub(crate) fn subcommand(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self.arg(name)
+    }
+
+    /// Gives it an open file that it reads nothing from: a lock on that file lasts as long as git does, whoever else dies.
+    pub(crate) fn holding(mut self, file: std::fs::File) -> Self {
+        self.command.stdin(file);
+        self
     }
 
     /// Runs it to its end and returns what it printed.

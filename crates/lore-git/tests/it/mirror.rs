@@ -1,6 +1,9 @@
 //! Mirrors that are fetched again and again.
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
 
 use lore_git::{Cancel, CloneUrl, Git, Mirror};
 
@@ -39,4 +42,138 @@ fn a_mirror_that_is_fetched_often_does_not_scatter() {
     assert_eq!(inside(&["rev-list", "--all", "--count"]).trim(), "31");
     assert_eq!(inside(&["for-each-ref", "--format=%(refname)"]).lines().count(), 31);
     inside(&["fsck", "--full", "--strict"]);
+}
+
+/// A mirror with so many packs that the next update packs it.
+struct Scattered {
+    dir: tempfile::TempDir,
+    repo: Repo,
+    place: PathBuf,
+}
+
+impl Scattered {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (repo, place) = (Repo::new(), dir.path().join("m.git"));
+        repo.write("a.txt", "begin").commit();
+        let scattered = Self { dir, repo, place };
+        scattered.update(&Git::new("git"));
+        scattered.scatter();
+        scattered
+    }
+
+    fn scatter(&self) {
+        for round in 0..21 {
+            self.repo.write("a.txt", format!("round {round}")).commit();
+            // As a fetch of very many objects leaves it.
+            let fetch = ["fetch", "--quiet", "origin", "+refs/heads/*:refs/heads/*"];
+            self.inside(&[&["-c", "fetch.unpackLimit=1"], &fetch[..]].concat());
+        }
+        assert!(packs(&self.place) > 20);
+    }
+
+    fn update(&self, git: &Git) {
+        let url = CloneUrl::parse(&format!("file://{}", self.repo.path.display())).unwrap();
+        Mirror::new(git, self.place.clone(), &url, &Cancel::default()).update().unwrap();
+    }
+
+    fn inside(&self, args: &[&str]) -> String {
+        String::from_utf8(self.repo.git(&[&["--git-dir", self.place.to_str().unwrap()], args].concat())).unwrap()
+    }
+
+    /// What is neither a whole pack nor part of one.
+    fn left(&self) -> Vec<String> {
+        let folder = self.place.join("objects/pack");
+        let names = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.file_name().into_string().unwrap());
+        let mut left: Vec<_> = names
+            .filter(|name| !name.starts_with("pack-") || !folder.join(name).with_extension("idx").exists())
+            .collect();
+        left.sort();
+        left
+    }
+
+    #[track_caller]
+    fn check(&self, commits: &str) {
+        assert_eq!(self.inside(&["rev-list", "--all", "--count"]).trim(), commits);
+        self.inside(&["fsck", "--full", "--strict"]);
+    }
+}
+
+#[cfg(unix)]
+fn script(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a git that is killed is started like no other")]
+fn what_a_killed_repack_leaves_goes_at_the_next_fetch() {
+    let mirror = Scattered::new();
+    let bin = mirror.dir.path().join("bin");
+    // The git that a repack starts writes the new pack and then kills it, before the pack has its name. Its folder comes first
+    // in the path, and is not wanted there any more.
+    let inner = r#"unset GIT_EXEC_PATH; PATH="${PATH#*:}"; case " $* " in *" pack-objects "*) git "$@"; kill -9 $PPID; exit 1;; esac; exec git "$@""#;
+    script(&bin.join("inner/git"), inner);
+    let outer = r#"case " $* " in *" repack "*) export GIT_EXEC_PATH="${0%/*}/inner";; esac; exec git "$@""#;
+    script(&bin.join("git"), outer);
+    mirror.update(&Git::new(bin.join("git")));
+    // It is cleared as soon as it is known to be dead. What follows is what the kill of Lore itself leaves.
+    assert_eq!(mirror.left(), [""; 0]);
+    mirror.check("22");
+    assert!(packs(&mirror.place) > 20, "nothing was packed");
+    let repack = ["repack", "-d", "-l", "-n", "-q", "--geometric=2"];
+    let killed = std::process::Command::new("git")
+        .args(repack)
+        .env("GIT_DIR", &mirror.place)
+        .env("GIT_EXEC_PATH", bin.join("inner"))
+        .output();
+    assert!(!killed.unwrap().status.success());
+    assert!(mirror.left().iter().any(|name| name.starts_with(".tmp-")), "{:?}", mirror.left());
+    mirror.update(&Git::new("git"));
+    assert_eq!(mirror.left(), [""; 0]);
+    assert!(packs(&mirror.place) < 5);
+    mirror.check("22");
+}
+
+#[test]
+fn what_the_dead_leave_goes_and_what_a_living_git_writes_stays() {
+    let mirror = Scattered::new();
+    let packs = mirror.place.join("objects/pack");
+    let left = [".tmp-77-pack-1.idx", "pack-0123.pack", "pack-0123.rev", "tmp_idx_b", "tmp_pack_a"];
+    for name in left {
+        fs::write(packs.join(name), "half").unwrap();
+    }
+    let whole = fs::read_dir(&packs).unwrap().flatten().map(|entry| entry.path());
+    let whole = whole.filter(|path| path.extension().is_some_and(|end| end == "idx")).min().unwrap();
+    fs::write(whole.with_extension("keep"), "fetch-pack 77 on host").unwrap();
+    let object = mirror.place.join("objects/17/tmp_obj_c");
+    fs::create_dir_all(object.parent().unwrap()).unwrap();
+    fs::write(&object, "half").unwrap();
+    // So holds it who writes.
+    let writing = File::open(&packs).unwrap();
+    writing.lock_shared().unwrap();
+    mirror.update(&Git::new("git"));
+    assert_eq!(mirror.left(), left);
+    assert!(whole.with_extension("keep").exists() && object.exists());
+    drop(writing);
+    mirror.scatter();
+    mirror.update(&Git::new("git"));
+    assert_eq!(mirror.left(), [""; 0]);
+    assert!(!whole.with_extension("keep").exists() && !object.exists());
+    mirror.check("43");
+}
+
+#[test]
+fn packed_refs_that_were_never_finished_keep_nobody_from_fetching() {
+    let mirror = Scattered::new();
+    mirror.repo.git(&["branch", "gone"]);
+    mirror.update(&Git::new("git"));
+    mirror.inside(&["pack-refs", "--all"]);
+    fs::write(mirror.place.join("packed-refs.new"), "half").unwrap();
+    mirror.repo.git(&["branch", "-D", "gone"]);
+    mirror.update(&Git::new("git"));
+    assert_eq!(mirror.inside(&["for-each-ref", "--format=%(refname)"]).trim(), "refs/heads/main");
 }

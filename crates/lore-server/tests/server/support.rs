@@ -4,7 +4,7 @@ use std::{
     net::IpAddr,
     path::Path,
     sync::{
-        Arc,
+        Arc, Once,
         atomic::{AtomicBool, AtomicI64, Ordering},
     },
 };
@@ -80,8 +80,23 @@ fn lore(home: &Path) -> Arc<Lore> {
     })
 }
 
+/// Keeps tests of one process from deciding for each other what is logged.
+///
+/// What is thought of a place that logs is remembered for the whole process when it is first come by. As long as there is one
+/// subscriber only, `tracing` then asks the thread that comes by: a test without one would turn the place off for the test that
+/// captures the log. With several it asks all of them, so there are always several, and before any server is.
+fn ask_all_subscribers() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for _ in 0..2 {
+            std::mem::forget(tracing::Dispatch::new(tracing::subscriber::NoSubscriber::default()));
+        }
+    });
+}
+
 /// A server with the users `admin`, `power` and `normal`.
 pub(crate) async fn server(options: ServerOptions) -> Fixture {
+    ask_all_subscribers();
     let folder = tempfile::tempdir().unwrap();
     let lore = lore(folder.path());
     let clock = Arc::new(TestClock { now: AtomicI64::new(NOW), panics: AtomicBool::new(false) });
