@@ -14,10 +14,26 @@ pub(crate) fn explain(path: &Path, error: Error) -> StoreError {
         Some(
             ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::SystemIoFailure,
         ) => StoreError::NoAccess { path, what: error.to_string() },
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TooBig) => {
             StoreError::Damaged { path, what: error.to_string() }
         }
+        _ if is_foreign(&error) => StoreError::Damaged { path, what: error.to_string() },
         _ => StoreError::Backend(Box::new(error)),
+    }
+}
+
+/// Whether the file is sound, but not as Lore makes it: something else stands where a table is expected, or a value is of no
+/// kind that Lore writes.
+fn is_foreign(error: &Error) -> bool {
+    match error {
+        Error::FromSqlConversionFailure(..)
+        | Error::IntegralValueOutOfRange(..)
+        | Error::InvalidColumnType(..)
+        | Error::Utf8Error(..) => true,
+        Error::SqliteFailure(_, Some(said)) | Error::SqlInputError { msg: said, .. } => {
+            ["is a view", "view \"", "no such table", "unsafe use of"].iter().any(|words| said.contains(words))
+        }
+        _ => false,
     }
 }
 
