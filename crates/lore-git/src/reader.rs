@@ -176,19 +176,23 @@ impl Reader {
         if scope.excludes.is_empty() || self.expects_excluded(&scope.excludes) {
             return self.read_within(ids, scope, each);
         }
-        let mut again = Vec::new();
+        let (mut again, mut heavy) = (Vec::new(), Vec::new());
         self.read_within(ids, &Scope { excludes: Vec::new(), ..scope.clone() }, &mut |commit| {
             // What is missing or too much may be so in an excluded folder only.
-            let uncertain = matches!(commit.patch, Diff::Absent(PatchAbsence::MissingObjects | PatchAbsence::TooHeavy));
-            if uncertain || touches(&commit, &scope.excludes) {
-                again.push(commit.id);
-                return ControlFlow::Continue(());
+            match commit.patch {
+                Diff::Absent(PatchAbsence::TooHeavy) => heavy.push(commit.id),
+                Diff::Absent(PatchAbsence::MissingObjects) => again.push(commit.id),
+                _ if touches(&commit, &scope.excludes) => again.push(commit.id),
+                _ => return each(commit),
             }
-            each(commit)
+            ControlFlow::Continue(())
         })?;
         if again.len() * 20 > ids.len() {
             self.excluded_seen.store(true, Ordering::Relaxed);
         }
+        // Git is not overwhelmed once more to find out.
+        let mut left: HashSet<CommitId> = heavy.iter().copied().collect();
+        heavy.into_iter().try_for_each(|id| self.read_alone(id, scope, &mut left, each))?;
         if again.is_empty() { Ok(()) } else { self.read_within(&again, scope, each) }
     }
 

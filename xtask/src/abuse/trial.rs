@@ -69,7 +69,8 @@ impl Trial {
         let mut command = self.lore.command(args);
         command.current_dir(folder);
         let words: Vec<String> = args.iter().map(|arg| clipped(&arg.as_ref().to_string_lossy(), 60)).collect();
-        let name = clipped(&words.join(" "), 100);
+        // What is tried steers terminals, and this is shown on one.
+        let name = clipped(&words.join(" "), 100).replace(char::is_control, "�");
         let ran = run_to_the_end(&command, PATIENCE).with_context(|| name.clone())?;
         self.outcome.points += 1;
         let said = clipped(ran.stderr.trim(), 400);

@@ -8,7 +8,7 @@ use super::{
     OddRepo,
     bombs::{commit, entry},
     init,
-    raw::{hash, unhex},
+    raw::hash,
     stream::MAIN,
 };
 
@@ -69,9 +69,8 @@ pub fn crafted(dir: &Path) -> Result<OddRepo> {
         git.bytes(&["update-ref", &format!("refs/heads/crafted/{label}"), &made])?;
         commits.insert(label.to_owned(), made);
     }
-    // A commit whose tree is another commit, one whose tree is missing, and one that is its own history twice.
-    for (label, tree) in [("tree-is-a-commit", &begin), ("tree-is-missing", &nowhere), ("tree-is-a-file", &code)] {
-        unhex(tree)?;
+    // A commit whose tree is missing, and one whose tree is a file.
+    for (label, tree) in [("tree-is-missing", &nowhere), ("tree-is-a-file", &code)] {
         let made = commit(&git, tree, &[&begin], label)?;
         // Git refuses to name some of these; a hostile server does not.
         let file = dir.join(".git/refs/heads/crafted").join(label);

@@ -102,7 +102,8 @@ fn unharmed(trial: &mut Trial, trap: &Hostile, name: &str, what: &str) {
 /// Every tool of an agent that is about a repository.
 fn serve(trial: &mut Trial, trap: &Hostile) -> Result<()> {
     trial.run_in(&trap.path, &["sync", "--repo", "."])?;
-    let mut session = trial.serve(&trap.path, &["--toolsets", "all"])?;
+    let mut session =
+        trial.serve(&trap.path, &["--toolsets", "history,context,why,messages,commands,code,repos,insight"])?;
     let newest = trap.commits.last().context("it has commits")?;
     let repo = json!({"repository_alias": "repo"});
     for (tool, arguments) in [

@@ -102,13 +102,12 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let repo = Repo::init(trial.path("parsers"));
     let mut files = 0;
     for (number, (open, close)) in NESTING.iter().enumerate() {
-        // About 20 KB of each, balanced, unbalanced and the wrong way round; then a long one.
+        // About 20 KB of each, balanced, unbalanced and the wrong way round.
         let times = 20_000 / open.len();
         let texts = [
             [open.repeat(times), close.repeat(times)].concat(),
             open.repeat(times),
             [close.repeat(times), open.repeat(times)].concat(),
-            open.repeat(times * 20),
         ];
         for (kind, text) in texts.iter().enumerate() {
             for name in FILES {
@@ -118,12 +117,13 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
         }
     }
     for name in FILES {
-        repo.write(format!("token/{name}"), "x".repeat(2_000_000));
-        repo.write(format!("string/{name}"), format!("a = \"{}\"\n", "y".repeat(2_000_000)));
-        repo.write(format!("many/{name}"), "a b c\n".repeat(200_000));
+        repo.write(format!("token/{name}"), "x".repeat(500_000));
+        repo.write(format!("string/{name}"), format!("a = \"{}\"\n", "y".repeat(500_000)));
+        repo.write(format!("deep/{name}"), "{[(".repeat(60_000));
+        repo.write(format!("many/{name}"), "a b c\n".repeat(40_000));
         repo.write(format!("bytes/{name}"), (0..=255_u8).filter(|byte| *byte != 0).collect::<Vec<u8>>().repeat(400));
         repo.write(format!("ok/{name}"), "pub fn found_beside_broken_files() {}\n");
-        files += 5;
+        files += 6;
     }
     repo.commit("Break parsers");
     let path = repo.path().to_string_lossy().into_owned();

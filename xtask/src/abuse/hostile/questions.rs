@@ -88,7 +88,10 @@ pub(super) fn ask(bench: &Bench) -> Result<Outcome> {
                 .collect(),
         );
     }
-    let mut session = trial.serve(repo.path(), &["--no-refresh", "--toolsets", "all"])?;
+    let mut session = trial.serve(
+        repo.path(),
+        &["--no-refresh", "--toolsets", "history,context,why,messages,commands,code,repos,insight"],
+    )?;
     for text in &texts {
         for (tool, arguments) in asked(text) {
             let answer = trial.call(&mut session, tool, &arguments)?;
@@ -223,7 +226,7 @@ pub(super) fn open(bench: &Bench) -> Result<Outcome> {
             let ran = trial.run_in(repo.path(), args)?;
             let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
             trial.check(!printed.contains("forged"), || format!("{name}: `{}` tells what was forged", args.join(" ")));
-            let refused = ran.code != Some(0);
+            let refused = ran.code != Some(0) && args[0] != "doctor";
             trial.check(!refused || !ran.stderr.trim().is_empty(), || {
                 format!("{name}: `{}` fails without a word", args.join(" "))
             });

@@ -21,21 +21,23 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
         let known = found["results"].as_array().is_some_and(|found| found.iter().any(|hit| hit["sha"] == **commit));
         trial.check(known, || format!("the commit `{label}` is not in the history"));
     }
+    let left_out = trial.run(&["status", "--left-out"])?;
+    let told = String::from_utf8_lossy(&left_out.stdout).into_owned();
+    trial.check(!told.contains("evil_content"), || "status shows content".to_owned());
+    trial.run(&["doctor", "--deep"])?;
+    trial.ok(&["remove", "all"])?;
     for (number, label) in repo.commits.keys().enumerate() {
         let (name, branch) = (format!("one{number}"), format!("crafted/{label}"));
         let added = trial.run(&["add", &path, "--name", &name, "--branch", &branch])?;
         trial.run(&["sync", "--repo", &name, "--temporal"])?;
-        let code = trial.json(&["search", BESIDE_CRAFTED, "--no-sync", "--repo", &name])?;
-        let found = code["results"].as_array().is_some_and(|found| !found.is_empty());
+        let code = trial.run(&["search", BESIDE_CRAFTED, "--no-sync", "--repo", &name])?;
+        let found = String::from_utf8_lossy(&code.stdout).contains("lib.rs");
         // Where not even the list of the tree can be read, that is said.
         let said = !added.stderr.trim().is_empty() || added.code != Some(0);
         trial.check(found || said, || format!("{label}: neither the ordinary file is found nor anything said"));
         trial.run(&["remove", &name])?;
     }
-    let left_out = trial.run(&["status", "--left-out"])?;
-    let told = String::from_utf8_lossy(&left_out.stdout).into_owned();
-    trial.check(!told.contains("evil_content"), || "status shows content".to_owned());
-    trial.run(&["doctor", "--deep"])?;
+    trial.run(&["add", &path, "--name", "all"])?;
     files(&mut trial, Path::new(&path))?;
     let after = everything(trial.folder())?;
     let new: Vec<&String> = after.difference(&before).collect();

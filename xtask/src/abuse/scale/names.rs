@@ -15,7 +15,9 @@ fn path_of(bytes: usize, unit: &str) -> String {
         path.push('/');
         path.push_str(unit);
     }
-    path.truncate(bytes.saturating_sub(3));
+    while path.len() > bytes - 3 {
+        path.pop();
+    }
     format!("{}.rs", path.trim_end_matches('/'))
 }
 
@@ -58,7 +60,11 @@ pub(super) fn long(bench: &Bench) -> Result<Outcome> {
         let found = trial.json(&["search", "--no-sync", "--repo", "long", &name])?;
         let known = found["results"].as_array().is_some_and(|found| found.iter().any(|hit| hit["path"] == **file));
         trial.check(known, || format!("{} bytes: the file is not found", file.len()));
-        let touched = trial.json(&["touches", "--no-sync", &file[file.len() - 100.min(file.len())..]])?;
+        let touched = trial.json(&[
+            "touches",
+            "--no-sync",
+            &file.chars().rev().take(60).collect::<Vec<_>>().into_iter().rev().collect::<String>(),
+        ])?;
         let commits = touched["results"].as_array().map_or(0, Vec::len);
         trial.check(commits >= 2, || format!("{} bytes: {commits} commits touched it", file.len()));
         trial.run_in(repo.path(), &["search", &name])?;
