@@ -46,6 +46,8 @@ pub fn git_failure(error: GitError) -> Failure {
         GitError::CutOff { .. } => {
             Failure::new(Code::GitFailed, message).hint("run it again: what was read so far is kept")
         }
+        GitError::Overwhelmed { .. } => Failure::new(Code::GitFailed, message)
+            .hint("run it again when more memory is free: what was read so far is kept"),
         GitError::TooSlow { .. } => Failure::new(Code::GitFailed, message)
             .hint("the file is large or has a very long history; ask about the commits of its path instead"),
         GitError::Failed { command, .. } if ["clone", "fetch", "ls-remote"].contains(&command.as_str()) => {

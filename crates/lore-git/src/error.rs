@@ -95,7 +95,15 @@ pub enum GitError {
         /// What it said.
         stderr: String,
     },
-    /// The program was killed or ran out of memory: nothing is wrong with the repository.
+    /// The program ran out of the memory or the stack that it may take.
+    #[error("`git {command}` was overwhelmed: {how}")]
+    Overwhelmed {
+        /// The subcommand.
+        command: String,
+        /// What it said.
+        how: String,
+    },
+    /// The program was killed: nothing is wrong with the repository.
     #[error("`git {command}` was cut off: {how}")]
     CutOff {
         /// The subcommand.

@@ -17,6 +17,9 @@ pub struct PathChange {
     pub content: Option<BlobId>,
 }
 
+/// How much memory git may take for lists of paths, without any content.
+const LISTS: u64 = 1 << 30;
+
 impl Reader {
     /// The commits that `tip` leads to by first parents, oldest first. In a shallow clone they begin at its boundary.
     pub fn first_parents(&self, tip: CommitId) -> Result<Vec<LineCommit>> {
@@ -74,7 +77,7 @@ impl Reader {
                 None => format!("{commit}\n"),
             })
             .collect();
-        let call = self.call().subcommand("diff-tree").args([
+        let call = self.call().within_memory(LISTS).subcommand("diff-tree").args([
             "--stdin",
             "-r",
             "--root",

@@ -36,6 +36,7 @@ mod stream;
 mod tree;
 mod walk;
 mod watch;
+mod weight;
 mod worktree;
 
 pub use blame::{Blame, BlamedCommit, BlamedRun};

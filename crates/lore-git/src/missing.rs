@@ -27,7 +27,8 @@ pub(crate) fn completeness(repo: &gix::Repository, id: CommitId, excludes: &[Str
     compare(repo, id, excludes, cancel).unwrap_or(Completeness::TreesMissing)
 }
 
-fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String], cancel: &Cancel) -> Option<Completeness> {
+/// The trees that the diff of a commit compares: the one of its first parent, where it has one, and its own.
+pub(crate) fn trees(repo: &gix::Repository, id: CommitId) -> Option<(Option<gix::ObjectId>, gix::ObjectId)> {
     let commit = repo.find_object(object_id(id)).ok()?.try_into_commit().ok()?;
     let new = commit.tree_id().ok()?.detach();
     let shallow = repo.shallow_commits().ok().flatten().is_some_and(|ids| ids.contains(&object_id(id)));
@@ -37,6 +38,11 @@ fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String], cancel: &C
         }
         _ => None,
     };
+    Some((old, new))
+}
+
+fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String], cancel: &Cancel) -> Option<Completeness> {
+    let (old, new) = trees(repo, id)?;
     // Git reads the root of both trees, even where they are the same.
     if ![Some(new), old].into_iter().flatten().all(|tree| repo.has_object(tree)) {
         return None;
@@ -85,13 +91,15 @@ fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String], cancel: &C
     Some(found)
 }
 
-struct Entry {
+/// One entry of a folder.
+pub(crate) struct Entry {
     name: BString,
-    mode: EntryMode,
-    id: gix::ObjectId,
+    pub(crate) mode: EntryMode,
+    pub(crate) id: gix::ObjectId,
 }
 
-fn entries(repo: &gix::Repository, tree: Option<gix::ObjectId>) -> Option<Vec<Entry>> {
+/// The entries of a folder by name; none where there is no folder, `None` where it cannot be read.
+pub(crate) fn entries(repo: &gix::Repository, tree: Option<gix::ObjectId>) -> Option<Vec<Entry>> {
     let Some(tree) = tree else { return Some(Vec::new()) };
     let tree = repo.find_object(tree).ok()?.try_into_tree().ok()?;
     let mut entries = Vec::new();
@@ -103,9 +111,11 @@ fn entries(repo: &gix::Repository, tree: Option<gix::ObjectId>) -> Option<Vec<En
     Some(entries)
 }
 
-type Changed<'a> = (BString, Option<&'a Entry>, Option<&'a Entry>);
+/// A name, and the entries that have it before and after.
+pub(crate) type Changed<'a> = (BString, Option<&'a Entry>, Option<&'a Entry>);
 
-fn changed<'a>(before: &'a [Entry], after: &'a [Entry]) -> Vec<Changed<'a>> {
+/// What differs between two folders.
+pub(crate) fn changed<'a>(before: &'a [Entry], after: &'a [Entry]) -> Vec<Changed<'a>> {
     let find = |list: &'a [Entry], name: &BString| {
         list.binary_search_by(|entry| entry.name.cmp(name)).ok().map(|at| &list[at])
     };

@@ -4,7 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     io::{self, Read},
     path::Path,
-    process::{Command, ExitStatus, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -36,6 +36,9 @@ const MEASURE_EVERY: Duration = Duration::from_secs(1);
 /// Variables that would send a connection elsewhere than where it is meant to go.
 const PROXY_VARIABLES: [&str; 8] =
     ["http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+
+/// How much memory a git that reads a repository may take. What a few crafted objects name can fill any machine.
+pub(crate) const MEMORY: u64 = 4 << 30;
 
 /// How much of what git says about an error is kept.
 const STDERR_KEPT: usize = 4096;
@@ -109,6 +112,7 @@ impl Git {
             std::os::unix::process::CommandExt::process_group(&mut call.command, 0);
             call.in_group = true;
         }
+        call.memory = Some(MEMORY);
         call.args(["-c", "core.attributesFile=/dev/null", "-c", "core.commitGraph=true"])
     }
 
@@ -177,7 +181,7 @@ impl Git {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        Call { command, name: String::new(), in_group: false }
+        Call { command, name: String::new(), in_group: false, memory: None }
     }
 }
 
@@ -187,6 +191,8 @@ pub(crate) struct Call {
     name: String,
     /// Whether what it starts is ended with it.
     in_group: bool,
+    /// How many bytes of memory it may take; files that it maps do not count.
+    memory: Option<u64>,
 }
 
 impl Call {
@@ -212,6 +218,21 @@ impl Call {
         self
     }
 
+    /// Lets it take so many bytes of memory.
+    pub(crate) fn within_memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// Starts it.
+    fn spawn(&mut self) -> Result<Child> {
+        let child = self.command.spawn().map_err(GitError::NoProgram)?;
+        if let Some(bytes) = self.memory {
+            limit_memory(child.id(), bytes);
+        }
+        Ok(child)
+    }
+
     /// Runs it to its end and returns what it printed.
     pub(crate) fn run(self) -> Result<Vec<u8>> {
         let mut printed = Vec::new();
@@ -235,7 +256,7 @@ impl Call {
         let is_late = move || started.elapsed() >= limit;
         let is_large = AtomicBool::new(false);
         let (large, in_group) = (&is_large, self.in_group);
-        let mut child = self.command.spawn().map_err(GitError::NoProgram)?;
+        let mut child = self.spawn()?;
         let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
         let (ended, watched) = mpsc::channel::<()>();
         let pid = child.id();
@@ -282,7 +303,7 @@ impl Call {
         if !input.is_empty() {
             self.command.stdin(Stdio::piped());
         }
-        let mut child = self.command.spawn().map_err(GitError::NoProgram)?;
+        let mut child = self.spawn()?;
         let stdin = child.stdin.take();
         let mut stdout = child.stdout.take().expect("standard output is piped");
         let mut stderr = child.stderr.take().expect("standard error is piped");
@@ -308,14 +329,45 @@ impl Call {
 
     fn failed(&self, status: ExitStatus, said: &[u8]) -> GitError {
         let said = String::from_utf8_lossy(said).trim().to_owned();
-        // Without an exit code it was ended by a signal.
-        if status.code().is_none() || said.contains("ut of memory") {
-            let how = if said.is_empty() { status.to_string() } else { said };
-            return GitError::CutOff { command: self.name.clone(), how };
+        let how = if said.is_empty() { status.to_string() } else { said };
+        let command = self.name.clone();
+        if is_overwhelmed(status, &how) {
+            return GitError::Overwhelmed { command, how };
         }
-        GitError::Failed { command: self.name.clone(), stderr: if said.is_empty() { status.to_string() } else { said } }
+        // Without an exit code it was ended by a signal.
+        if status.code().is_none() {
+            return GitError::CutOff { command, how };
+        }
+        GitError::Failed { command, stderr: how }
     }
 }
+
+/// Whether git could not go on with what it was given: its memory was used up, its stack, or the depth that it follows.
+fn is_overwhelmed(status: ExitStatus, said: &str) -> bool {
+    #[cfg(unix)]
+    let crashed = {
+        use std::os::unix::process::ExitStatusExt as _;
+        // Whoever kills it does so with other signals.
+        status.signal() == Some(rustix::process::Signal::SEGV.as_raw())
+    };
+    #[cfg(not(unix))]
+    let crashed = false;
+    crashed || said.contains("ut of memory") || said.contains("maximum allowed tree depth")
+}
+
+/// Bounds what a program may take; where the system cannot, nothing is bounded. It has hardly begun by then.
+#[cfg(target_os = "linux")]
+fn limit_memory(pid: u32, bytes: u64) {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    if let Some(Err(error)) = pid.map(|pid| prlimit(Some(pid), Resource::Data, limit)) {
+        tracing::debug!(%error, "the memory of git is not bounded");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_: u32, _: u64) {}
 
 /// What a call is watched for while it runs.
 pub(crate) struct Watch<'a> {

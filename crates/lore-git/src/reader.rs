@@ -18,8 +18,9 @@ use crate::{
     Cancel, Git, GitError, Repository, Result,
     missing::{self, Completeness},
     own_dir,
-    program::Call,
+    program::{Call, MEMORY},
     stream::{Record, Records, format_argument},
+    weight::{Weight, weigh},
 };
 
 /// Flags that make git's output independent of any configuration.
@@ -83,6 +84,29 @@ enum Depth {
     Messages,
 }
 
+/// How commits are read in one run of git.
+#[derive(Clone, Copy)]
+struct Pass {
+    depth: Depth,
+    /// Why there are no patches, where there are none.
+    absent: Option<PatchAbsence>,
+    /// How many bytes of memory git may take.
+    memory: u64,
+}
+
+/// All that is wanted. No commit that anybody made needs nearly as much memory; one that does is read alone, with more.
+const WHOLE: Pass = Pass { depth: Depth::Patches, absent: None, memory: 1 << 30 };
+
+/// As much as there is without the objects that are missing.
+const fn without_objects(depth: Depth) -> Pass {
+    Pass { depth, absent: Some(PatchAbsence::MissingObjects), ..WHOLE }
+}
+
+/// As much as there is without a diff that git cannot make.
+const fn without_diff(depth: Depth) -> Pass {
+    Pass { depth, absent: Some(PatchAbsence::TooHeavy), ..WHOLE }
+}
+
 impl Reader {
     /// Prepares the directory of Lore's own in which git will run: `<root>/<key>.git`.
     pub fn open(git: &Git, root: &Path, key: &str, repository: Repository, cancel: Cancel) -> Result<Self> {
@@ -130,7 +154,7 @@ impl Reader {
     pub fn authors(&self, ids: &[CommitId]) -> Result<Vec<(CommitId, Person)>> {
         let mut authors = Vec::with_capacity(ids.len());
         let mut left = ids.iter().copied().collect();
-        self.pass(ids, Depth::Messages, &Scope::default(), &mut left, &mut |commit| {
+        self.pass(ids, without_objects(Depth::Messages), &Scope::default(), &mut left, &mut |commit| {
             authors.push((commit.id, commit.author));
             ControlFlow::Continue(())
         })?;
@@ -152,18 +176,23 @@ impl Reader {
         if scope.excludes.is_empty() || self.expects_excluded(&scope.excludes) {
             return self.read_within(ids, scope, each);
         }
-        let mut again = Vec::new();
+        let (mut again, mut heavy) = (Vec::new(), Vec::new());
         self.read_within(ids, &Scope { excludes: Vec::new(), ..scope.clone() }, &mut |commit| {
-            // What is missing may be missing from an excluded folder only.
-            if touches(&commit, &scope.excludes) || matches!(commit.patch, Diff::Absent(PatchAbsence::MissingObjects)) {
-                again.push(commit.id);
-                return ControlFlow::Continue(());
+            // What is missing or too much may be so in an excluded folder only.
+            match commit.patch {
+                Diff::Absent(PatchAbsence::TooHeavy) => heavy.push(commit.id),
+                Diff::Absent(PatchAbsence::MissingObjects) => again.push(commit.id),
+                _ if touches(&commit, &scope.excludes) => again.push(commit.id),
+                _ => return each(commit),
             }
-            each(commit)
+            ControlFlow::Continue(())
         })?;
         if again.len() * 20 > ids.len() {
             self.excluded_seen.store(true, Ordering::Relaxed);
         }
+        // Git is not overwhelmed once more to find out.
+        let mut left: HashSet<CommitId> = heavy.iter().copied().collect();
+        heavy.into_iter().try_for_each(|id| self.read_alone(id, scope, &mut left, each))?;
         if again.is_empty() { Ok(()) } else { self.read_within(&again, scope, each) }
     }
 
@@ -186,11 +215,15 @@ impl Reader {
         each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
     ) -> Result<()> {
         let mut left: HashSet<CommitId> = ids.iter().copied().collect();
-        match self.pass(ids, Depth::Patches, scope, &mut left, each) {
+        match self.pass(ids, WHOLE, scope, &mut left, each) {
             // A missing object ends the stream; so does a damaged one. Find out which commits are whole.
             Err(GitError::Failed { stderr, .. }) if names_an_object(&stderr) => {
                 tracing::debug!(stderr, "reading commits one kind at a time");
                 self.read_incomplete(ids, scope, &mut left, each)
+            }
+            Err(GitError::Overwhelmed { how, .. }) => {
+                tracing::debug!(how, "reading heavy commits apart");
+                self.read_heavy(ids, scope, &mut left, each)
             }
             other => other,
         }?;
@@ -217,33 +250,80 @@ impl Reader {
                 Completeness::TreesMissing => bare.push(*id),
             }
         }
-        for (ids, depth) in [(&whole, Depth::Patches), (&listed, Depth::Lists), (&bare, Depth::Messages)] {
-            match self.pass(ids, depth, scope, left, each) {
+        let passes =
+            [(&whole, WHOLE), (&listed, without_objects(Depth::Lists)), (&bare, without_objects(Depth::Messages))];
+        for (ids, pass) in passes {
+            match self.pass(ids, pass, scope, left, each) {
                 Err(GitError::Failed { stderr, .. }) if names_an_object(&stderr) => {}
+                Err(GitError::Overwhelmed { .. }) => {}
                 other => other?,
             }
         }
         // Git needed more than was foreseen, or an object is damaged: one commit at a time, as deep as each goes.
         let rest: Vec<CommitId> = ids.iter().filter(|id| left.contains(id)).copied().collect();
-        for id in rest {
-            let depths = [Depth::Patches, Depth::Lists, Depth::Messages];
-            let mut tried = Ok(());
-            for depth in depths {
-                tried = self.pass(&[id], depth, scope, left, each);
-                if !matches!(&tried, Err(GitError::Failed { stderr, .. }) if names_an_object(stderr)) {
-                    break;
-                }
+        rest.into_iter().try_for_each(|id| self.read_alone(id, scope, left, each))
+    }
+
+    /// Reads commits of which one was too much for git: those apart, the others together.
+    fn read_heavy(
+        &self,
+        ids: &[CommitId],
+        scope: &Scope,
+        left: &mut HashSet<CommitId>,
+        each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
+    ) -> Result<()> {
+        loop {
+            // Commits come as they were asked for, and the last before the end of a stream is not taken for whole: one of
+            // the first two that are left is the one that git was at.
+            let mut rest: Vec<CommitId> = ids.iter().filter(|id| left.contains(id)).copied().collect();
+            let together = rest.split_off(rest.len().min(2));
+            for id in rest {
+                self.read_alone(id, scope, left, each)?;
             }
-            tried?;
+            match self.pass(&together, WHOLE, scope, left, each) {
+                Err(GitError::Overwhelmed { .. }) => {}
+                Err(GitError::Failed { stderr, .. }) if names_an_object(&stderr) => {
+                    return self.read_incomplete(ids, scope, left, each);
+                }
+                other => return other,
+            }
         }
-        Ok(())
+    }
+
+    /// Reads one commit as deep as it goes.
+    fn read_alone(
+        &self,
+        id: CommitId,
+        scope: &Scope,
+        left: &mut HashSet<CommitId>,
+        each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.cancel.check()?;
+        let weight = weigh(&self.repository.local(), id, &scope.excludes, &self.cancel);
+        if weight == Weight::Paths {
+            self.pass(&[id], without_diff(Depth::Messages), scope, left, each)?;
+        }
+        let whole = Pass { memory: MEMORY, ..WHOLE };
+        let mut tried = if left.contains(&id) { self.pass(&[id], whole, scope, left, each) } else { Ok(()) };
+        for depth in [Depth::Lists, Depth::Messages] {
+            let pass = match &tried {
+                Err(GitError::Failed { stderr, .. }) if names_an_object(stderr) => without_objects(depth),
+                // Where little differs it is the machine that lacks memory, and another time it may not.
+                Err(GitError::Overwhelmed { .. }) if weight != Weight::Ordinary => without_diff(depth),
+                _ => break,
+            };
+            tried = self.pass(&[id], pass, scope, left, each);
+        }
+        tried?;
+        // Whoever reads on until nothing is left counts on this.
+        if left.contains(&id) { Err(GitError::Stream(format!("{id} was not printed"))) } else { Ok(()) }
     }
 
     /// One run of `git log` over these commits.
     fn pass(
         &self,
         ids: &[CommitId],
-        depth: Depth,
+        how: Pass,
         scope: &Scope,
         left: &mut HashSet<CommitId>,
         each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
@@ -251,11 +331,12 @@ impl Reader {
         if ids.is_empty() {
             return Ok(());
         }
-        let absent = (depth != Depth::Patches).then_some(PatchAbsence::MissingObjects);
+        let Pass { depth, absent, memory } = how;
         let nonce = nonce();
         let mut call = self
             .git
             .inside(&self.own_dir)
+            .within_memory(memory)
             .subcommand("log")
             .args(["--stdin", "--no-walk=unsorted"])
             .arg(format_argument(&nonce))

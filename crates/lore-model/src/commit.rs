@@ -105,6 +105,8 @@ pub enum PatchAbsence {
     TooLarge,
     /// The repository lacks objects that the diff needs (a partial clone).
     MissingObjects,
+    /// Git cannot make the diff in the memory that it may take: it has more paths or bytes than any reader could use.
+    TooHeavy,
 }
 
 impl PatchAbsence {
@@ -114,6 +116,7 @@ impl PatchAbsence {
             Self::BinaryOnly => "only binary files changed",
             Self::TooLarge => "the diff is over the 1 MB cap",
             Self::MissingObjects => "the repository lacks objects that the diff needs (a partial clone)",
+            Self::TooHeavy => "git cannot make the diff in the memory that it may take (too many paths or bytes)",
         }
     }
 
@@ -123,6 +126,7 @@ impl PatchAbsence {
             Self::BinaryOnly => "binary_only",
             Self::TooLarge => "too_large",
             Self::MissingObjects => "missing_objects",
+            Self::TooHeavy => "too_heavy",
         }
     }
 }

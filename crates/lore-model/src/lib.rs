@@ -24,4 +24,4 @@ pub use team::{
     Activation, Actor, AuditEntry, Caller, CallerAddress, Golden, GoldenState, Job, JobId, JobLine, JobStatus, JobTask,
     LogId, LoginId, Operation, Permission, Role, Token, TokenId, User, UserId, UserName, parse_interval,
 };
-pub use text::{brief, closest, escape_controls, is_invisible, without_user};
+pub use text::{brief, closest, escape_controls, escape_for_terminal, is_invisible, without_user};

@@ -33,6 +33,15 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// The same for a terminal, where a carriage return lets what follows stand over what came before.
+pub fn escape_for_terminal(text: &str) -> Cow<'_, str> {
+    let shown = escape_controls(text);
+    if !shown.contains('\r') {
+        return shown;
+    }
+    Cow::Owned(shown.replace("\r\n", "\n").replace('\r', "<U+000D>"))
+}
+
 /// The beginning of a text that somebody sent, for messages that quote it.
 pub fn brief(text: &str) -> Cow<'_, str> {
     const QUOTED: usize = 100;
@@ -98,6 +107,12 @@ mod tests {
     fn invisible_characters_are_shown_not_deleted() {
         assert_eq!(escape_controls("a\u{202e}b\u{1b}[31m\u{e0041}"), "a<U+202E>b<U+001B>[31m<U+E0041>");
         assert!(matches!(escape_controls("tab\tline\r\n❤\u{fe0f} 日本"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn nothing_stands_over_what_came_before_on_a_terminal() {
+        assert_eq!(escape_for_terminal("all is well\rrm -rf\u{8}\r\nnext"), "all is well<U+000D>rm -rf<U+0008>\nnext");
+        assert!(matches!(escape_for_terminal("tab\tline\n"), Cow::Borrowed(_)));
     }
 
     #[test]

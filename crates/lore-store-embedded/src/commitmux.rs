@@ -26,6 +26,22 @@ pub struct CommitmuxRepo {
     pub exclude_prefixes: Vec<String>,
 }
 
+/// More are not taken over; nobody has so many.
+const MAX_REPOS: usize = 10_000;
+
+/// No value of it is longer.
+const MAX_VALUE: i32 = 1 << 20;
+
+/// The file is somebody else's: nothing in it may run, go on for ever or fill the memory.
+fn harden(connection: &Connection) -> rusqlite::Result<()> {
+    use rusqlite::{config::DbConfig, limits::Limit};
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE)?;
+    Ok(())
+}
+
 /// The repositories in a commitmux database, by name.
 pub fn read_commitmux(file: &Path) -> Result<Vec<CommitmuxRepo>> {
     if !file.is_file() {
@@ -34,7 +50,7 @@ pub fn read_commitmux(file: &Path) -> Result<Vec<CommitmuxRepo>> {
     let read = || {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(file, flags)?;
-        connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        harden(&connection)?;
         let columns: Vec<String> = connection
             .prepare("SELECT name FROM pragma_table_info('repos')")?
             .query_map([], |row| row.get(0))?
@@ -45,7 +61,7 @@ pub fn read_commitmux(file: &Path) -> Result<Vec<CommitmuxRepo>> {
         // Older databases lack the later columns.
         let column = |name: &'static str| if columns.iter().any(|column| column == name) { name } else { "NULL" };
         let sql = format!(
-            "SELECT name, local_path, {}, {}, {}, {}, {} FROM repos ORDER BY name",
+            "SELECT name, local_path, {}, {}, {}, {}, {} FROM repos ORDER BY name LIMIT {MAX_REPOS}",
             column("remote_url"),
             column("default_branch"),
             column("fork_of"),

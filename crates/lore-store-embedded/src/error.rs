@@ -14,10 +14,30 @@ pub(crate) fn explain(path: &Path, error: Error) -> StoreError {
         Some(
             ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::SystemIoFailure,
         ) => StoreError::NoAccess { path, what: error.to_string() },
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TooBig) => {
             StoreError::Damaged { path, what: error.to_string() }
         }
-        _ => StoreError::Backend(Box::new(error)),
+        _ => match foreign(&error) {
+            Some(what) => StoreError::Damaged { path, what },
+            None => StoreError::Backend(Box::new(error)),
+        },
+    }
+}
+
+/// What is wrong with a file that is sound, but not as Lore makes it: something else stands where a table is expected, or a
+/// value is of no kind that Lore writes.
+pub(crate) fn foreign(error: &Error) -> Option<String> {
+    const WORDS: [&str; 5] = ["is a view", "view \"", "no such table", "already exists", "unsafe use of"];
+    match error {
+        Error::FromSqlConversionFailure(..)
+        | Error::IntegralValueOutOfRange(..)
+        | Error::InvalidColumnType(..)
+        | Error::Utf8Error(..) => Some(error.to_string()),
+        // The whole statement, which the error tells as well, says nothing to anybody.
+        Error::SqliteFailure(_, Some(said)) | Error::SqlInputError { msg: said, .. } => {
+            WORDS.iter().any(|words| said.contains(words)).then(|| said.clone())
+        }
+        _ => None,
     }
 }
 

@@ -17,6 +17,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, ToSql, params, params_f
 use crate::{
     EmbeddedStore,
     co_change::{co_changes, path_id},
+    error::foreign,
     rows,
 };
 
@@ -598,7 +599,7 @@ impl HistoryStore for EmbeddedStore {
 
 /// Whether the fault lies in the text of the query: the SQL around it is always the same.
 fn is_syntax(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::Unknown)
+    error.sqlite_error_code() == Some(ErrorCode::Unknown) && foreign(error).is_none()
 }
 
 fn check(connection: &Connection, deep: bool) -> rusqlite::Result<Vec<String>> {

@@ -71,6 +71,7 @@ pub(crate) fn patch_state(absence: Option<PatchAbsence>) -> i64 {
         Some(PatchAbsence::BinaryOnly) => 1,
         Some(PatchAbsence::TooLarge) => 2,
         Some(PatchAbsence::MissingObjects) => 3,
+        Some(PatchAbsence::TooHeavy) => 4,
     }
 }
 
@@ -80,6 +81,7 @@ pub(crate) fn patch_absence(row: &Row<'_>, column: usize) -> Result<Option<Patch
         1 => Some(PatchAbsence::BinaryOnly),
         2 => Some(PatchAbsence::TooLarge),
         3 => Some(PatchAbsence::MissingObjects),
+        4 => Some(PatchAbsence::TooHeavy),
         _ => return Err(unfit(column, "no state of a patch")),
     })
 }

@@ -122,6 +122,12 @@ pub fn contents(db: &Path) -> Result<String> {
     Ok(text)
 }
 
+/// Changes a database behind Lore's back, as somebody would who sends one around.
+pub fn plant(db: &Path, sql: &str) -> Result<()> {
+    let connection = Connection::open(db).with_context(|| format!("cannot open {}", db.display()))?;
+    connection.execute_batch(sql).with_context(|| format!("cannot plant {sql}"))
+}
+
 /// The first rows that only one of two contents has; nothing where they are equal.
 pub fn difference(left: &str, right: &str) -> Option<String> {
     const SHOWN: usize = 5;

@@ -168,6 +168,11 @@ pub(crate) fn line(text: &str) -> String {
     }
 }
 
+/// Whether a line is cut.
+pub(crate) fn is_long(text: &str) -> bool {
+    text.char_indices().nth(LINE_MAX).is_some()
+}
+
 /// Where a repository comes from: its URL, or its place, which git takes for one.
 pub(crate) fn url(repo: &Repo) -> String {
     match &repo.info.source {

@@ -68,10 +68,18 @@ fn usage(error: &clap::Error) -> ExitCode {
         let failure =
             lore_model::Failure::new(lore_model::Code::InvalidArgument, text.trim_start_matches("error: ").trim());
         ui::Ui::new(true, false, ui::Color::Never).failure(&failure);
-    } else if let Err(error) = error.print() {
+    } else if let Err(error) = harmless(error).as_ref().unwrap_or(error).print() {
         tracing::debug!(%error, "the usage could not be printed");
     }
     if wrong { ExitCode::from(lore_model::Code::InvalidArgument.row().exit) } else { ExitCode::SUCCESS }
+}
+
+/// The same error about arguments that cannot steer a terminal, where some could: it quotes them.
+fn harmless(error: &clap::Error) -> Option<clap::Error> {
+    let harmless = |argument: String| lore_model::escape_for_terminal(&argument).replace('\n', "⏎");
+    let arguments = environment::arguments().map(|argument| harmless(argument.to_string_lossy().into_owned()));
+    let words = std::iter::once("lore".to_owned()).chain(arguments);
+    commands::Cli::try_parse_from(words).err().filter(|other| error.use_stderr() && other.use_stderr())
 }
 
 /// Logs go to standard error, never to standard output: that belongs to answers and to the protocol.

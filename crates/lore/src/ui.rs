@@ -7,7 +7,7 @@ use std::{
 };
 
 use anstyle::{AnsiColor, Style};
-use lore_model::{Code, Failure, escape_controls};
+use lore_model::{Code, Failure, escape_controls, escape_for_terminal};
 use serde_json::{Value, json};
 
 use crate::environment;
@@ -149,9 +149,9 @@ impl Ui {
         let style = |style: Style, text: &str| {
             if self.color_on_stderr { format!("{style}{text}{style:#}") } else { text.to_owned() }
         };
-        eprintln!("{} {}", style(RED.bold(), "error:"), escape_controls(&failure.message));
+        eprintln!("{} {}", style(RED.bold(), "error:"), escape_for_terminal(&failure.message));
         if let Some(hint) = &failure.hint {
-            eprintln!("{} {}", style(CYAN.bold(), "hint:"), escape_controls(hint));
+            eprintln!("{} {}", style(CYAN.bold(), "hint:"), escape_for_terminal(hint));
         }
     }
 }
@@ -168,7 +168,14 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
 /// The message of the failure that means: nobody reads any more.
 pub(crate) const BROKEN_PIPE: &str = "the reader of the output has gone";
 
-/// Text of one line that cannot steer a terminal or pretend to be another line.
+/// No line is longer: git takes subjects of any length, and no path that a system opens has so many characters.
+const LONGEST_LINE: usize = 5_000;
+
+/// Text of one line that cannot steer a terminal or pretend to be another line, nor fill it.
 pub(crate) fn one_line(text: &str) -> String {
-    escape_controls(text).replace(['\n', '\r'], "⏎").replace('\t', " ")
+    let (text, cut) = match text.char_indices().nth(LONGEST_LINE) {
+        None => (text, ""),
+        Some((end, _)) => (&text[..end], "…"),
+    };
+    (escape_controls(text) + cut).replace(['\n', '\r'], "⏎").replace('\t', " ")
 }

@@ -2,6 +2,10 @@
 //!
 //! Each case says how many points it tried and what came of them; one that fails does not keep the others from running.
 
+mod hostile;
+mod scale;
+mod trial;
+
 use std::{path::PathBuf, time::Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -40,7 +44,7 @@ pub(crate) struct Case {
 }
 
 /// Every case, in the order in which they run.
-const CASES: &[&[Case]] = &[];
+const CASES: &[&[Case]] = &[hostile::CASES, scale::CASES];
 
 /// Treats Lore badly and checks that nothing is lost, that it says what is wrong, and that the next run recovers.
 #[derive(Debug, clap::Args)]

@@ -15,7 +15,7 @@ mod table;
 use anyhow::Result;
 
 pub(crate) use lore_bench::grid;
-pub(crate) use measure::{Args as MeasuredArgs, run_measured};
+pub(crate) use measure::{Args as MeasuredArgs, Ran, run_measured, run_to_the_end};
 
 /// Measures Lore.
 #[derive(Debug, clap::Subcommand)]

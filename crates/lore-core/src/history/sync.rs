@@ -225,7 +225,10 @@ impl History {
         options: &SyncOptions,
     ) -> Result<Plan, Failure> {
         let retry = if options.retry_missing {
-            writer.commits_without_patch(repo.id, PatchAbsence::MissingObjects).await.map_err(store_failure)?
+            let mut again =
+                writer.commits_without_patch(repo.id, PatchAbsence::MissingObjects).await.map_err(store_failure)?;
+            again.extend(writer.commits_without_patch(repo.id, PatchAbsence::TooHeavy).await.map_err(store_failure)?);
+            again
         } else {
             Vec::new()
         };

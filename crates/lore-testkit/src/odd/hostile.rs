@@ -23,7 +23,7 @@ pub struct Hostile {
 }
 
 /// Keys whose value git runs as a command in some situation.
-const COMMAND_KEYS: [&str; 34] = [
+pub const COMMAND_KEYS: [&str; 46] = [
     "diff.external",
     "diff.evil.command",
     "diff.evil.textconv",
@@ -58,6 +58,18 @@ const COMMAND_KEYS: [&str; 34] = [
     "tar.tgz.command",
     "browser.evil.cmd",
     "imap.tunnel",
+    "gpg.openpgp.program",
+    "gpg.ssh.defaultKeyCommand",
+    "gpg.ssh.allowedSignersFile",
+    "trailer.evil.cmd",
+    "man.evil.cmd",
+    "guitool.evil.cmd",
+    "sendemail.smtpServer",
+    "remote.origin.vcs",
+    "remote.origin.proxy",
+    "credential.https://example.com.helper",
+    "submodule.part.update",
+    "core.hooksPath",
 ];
 
 /// Commands that Lore might be thought to run.
@@ -76,7 +88,7 @@ const ALIASES: [&str; 12] = [
     "for-each-ref",
 ];
 
-const HOOKS: [&str; 12] = [
+const HOOKS: [&str; 19] = [
     "applypatch-msg",
     "pre-commit",
     "post-checkout",
@@ -89,10 +101,33 @@ const HOOKS: [&str; 12] = [
     "reference-transaction",
     "fsmonitor-watchman",
     "update",
+    "commit-msg",
+    "post-commit",
+    "post-rewrite",
+    "post-update",
+    "pre-rebase",
+    "push-to-checkout",
+    "sendemail-validate",
 ];
 
-/// Makes the repository in `dir/repo`; the program and its canary stand beside it.
+/// Makes the repository in `dir/repo`, with everything that could run; the program and its canary stand beside it.
 pub fn hostile(dir: &Path) -> Result<Hostile> {
+    make(dir, &COMMAND_KEYS, Else::Armed)
+}
+
+/// The same with one of [`COMMAND_KEYS`] alone, which nothing else can keep from being asked.
+pub fn hostile_by(key: &str, dir: &Path) -> Result<Hostile> {
+    make(dir, &[key], Else::Left)
+}
+
+/// What is done with all that is not a key of the configuration.
+#[derive(Clone, Copy, PartialEq)]
+enum Else {
+    Armed,
+    Left,
+}
+
+fn make(dir: &Path, keys: &[&str], others: Else) -> Result<Hostile> {
     let path = dir.join("repo");
     let git = init(&path, "sha1")?;
     let mut stream = Stream::default();
@@ -113,42 +148,68 @@ pub fn hostile(dir: &Path) -> Result<Hostile> {
     let text = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\nexit 0\n", canary.display());
     std::fs::write(&script, &text)?;
     set_executable(&script)?;
-    arm(&path.join(".git"), &script.to_string_lossy(), &text)?;
+    let git_dir = path.join(".git");
+    configure(&git_dir, &script.to_string_lossy(), keys)?;
+    let hooks = if keys.contains(&"core.hooksPath") { dir.join("hooks") } else { git_dir.join("hooks") };
+    if others == Else::Armed || keys.contains(&"core.hooksPath") {
+        std::fs::create_dir_all(&hooks)?;
+        for folder in [&hooks, &git_dir.join("hooks")] {
+            std::fs::create_dir_all(folder)?;
+            for name in HOOKS {
+                std::fs::write(folder.join(name), &text)?;
+                set_executable(&folder.join(name))?;
+            }
+        }
+    }
+    if others == Else::Armed {
+        arm(&git_dir, &script.to_string_lossy())?;
+    }
     Ok(Hostile { path, canary, commits })
 }
 
-fn arm(git_dir: &Path, script: &str, text: &str) -> Result<()> {
+/// Names the program in each of these keys, and switches on what makes git ask for it.
+fn configure(git_dir: &Path, script: &str, keys: &[&str]) -> Result<()> {
     use std::fmt::Write as _;
 
     let mut config = std::fs::read_to_string(git_dir.join("config"))?;
-    for key in COMMAND_KEYS {
+    for key in keys {
         // The last dot ends the section; what stands before it may have a subsection.
         let (section, name) = key.rsplit_once('.').unwrap_or(("core", key));
         let section = section.split_once('.').map_or_else(|| section.to_owned(), |(a, b)| format!("{a} \"{b}\""));
-        writeln!(config, "[{section}]\n\t{name} = {script}")?;
-    }
-    for alias in ALIASES {
-        writeln!(config, "[alias]\n\t{alias} = !{script}")?;
+        let folder = Path::new(script).with_file_name("hooks");
+        let value = match *key {
+            "core.hooksPath" => folder.to_string_lossy().into_owned(),
+            "submodule.part.update" => format!("!{script}"),
+            _ => script.to_owned(),
+        };
+        writeln!(config, "[{section}]\n\t{name} = {value}")?;
     }
     writeln!(
         config,
         "[log]\n\tshowSignature = true\n[filter \"evil\"]\n\trequired = true\n[protocol \"ext\"]\n\tallow = always"
     )?;
-    writeln!(config, "[core]\n\thooksPath = .git/hooks\n\tuntrackedCache = true\n[diff]\n\ttool = evil")?;
-    writeln!(config, "[remote \"origin\"]\n\turl = ext::{script} %S\n\tfetch = +refs/heads/*:refs/remotes/origin/*")?;
-    writeln!(
-        config,
-        "[submodule \"part\"]\n\tupdate = !{script}\n\turl = ext::{script}\n[include]\n\tpath = included"
-    )?;
+    writeln!(config, "[core]\n\tuntrackedCache = true\n[diff]\n\ttool = evil\n[gpg]\n\tformat = openpgp")?;
     std::fs::write(git_dir.join("config"), &config)?;
-    std::fs::write(git_dir.join("included"), format!("[diff]\n\texternal = {script}\n"))?;
     std::fs::create_dir_all(git_dir.join("info"))?;
     std::fs::write(git_dir.join("info/attributes"), "* diff=evil filter=evil merge=evil\n")?;
-    std::fs::create_dir_all(git_dir.join("hooks"))?;
-    for name in HOOKS {
-        let hook = git_dir.join("hooks").join(name);
-        std::fs::write(&hook, text)?;
-        set_executable(&hook)?;
+    Ok(())
+}
+
+/// Aliases, other files of configuration, and URLs that run something.
+fn arm(git_dir: &Path, script: &str) -> Result<()> {
+    use std::fmt::Write as _;
+
+    let mut config = std::fs::read_to_string(git_dir.join("config"))?;
+    for alias in ALIASES {
+        writeln!(config, "[alias]\n\t{alias} = !{script}")?;
+    }
+    writeln!(config, "[remote \"origin\"]\n\turl = ext::{script} %S\n\tfetch = +refs/heads/*:refs/remotes/origin/*")?;
+    writeln!(config, "[submodule \"part\"]\n\turl = ext::{script}\n[include]\n\tpath = included")?;
+    writeln!(config, "[includeIf \"gitdir:**\"]\n\tpath = included\n[extensions]\n\tworktreeConfig = true")?;
+    writeln!(config, "[url \"ext::{script} \"]\n\tinsteadOf = file://\n\tinsteadOf = https://")?;
+    std::fs::write(git_dir.join("config"), &config)?;
+    for name in ["included", "config.worktree"] {
+        std::fs::write(git_dir.join(name), format!("[diff]\n\texternal = {script}\n[core]\n\tfsmonitor = {script}\n"))?;
     }
     Ok(())
 }

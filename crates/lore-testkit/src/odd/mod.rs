@@ -4,7 +4,9 @@
 //! main repository have labels; [`OddRepo::id`] finds them, and the tests of this crate ask git whether each is what
 //! its label says.
 
+mod bombs;
 mod content;
+mod crafted;
 mod hostile;
 mod messages;
 mod paths;
@@ -20,7 +22,9 @@ use std::{
 
 use anyhow::Result;
 
-pub use hostile::{Hostile, hostile};
+pub use bombs::{Bomb, ORDINARY, Place, bomb};
+pub use crafted::{BESIDE_CRAFTED, crafted};
+pub use hostile::{COMMAND_KEYS, Hostile, hostile, hostile_by};
 pub use variants::{bare, blobless, empty, linked_worktree, sha256, shallow, shared, treeless};
 
 use crate::Git;

@@ -139,11 +139,13 @@ fn replaced(bytes: &[u8], old: &[u8], new: &[u8]) -> Result<Vec<u8>> {
     Ok([&bytes[..at], new, &bytes[at + old.len()..]].concat())
 }
 
-fn unhex(hex: &str) -> Result<Vec<u8>> {
+/// The bytes of an object's name.
+pub(super) fn unhex(hex: &str) -> Result<Vec<u8>> {
     (0..hex.len()).step_by(2).map(|at| Ok(u8::from_str_radix(&hex[at..at + 2], 16)?)).collect()
 }
 
-fn hash(git: &Git, kind: &str, object: &[u8]) -> Result<String> {
+/// Writes an object as it is, whatever git thinks of it.
+pub(super) fn hash(git: &Git, kind: &str, object: &[u8]) -> Result<String> {
     let id = git.feed(&["hash-object", "-t", kind, "-w", "--stdin", "--literally"], object)?;
     Ok(String::from_utf8(id)?.trim().to_owned())
 }

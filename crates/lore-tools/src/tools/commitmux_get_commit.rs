@@ -6,7 +6,16 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::history};
+use crate::{
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
+    answer::AnswerBuilder,
+    repositories::{is_long, line},
+    schema,
+    scope::history,
+};
+
+/// So many characters of a message are told: whoever wrote more of them did not write for a reader.
+const MESSAGE_MAX: usize = 100_000;
 
 pub(super) static TOOL: Tool = Tool {
     name: "commitmux_get_commit",
@@ -40,17 +49,23 @@ async fn get_commit(context: Context, input: Input) -> Result<Answer, Failure> {
             "old_path": file.old_path.as_ref().map(|path| path.to_text()),
         })
     });
+    let whole = commit.body.as_deref();
+    let body = whole.map(|body| body.char_indices().nth(MESSAGE_MAX).map_or(body, |(end, _)| &body[..end]));
     let fields: [(&str, Value); 7] = [
         ("repo", found.repo.clone().into()),
         ("sha", commit.commit.to_hex().into()),
-        ("subject", commit.subject.clone().into()),
-        ("body", commit.body.clone().into()),
-        ("author", commit.author.name.clone().into()),
+        ("subject", line(&commit.subject).into()),
+        ("body", body.into()),
+        ("author", line(&commit.author.name).into()),
         ("date", date(commit.author_time).into()),
         ("changed_files", files.collect()),
     ];
     let fields: Map<String, Value> = fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     let mut answer = AnswerBuilder::object(fields);
+    if is_long(&commit.subject) || body != whole {
+        let bytes = commit.subject.len() + whole.map_or(0, str::len);
+        answer.note("message_cut", format!("the message has {bytes} bytes; `lore show` prints all of it"));
+    }
     answer.note_if(commit.author_time.is_none(), "no_date", true);
     if let Some(person) = &commit.mapped_author {
         answer.note("mailmap_author", format!("{} <{}>", person.name, person.email));

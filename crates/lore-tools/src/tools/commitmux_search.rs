@@ -7,7 +7,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::histories};
+use crate::{
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
+    answer::AnswerBuilder,
+    repositories::{is_long, line},
+    schema,
+    scope::histories,
+};
 
 /// How much of the diff an excerpt shows.
 const EXCERPT_CHARS: usize = 300;
@@ -61,8 +67,8 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         json!({
             "repo": hit.repo,
             "sha": commit.commit.to_hex(),
-            "subject": commit.subject,
-            "author": commit.author,
+            "subject": line(&commit.subject),
+            "author": line(&commit.author),
             "date": date(commit.author_time),
             "matched_paths": commit.matched_paths,
             "patch_excerpt": commit.patch_preview.chars().take(EXCERPT_CHARS).collect::<String>(),
@@ -82,6 +88,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     if let Some(limit) = found.clamped {
         answer.note("limit_clamped", limit);
     }
+    answer.note_if(found.hits.iter().any(|hit| is_long(&hit.hit.subject)), "subjects_cut", true);
     answer.note_if(paths_left_out > 0, "matched_paths_left_out", paths_left_out);
     answer.note_if(!undated.is_empty(), "no_date", undated);
     answer.note_if(found.hits.iter().any(|hit| hit.hit.lossy), "replaced_invalid_utf8", true);

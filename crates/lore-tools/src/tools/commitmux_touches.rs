@@ -7,7 +7,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{date, run};
-use crate::{Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::histories};
+use crate::{
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
+    answer::AnswerBuilder,
+    repositories::{is_long, line},
+    schema,
+    scope::histories,
+};
 
 const LIMIT: i64 = 50;
 
@@ -53,7 +59,7 @@ async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
         json!({
             "repo": touched.repo,
             "sha": hit.commit.to_hex(),
-            "subject": hit.subject,
+            "subject": line(&hit.subject),
             "date": date(hit.author_time),
             "path": hit.change.path.to_text(),
             "status": hit.change.status.letter().to_string(),
@@ -65,6 +71,7 @@ async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
     if let Some(limit) = found.clamped {
         answer.note("limit_clamped", limit);
     }
+    answer.note_if(found.touches.iter().any(|touched| is_long(&touched.hit.subject)), "subjects_cut", true);
     let undated = found.touches.iter().filter(|touched| touched.hit.author_time.is_none());
     let undated: Vec<Value> = undated.map(|touched| touched.hit.commit.to_hex().into()).collect();
     answer.note_if(!undated.is_empty(), "no_date", undated);

@@ -13,6 +13,7 @@ use super::run;
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
+    repositories::line,
     schema,
     scope::find,
     why::{Fields, day, room, size},
@@ -120,7 +121,7 @@ fn happened(happened: &Happened) -> Value {
     fields.put("commit", happened.commit.id.to_hex());
     fields.put("date", day(Some(happened.commit.at)));
     fields.put_some("author", happened.author.as_deref());
-    fields.put_some("subject", happened.subject.as_deref());
+    fields.put_some("subject", happened.subject.as_deref().map(line));
     fields.put_some("reason", happened.body.as_deref().map(reason));
     Value::Object(fields.0)
 }
@@ -130,7 +131,7 @@ fn reverted(reverted: &Reverted) -> Value {
     fields.put("commit", reverted.commit.to_hex());
     fields.put("date", day(reverted.at));
     fields.put("author", reverted.author.as_str());
-    fields.put("subject", reverted.subject.as_str());
+    fields.put("subject", line(&reverted.subject));
     fields.put_some("reason", reverted.body.as_deref().map(reason));
     Value::Object(fields.0)
 }

@@ -195,7 +195,7 @@ async fn show(context: &Context<'_>, id: MessageId) -> Result<(), Failure> {
     lines.extend(sent.comment.lines().map(|line| format!("    {}", one_line(line))));
     if let Some(hunk) = &sent.hunk {
         lines.push(String::new());
-        lines.extend(hunk.lines().map(|line| ui.paint(DIM, &lore_model::escape_controls(line))));
+        lines.extend(hunk.lines().map(|line| ui.paint(DIM, &lore_model::escape_for_terminal(line))));
     }
     ui.to_page((lines.join("\n") + "\n").as_bytes());
     ui.show_page(&context.loaded.config.pager)

@@ -1,7 +1,7 @@
 //! `lore patch`: the diff of one commit.
 
 use anstyle::Style;
-use lore_model::{Failure, escape_controls};
+use lore_model::{Failure, escape_for_terminal};
 use serde_json::json;
 
 use super::{Context, freshness_json};
@@ -54,7 +54,7 @@ pub(super) fn to_page(ui: &Ui, patch: &[u8]) {
     }
     for line in String::from_utf8_lossy(patch).split_inclusive('\n') {
         let text = line.trim_end_matches(['\n', '\r']);
-        let shown = escape_controls(text);
+        let shown = escape_for_terminal(text);
         let painted = style(text).map_or_else(|| shown.to_string(), |style| ui.paint(style, &shown));
         ui.to_page(painted.as_bytes());
         ui.to_page(b"\n");

@@ -1,6 +1,6 @@
 //! `lore sync`: brings the index up to date.
 
-use std::{process::ExitCode, sync::Arc};
+use std::{collections::HashMap, process::ExitCode, sync::Arc};
 
 use lore_core::{flows::FlowReport, history::SyncOptions, search::EmbedReport};
 use lore_model::{Code, Failure, Repo};
@@ -143,12 +143,11 @@ pub(super) async fn sync_all(
     let cancel = cancel_on_interrupt();
     let writer = context.writer().await?;
     let (mut reports, mut synced) = (Vec::new(), Vec::new());
+    // Another process may have synced or removed some while this one waited; from now on nobody can.
+    let known: Vec<Repo> = context.lore.history.repos().await?;
+    let mut known: HashMap<String, Repo> = known.into_iter().map(|repo| (repo.name().to_owned(), repo)).collect();
     for repo in repos {
-        // Another process may have synced it while this one waited.
-        let repo = match context.lore.history.repo(repo.name()).await {
-            Err(failure) if failure.code == Code::RepoNotFound => continue,
-            other => other?,
-        };
+        let Some(repo) = known.remove(repo.name()) else { continue };
         let done = context.sync_one(&*writer, &repo, options, &cancel).await;
         let stop = done.as_ref().is_err_and(|failure| matches!(failure.code, Code::Interrupted | Code::DiskFull));
         reports.push(done.map_err(|failure| (repo.name().to_owned(), failure)));

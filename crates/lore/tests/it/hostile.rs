@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_testkit::{Git, odd};
+use lore_testkit::{Git, dump, odd};
 use serde_json::{Value, json};
 
 use crate::place::Place;
@@ -23,6 +23,8 @@ fn nothing_that_a_repository_names_is_run() {
         let ran = std::fs::read_to_string(&hostile.canary).unwrap_or_default();
         assert!(!hostile.canary.exists(), "{what} ran {ran}");
     };
+    // A look at what is uncommitted is where filters and monitors would be asked.
+    std::fs::write(hostile.path.join("src/b.txt"), "two and more\n").expect("the work tree is writable");
     for args in [
         &["add", &path, "--name", "trap", "--all-branches"][..],
         &["sync"],
@@ -35,6 +37,17 @@ fn nothing_that_a_repository_names_is_run() {
         &["show", "trap", &newest],
         &["show", ".", &newest],
         &["patch", "trap", &newest],
+        &["search", "two"],
+        &["search", "--literal", "two"],
+        &["search", "two", "--at", "HEAD~1"],
+        &["why", "src/b.txt:1"],
+        &["related", "src/b.txt:1"],
+        &["comment", "--file", "src/b.txt", "--line", "1", "What is this?"],
+        &["comments", "list"],
+        &["sync", "--temporal"],
+        &["search", "two", "--evolution", "--removed"],
+        &["reindex"],
+        &["commands", "list"],
         &["doctor", "--deep"],
         &["tools", "--cost"],
         &["setup", "cursor", "--project", "--print"],
@@ -95,6 +108,10 @@ fn text_cannot_steer_a_terminal_or_pretend_to_be_another_line() {
     // The same in what is said about errors.
     let said = place.refused(3, &["show", "no\u{1b}[2Jsuch", "abcd"]);
     assert!(said.contains("no<U+001B>[2Jsuch"), "{said:?}");
+    let said = place.refused(3, &["show", "no\rsuch", "abcd"]);
+    assert!(said.contains("no<U+000D>such"), "{said:?}");
+    let said = place.refused(2, &["comments", "show", "no\u{9b}31m\rsuch"]);
+    assert!(said.contains("no<U+009B>31m<U+000D>such"), "{said:?}");
     // Programs get the exact text.
     assert!(
         place.lore.json(&["show", "r", &sha, "--json"])["subject"].as_str().is_some_and(|text| text.contains('\u{1b}'))
@@ -252,4 +269,138 @@ fn any_argument_is_a_legal_argument() {
         assert!(said.contains("not a valid glob") && said.len() < 1000, "{said}");
     }
     assert_eq!(place.subjects(), ["Add a"]);
+}
+
+/// How many results a command gives, each with this in its field.
+fn found(place: &Place, args: &[&str], field: &str, value: &str) -> usize {
+    let answer = place.lore.json(&[args, &["--json"]].concat());
+    answer["results"].as_array().map_or(0, |hits| hits.iter().filter(|hit| hit[field] == value).count())
+}
+
+#[test]
+fn a_commit_that_git_cannot_compare_keeps_no_other_out() {
+    // A newer git refuses folders this deep; an older one reads them. Lore lists neither as code.
+    for (name, place_of) in [("past", odd::Place::Past), ("tip", odd::Place::Tip)] {
+        let place = Place::new();
+        let repo = odd::bomb(odd::Bomb::Deep(3_000), place_of, Path::new(&place.path("deep"))).expect("git makes it");
+        let output = place.lore.run(&["add", repo.to_str().expect("UTF-8"), "--name", "deep"]);
+        assert_eq!(output.status.success(), place_of == odd::Place::Past, "{name}: {}", output.stderr);
+        assert_eq!(found(&place, &["log", "begin OR bomb", "--no-sync"], "repo", "deep"), 2, "{name}");
+        let code = found(&place, &["search", odd::ORDINARY, "--no-sync", "--repo", "deep"], "path", "lib.rs");
+        match place_of {
+            odd::Place::Past => assert!(code > 0, "{name}"),
+            odd::Place::Tip => assert!(output.stderr.contains("folders within folders"), "{name}: {}", output.stderr),
+        }
+    }
+}
+
+#[test]
+fn ten_objects_that_name_ten_billion_paths_are_told_and_passed_over() {
+    if !crate::switches::slow_tests() {
+        return;
+    }
+    let place = Place::new();
+    let repo = odd::bomb(odd::Bomb::Paths(10), odd::Place::Past, Path::new(&place.path("bomb"))).expect("git makes it");
+    let added = place.add(&repo, &["--name", "bomb"]);
+    assert_eq!((&added["commits"], &added["code"]["files"]), (&json!(3), &json!(1)), "{added}");
+    assert!(added["left_out"][0]["reason"].as_str().is_some_and(|said| said.contains("too many paths")), "{added}");
+    let bomb = place.sql("SELECT sha AS one FROM commits WHERE subject = 'Bomb'");
+    assert_eq!(place.lore.json(&["show", "bomb", &bomb[0], "--json"])["patch"], "too_heavy");
+}
+
+#[test]
+fn crafted_trees_are_read_without_following_or_writing_anything() {
+    let place = Place::new();
+    let repo = odd::crafted(Path::new(&place.path("deeper/crafted"))).expect("git makes the repository");
+    place.add(&repo.path, &["--name", "crafted", "--all-branches"]);
+    for (label, commit) in &repo.commits {
+        let shown = place.lore.json(&["show", "crafted", commit, "--json"]);
+        assert_eq!(shown["subject"], **label);
+        let ended = place.lore.run(&["patch", "crafted", commit]).status.code();
+        assert!(matches!(ended, Some(0 | 3)), "{label}: {ended:?}");
+    }
+    assert!(found(&place, &["search", odd::BESIDE_CRAFTED, "--no-sync", "--repo", "crafted"], "path", "lib.rs") > 0);
+    let beside: Vec<_> = std::fs::read_dir(place.path("deeper")).expect("it is there").flatten().collect();
+    assert_eq!(beside.len(), 1, "{beside:?}");
+}
+
+#[test]
+fn what_is_planted_in_the_index_does_not_run() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.write("a.txt", "a\n").commit("Begin");
+    place.add(repo.path(), &[]);
+    let file = place.lore.home().join("lore.db");
+    dump::plant(&file, "CREATE TRIGGER evil AFTER INSERT ON commits BEGIN UPDATE commits SET subject = 'Forged'; END")
+        .expect("SQLite takes it");
+    repo.write("a.txt", "b\n").commit("Go on");
+    place.sync();
+    assert_eq!(place.subjects(), ["Begin", "Go on"]);
+    // A view could go on for ever.
+    let endless = "DROP TABLE author_aliases; CREATE VIEW author_aliases AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 \
+        FROM n) SELECT x AS repo_id, 'a' AS name, 'b' AS email, 'c' AS mapped_name, 'd' AS mapped_email FROM n";
+    dump::plant(&file, endless).expect("SQLite takes it");
+    for args in [&["log", "go", "--author", "x"][..], &["show", "r", &repo.git(&["rev-parse", "HEAD"])]] {
+        let said = place.refused(6, args);
+        assert!(said.contains("author_aliases") && said.contains("hint: "), "{said}");
+    }
+}
+
+#[test]
+fn what_is_planted_in_a_database_to_import_does_not_run() {
+    let place = Place::new();
+    for (number, sql) in [
+        "CREATE VIEW repos AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) \
+         SELECT 'r' || x AS name, '/tmp' AS local_path FROM n",
+        "CREATE TABLE repos (name TEXT, local_path TEXT AS (hex(zeroblob(400000000)))); INSERT INTO repos VALUES ('a')",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let file = place.path(&format!("{number}.sqlite3"));
+        dump::plant(Path::new(&file), sql).expect("SQLite takes it");
+        let output = place.lore.run(&["import", "commitmux", "--db", &file, "--no-sync"]);
+        assert_eq!(output.status.code(), Some(7), "{}", output.stderr);
+        assert!(output.stderr.contains("cannot be read as a commitmux database"), "{}", output.stderr);
+    }
+}
+
+#[test]
+fn a_message_of_any_length_is_kept_whole_and_told_in_bounds() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let long = "s".repeat(300_000);
+    repo.write("a.txt", "a\n");
+    repo.git(&["add", "--all"]);
+    let tree = repo.git(&["write-tree"]);
+    let person = "A <a@b> 1700000000 +0000";
+    let object = format!("tree {tree}\nauthor {person}\ncommitter {person}\n\n{long}\n\nbody {long}\n");
+    let id = Git::at(repo.path()).feed(&["hash-object", "-t", "commit", "-w", "--stdin"], object.as_bytes());
+    let id = String::from_utf8(id.expect("git writes it")).expect("names are ASCII").trim().to_owned();
+    repo.git(&["reset", "--quiet", "--hard", &id]);
+    place.add(repo.path(), &[]);
+    let shown = place.lore.json(&["show", "r", &id, "--json"]);
+    assert_eq!(shown["subject"], *long);
+    let flags = ["--no-refresh", "--toolsets", "history,why,code", "--project", repo.path().to_str().expect("UTF-8")];
+    let mut server = place.serve(&flags);
+    for (tool, arguments) in [
+        ("commitmux_search", json!({"query": "ss* OR body"})),
+        ("commitmux_touches", json!({"path_glob": "a"})),
+        ("commitmux_get_commit", json!({"repo": "r", "sha": id})),
+        ("explain_lines", json!({"file": "a.txt", "lines": "1"})),
+        ("get_branches", json!({})),
+        ("search_code", json!({"query_text": "body", "chunk_type": "commit_message"})),
+    ] {
+        let answer = server.call(tool, &arguments);
+        assert!(answer.text.len() < 150_000, "{tool} answers with {} bytes", answer.text.len());
+        if tool == "commitmux_get_commit" {
+            let said = answer.meta["lore/message_cut"].as_str().unwrap_or_default().to_owned();
+            assert!(said.contains("600005 bytes"), "{said}");
+        }
+    }
+    assert!(server.end().status.success());
+    for args in [&["log", "body"][..], &["touches", "a"], &["why", "a.txt:1"]] {
+        let output = place.lore.command(args).current_dir(repo.path()).output().expect("lore starts");
+        assert!(output.status.success() && output.stdout.len() < 20_000, "{args:?}: {} bytes", output.stdout.len());
+    }
 }

@@ -9,6 +9,7 @@ use lore_model::{Code, Failure, LineCommit, brief};
 use serde_json::{Value, json};
 
 use super::Mode;
+use crate::repositories::line;
 
 /// So many steps of a file are told unless somebody says otherwise.
 const STEPS: i64 = 5;
@@ -179,7 +180,7 @@ fn happened(happened: &Happened) -> Value {
     json!({
         "commit_hash": happened.commit.id.to_hex(),
         "commit_date": date(happened.commit.at),
-        "commit_message": happened.subject,
+        "commit_message": happened.subject.as_deref().map(line),
         "author_name": happened.author,
         "diff_type": happened.kind.as_str(),
     })
@@ -312,19 +313,30 @@ pub(super) fn commit_notes(found: &CommitsAnswer, chunk_type: ChunkType) -> Vec<
     notes
 }
 
+/// So many characters of a message are told.
+const MESSAGE_MAX: usize = 10_000;
+
+/// The beginning of a text that anybody may have written; where it is cut, that is told.
+fn snippet(text: &str) -> String {
+    match text.char_indices().nth(MESSAGE_MAX) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…\n[cut: {} bytes in all]", &text[..end], text.len()),
+    }
+}
+
 pub(super) fn commit_json(found: &CommitFound) -> Value {
     let commit = &found.commit;
     let told = json!({
         "commit_hash": commit.commit.to_hex(),
         "commit_date": commit.at.and_then(date),
-        "commit_message": commit.subject,
+        "commit_message": line(&commit.subject),
         "author_name": commit.author,
     });
     let at = commit.at.and_then(date);
     json!({
         "file_path": found.path.as_ref().map(|path| path.to_text().into_owned()).unwrap_or_default(),
         "line_number": found.line,
-        "code_snippet": found.text,
+        "code_snippet": snippet(&found.text),
         "similarity_score": (f64::from(found.score) * 1e4).round() / 1e4,
         "repository_alias": found.repo,
         "source_repo": found.repo,

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Read as _};
 
 use lore_core::commands::{CommandName, ExecuteOptions};
-use lore_model::{Code, Failure, brief, escape_controls};
+use lore_model::{Code, Failure, brief, escape_for_terminal};
 use serde_json::{Map, Value, json};
 
 use super::{super::Context, Agent, Name, Place, note_origin, origin_json};
@@ -103,7 +103,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         ui.note(&format!("note: no value was given for {}", rendered.open.join(", ")));
     }
     if ui.is_terminal() {
-        return ui.bytes(escape_controls(&rendered.text).as_bytes());
+        return ui.bytes(escape_for_terminal(&rendered.text).as_bytes());
     }
     ui.bytes(rendered.text.as_bytes())
 }
