@@ -407,6 +407,7 @@ mod tests {
             ("https://user@public.test/x", "bad"),
             ("https://@public.test/x", "bad"),
             ("ssh://git@public.test/x", "allowed"),
+            ("ssh://@public.test/x", "bad"),
             ("git@public.test:team/x", "allowed"),
             ("https://8.8.8.8/x", "allowed"),
             ("https://[2606:4700::1111]/x", "allowed"),
@@ -471,6 +472,18 @@ mod tests {
         for bad in ["", "*", "10.0.0.0/40", "-x", "a b", "host:80"] {
             assert!(HostRule::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_host_is_as_long_as_names_of_hosts_are() {
+        let (strict, label) = (policy(|_| {}), "a".repeat(63));
+        let of = |last: usize| format!("https://{label}.{label}.{label}.{}/x", "b".repeat(last));
+        assert_eq!(fares(&strict, &of(61)), "unresolved", "253 bytes can be a name");
+        assert_eq!(fares(&strict, &of(62)), "bad");
+        assert_eq!(fares(&strict, &format!("https://{label}.test/x")), "unresolved");
+        assert_eq!(fares(&strict, &format!("https://{label}a.test/x")), "bad");
+        assert_eq!(fares(&strict, "https://a..test/x"), "bad");
+        assert_eq!(fares(&strict, "https://a-.test/x"), "bad");
     }
 
     #[test]

@@ -348,9 +348,9 @@ impl CommandOptions {
 
 /// `""` is none; then there are lists of objects with one field each, lists of names, and one object with them all.
 fn variables(value: Option<&Value>) -> Vec<Variable> {
+    let plain = |name: &str| name.strip_prefix("uv-").unwrap_or(name).to_owned();
     let of = |fields: &Map<String, Value>| -> Vec<Variable> {
         let about = |about: &Value| about.as_str().map_or_else(|| about.to_string(), str::to_owned);
-        let plain = |name: &str| name.strip_prefix("uv-").unwrap_or(name).to_owned();
         fields.iter().map(|(name, value)| Variable { name: plain(name), about: about(value) }).collect()
     };
     match value {
@@ -359,7 +359,7 @@ fn variables(value: Option<&Value>) -> Vec<Variable> {
             .iter()
             .flat_map(|item| match item {
                 Value::Object(fields) => of(fields),
-                Value::String(name) => vec![Variable { name: name.clone(), about: String::new() }],
+                Value::String(name) => vec![Variable { name: plain(name), about: String::new() }],
                 _ => Vec::new(),
             })
             .collect(),
@@ -462,6 +462,16 @@ mod tests {
             2: `file` is true or false, and not "yes"
         "#]]
         .assert_eq(&odd.concat());
+    }
+
+    #[test]
+    fn a_variable_is_named_without_its_prefix_in_every_form() {
+        for uv in [r#"["uv-scope"]"#, r#"[{"uv-scope": ""}]"#, r#"{"uv-scope": ""}"#, r#"["scope"]"#] {
+            let text = format!(r#"[{{"c1":"a","c2":"b","c3":"c","uv":{uv}}}]"#);
+            let read = Registry::parse(&text).unwrap();
+            let expected = [Variable { name: "scope".to_owned(), about: String::new() }];
+            assert_eq!(read.entries[0].command.uv, expected, "{uv}");
+        }
     }
 
     #[test]

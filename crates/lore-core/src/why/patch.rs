@@ -97,7 +97,8 @@ fn numbers(head: &[u8]) -> Option<[(u32, u32); 2]> {
 fn hunk<'a>(lines: &mut Lines<'a>, [(old, old_count), (new, new_count)]: [(u32, u32); 2]) -> Vec<Line<'a>> {
     let (mut old_left, mut new_left) = (old_count, new_count);
     // Where there is nothing on a side, its number is that of the line before.
-    let (mut old, mut new) = (old + u32::from(old_count == 0), new + u32::from(new_count == 0));
+    let (mut old, mut new) =
+        (old.saturating_add(u32::from(old_count == 0)), new.saturating_add(u32::from(new_count == 0)));
     let mut found = Vec::new();
     while old_left > 0 || new_left > 0 {
         let Some(line) = lines.next() else { break };
@@ -311,6 +312,7 @@ new file mode 100644
             b"\xff\n@@ -1 +1 @@",
             b"+++ b/a\n@@ -1,9 +1,9 @@\n+x",
             b"+++ b/a\n@@ -4294967295,9 +4294967295,9 @@\n+x\n+y",
+            b"+++ b/a\n@@ -4294967295,0 +4294967295,0 @@\n+x\n+y",
         ] {
             hunks_of(patch, &path, &[(1, u32::MAX)]);
         }

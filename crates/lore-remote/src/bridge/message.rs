@@ -81,7 +81,7 @@ impl Message {
     /// The headers that a message of the newer kind has.
     pub(super) fn standalone_headers(&self) -> Vec<(&'static str, String)> {
         let Some(version) = &self.standalone else { return Vec::new() };
-        let mut headers = vec![("MCP-Protocol-Version", version.clone())];
+        let mut headers = vec![("MCP-Protocol-Version", header_text(version))];
         headers.extend(self.method.as_ref().map(|method| ("Mcp-Method", header_text(method))));
         headers.extend(self.name.as_ref().map(|name| ("Mcp-Name", header_text(name))));
         headers
@@ -245,6 +245,8 @@ mod tests {
         assert_eq!(headers(&line("search_code", "2026-07-28")), expected("search_code"));
         assert_eq!(headers(&line("a\r\nb", "2026-07-28")), expected("=?base64?YQ0KYg==?="));
         assert_eq!(headers(&line("=?base64?x?=", "2026-07-28")), expected("=?base64?PT9iYXNlNjQ/eD89?="));
+        let odd = headers(&line("x", "2026-07-28\r\nX-Other: 1"));
+        assert!(odd.iter().all(|(_, value)| !value.contains(['\r', '\n'])), "a header ends where it ends: {odd:?}");
         assert_eq!(base64("hällo".as_bytes()), "aMOkbGxv");
     }
 }
