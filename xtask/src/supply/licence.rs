@@ -38,7 +38,7 @@ fn is_allowed(expression: &str) -> bool {
     let spaced = spdx(expression).replace('(', " ( ").replace(')', " ) ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut parser = Parser { words: &words };
-    parser.any() && parser.words.is_empty()
+    parser.any() == Some(true) && parser.words.is_empty()
 }
 
 /// The expression as SPDX writes it today.
@@ -50,38 +50,42 @@ struct Parser<'a> {
     words: &'a [&'a str],
 }
 
-impl Parser<'_> {
-    fn any(&mut self) -> bool {
-        let mut allowed = self.all();
+/// Each gives whether what it read is allowed, and nothing where it cannot be read: half an expression allows nothing.
+impl<'a> Parser<'a> {
+    fn any(&mut self) -> Option<bool> {
+        let mut allowed = self.all()?;
         while self.take("OR") {
-            allowed |= self.all();
+            allowed |= self.all()?;
         }
-        allowed
+        Some(allowed)
     }
 
-    fn all(&mut self) -> bool {
-        let mut allowed = self.one();
+    fn all(&mut self) -> Option<bool> {
+        let mut allowed = self.one()?;
         while self.take("AND") {
-            allowed &= self.one();
+            allowed &= self.one()?;
         }
-        allowed
+        Some(allowed)
     }
 
-    fn one(&mut self) -> bool {
+    fn one(&mut self) -> Option<bool> {
         if self.take("(") {
-            return self.any() & self.take(")");
+            let allowed = self.any()?;
+            return self.take(")").then_some(allowed);
         }
-        let Some((name, rest)) = self.words.split_first() else { return false };
-        self.words = rest;
+        let name = self.name()?;
         // "Or any later version" gives a choice more.
-        let name = &name.strip_suffix('+').unwrap_or(name);
-        if self.take("WITH") {
-            let Some((exception, rest)) = self.words.split_first() else { return false };
-            self.words = rest;
-            // An exception only adds to what the licence grants.
-            return ALLOWED.contains(&format!("{name} WITH {exception}").as_str()) || ALLOWED.contains(name);
-        }
-        ALLOWED.contains(name)
+        let name = name.strip_suffix('+').unwrap_or(name);
+        let exception = if self.take("WITH") { Some(self.name()?) } else { None };
+        // An exception only adds to what the licence grants.
+        let with = exception.is_some_and(|exception| ALLOWED.contains(&format!("{name} WITH {exception}").as_str()));
+        Some(with || ALLOWED.contains(&name))
+    }
+
+    fn name(&mut self) -> Option<&'a str> {
+        let (name, rest) = self.words.split_first()?;
+        self.words = rest;
+        (!["(", ")", "AND", "OR", "WITH"].contains(name)).then_some(name)
     }
 
     fn take(&mut self, word: &str) -> bool {
@@ -110,6 +114,9 @@ mod tests {
             ("Apache-2.0+", true),
             ("LGPL-2.1+", false),
             ("MIT OR", false),
+            ("MIT OR (", false),
+            ("MIT OR OR", false),
+            ("MIT OR ) GPL-3.0", false),
             ("MIT AND", false),
             ("MIT WITH", false),
             ("MIT) OR (MIT", false),
