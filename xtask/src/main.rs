@@ -10,10 +10,12 @@ mod check_symbols;
 mod check_why;
 mod clients;
 mod conformance;
+mod dist;
 mod fuzz;
 mod kill_server;
 mod kill_sync;
 mod program;
+mod supply;
 mod test;
 mod tidy;
 
@@ -29,6 +31,12 @@ enum Task {
     Ci(test::Args),
     /// Treats Lore badly and checks what it does.
     Abuse(abuse::Args),
+    /// Compares the lock file with published advisories.
+    Audit(supply::audit::Args),
+    /// Writes a list of everything in the program, as `CycloneDX`.
+    Sbom(supply::sbom::Args),
+    /// Builds the release archive: a static program with all that belongs to it.
+    Dist(dist::Args),
     /// Checks facts about the project that no compiler checks.
     Tidy,
     /// Writes the reference pages and the README's tables from the program.
@@ -64,6 +72,9 @@ fn main() -> anyhow::Result<()> {
         Task::Test(args) => test::run_tests(&args),
         Task::Ci(args) => test::run_ci(&args),
         Task::Abuse(args) => abuse::run(args),
+        Task::Audit(args) => supply::audit::check(&args),
+        Task::Sbom(args) => supply::sbom::run(&args),
+        Task::Dist(args) => dist::run(&args),
         Task::Tidy => tidy::run(),
         Task::Codegen => test::run_codegen(),
         Task::CheckHistory(args) => check_history::run(args),

@@ -34,6 +34,11 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
+/// The names of all variables of the environment that are text.
+pub(crate) fn variables() -> impl Iterator<Item = String> {
+    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
+}
+
 /// Prints a line; a closed standard output is no reason to stop.
 pub(crate) fn say(line: &str) {
     let mut out = std::io::stdout().lock();

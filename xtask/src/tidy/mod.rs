@@ -4,16 +4,19 @@
 
 mod files;
 mod layers;
-mod licences;
 mod manifests;
 mod modules;
+mod sources;
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use crate::program::{cargo, output, program, root, say, variable};
+use crate::{
+    program::{cargo, output, program, root, say, variable},
+    supply::{graph::Graph, inside, licence},
+};
 
 /// Runs every check and prints what is wrong.
 pub(crate) fn run() -> Result<()> {
@@ -21,12 +24,16 @@ pub(crate) fn run() -> Result<()> {
     let files = tracked()?;
     let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
     let mut problems = layers::check(packages);
-    problems.extend(licences::check(packages));
-    problems.extend(licences::check_deny(root())?);
+    problems.extend(licence::check(packages));
+    problems.extend(sources::check(&metadata));
+    problems.extend(inside::check(&Graph::of_lore(&host()?)?));
+    let index = sources::Index::of_user();
+    problems.extend(sources::check_yanked(packages, &index));
     problems.extend(manifests::check_dependencies(packages));
     problems.extend(manifests::check_crates(packages)?);
     problems.extend(modules::check(root(), &files)?);
     problems.extend(files::check(root(), &files, &machine())?);
+    say(&format!("tidy: in several versions: {}", sources::duplicates(packages).join(", ")));
     for problem in &problems {
         say(&format!("tidy: {problem}"));
     }
@@ -44,15 +51,21 @@ fn machine() -> files::Machine {
 
 /// What cargo knows, for all platforms; without a network, for this one.
 fn metadata() -> Result<Value> {
-    let all = ["metadata", "--format-version", "1"];
+    let all = ["metadata", "--format-version", "1", "--locked"];
     if let Ok(text) = output(cargo().args(all)) {
         return Ok(serde_json::from_str(&text)?);
     }
+    let host = host()?;
+    say(&format!("tidy: packages of other platforms could not be fetched: only those of {host} are looked at"));
+    let text = output(cargo().args(all).args(["--offline", "--filter-platform", &host]))?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+/// The target that this machine is.
+fn host() -> Result<String> {
     let rustc = output(program("rustc").arg("-vV"))?;
     let host = rustc.lines().find_map(|line| line.strip_prefix("host: ")).context("rustc did not name its host")?;
-    say(&format!("tidy: packages of other platforms could not be fetched: only those of {host} are looked at"));
-    let text = output(cargo().args(all).args(["--offline", "--filter-platform", host]))?;
-    Ok(serde_json::from_str(&text)?)
+    Ok(host.to_owned())
 }
 
 /// Every file that git tracks or would add.

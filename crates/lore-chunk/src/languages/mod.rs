@@ -11,7 +11,7 @@
 //!    errors. Begin with `expect![[""]]`, and `UPDATE_EXPECT=1 cargo test -p lore-chunk` fills it in for you to read.
 //!
 //! The grammar crate goes into this crate's manifest: it must depend on `tree-sitter-language` only, and its licence
-//! must be on the list in `deny.toml`.
+//! must be on the list in `xtask/src/supply/licence.rs`.
 
 /// Declares the modules and the table from one list.
 macro_rules! languages {

@@ -65,13 +65,20 @@ use crate::{
     wire,
 };
 
+/// What `--version` prints. A release tells the commit that it was built from (`cargo xtask dist`); other builds do not ask
+/// git, so that a commit alone compiles nothing anew and a tree without git builds as well.
+const VERSION: &str = match option_env!("LORE_BUILD_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
 /// The memory of a team's code, for coding agents and the people who work with them.
 ///
 /// Lore reads the code and the git history of your repositories into one local index and answers from it: on this
 /// command line, and over MCP to agents (`lore setup claude-code`). Nothing leaves the machine, nothing is written into
 /// your repositories.
 #[derive(Parser)]
-#[command(name = "lore", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "lore", version = VERSION, max_term_width = 100, arg_required_else_help = true)]
 #[command(
     after_help = "Examples:\n  lore search \"where are retries limited\"  search the code of the repository you are in\n  lore log \"rate limiter\"          search the history of all your repositories\n  lore touches src/auth/           what changed there lately\n  lore why src/auth.rs:42          why that line is as it is\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git or a server failed, 9 not allowed, 130 interrupted."
 )]

@@ -1,9 +1,10 @@
-//! `lore debug`: what `cargo xtask` measures the program with, from outside.
+//! `lore debug`: what `cargo xtask` measures and packs the program with, from outside.
 //!
 //! It is hidden from the help and promises nothing to anyone else. Answers are JSON.
 
 mod index;
 mod lines;
+mod man;
 mod past;
 mod queries;
 mod recall;
@@ -29,6 +30,7 @@ enum Command {
     Symbols(symbols::Args),
     Index(index::Args),
     Lines(lines::Args),
+    Man(man::Args),
     Past(past::Args),
     Queries(queries::Args),
     Recall(recall::Args),
@@ -39,6 +41,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         Command::Symbols(args) => symbols::run(context, args).await,
         Command::Index(args) => index::run(context, args).await,
         Command::Lines(args) => lines::run(context, args).await,
+        Command::Man(_) => man::run(context),
         Command::Past(args) => past::run(context, args).await,
         Command::Queries(args) => queries::run(context, args).await,
         Command::Recall(args) => recall::run(context, args).await,
