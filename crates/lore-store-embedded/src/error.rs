@@ -17,8 +17,21 @@ pub(crate) fn explain(path: &Path, error: Error) -> StoreError {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             StoreError::Damaged { path, what: error.to_string() }
         }
+        // A value that no Lore has written.
+        None if is_unfit(&error) => StoreError::Damaged { path, what: error.to_string() },
         _ => StoreError::Backend(Box::new(error)),
     }
+}
+
+/// Whether a stored value is not what its column holds.
+fn is_unfit(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::FromSqlConversionFailure(..)
+            | Error::InvalidColumnType(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::Utf8Error(..)
+    )
 }
 
 /// The same for a file or folder outside SQLite.

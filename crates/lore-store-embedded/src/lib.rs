@@ -3,6 +3,7 @@
 //! SQL and migrations live here and nowhere else. What to store is decided above.
 #![deny(unsafe_code)]
 
+mod anew;
 mod co_change;
 mod code;
 mod commitmux;
@@ -16,6 +17,7 @@ mod migrate;
 mod rows;
 #[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the store of code that uses it follows"))]
 mod segment;
+mod sums;
 mod team;
 mod truth;
 mod vectors;

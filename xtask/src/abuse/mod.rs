@@ -2,6 +2,20 @@
 //!
 //! Each case says how many points it tried and what came of them; one that fails does not keep the others from running.
 
+// Programs are watched as a debugger watches them, which is another thing on every system.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod damage;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod full_disk;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod io_errors;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod kills;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod points;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod power_loss;
+
 use std::{path::PathBuf, time::Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -40,7 +54,18 @@ pub(crate) struct Case {
 }
 
 /// Every case, in the order in which they run.
-const CASES: &[&[Case]] = &[];
+const CASES: &[&[Case]] = &[
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    kills::CASES,
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    io_errors::CASES,
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    power_loss::CASES,
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    full_disk::CASES,
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    damage::CASES,
+];
 
 /// Treats Lore badly and checks that nothing is lost, that it says what is wrong, and that the next run recovers.
 #[derive(Debug, clap::Args)]
