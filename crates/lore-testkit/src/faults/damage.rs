@@ -120,6 +120,7 @@ impl Kind {
 }
 
 /// A place with files of every kind.
+#[derive(Debug)]
 pub struct Whole {
     scene: Scene,
     expected: String,

@@ -15,5 +15,6 @@ pub mod workloads;
 pub use nix::errno::Errno;
 pub use rehearsal::{Rehearsal, spread};
 pub use scene::Scene;
-pub use trace::{Fault, Plan, Step, Traced, Whose, can_trace, run};
+pub(crate) use trace::Step;
+pub use trace::{Fault, Plan, Traced, Whose, can_trace, run};
 pub use workloads::{Act, Workload};

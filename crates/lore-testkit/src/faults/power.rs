@@ -82,7 +82,7 @@ type Names = BTreeMap<PathBuf, Entry>;
 
 /// A disk while steps are made on it.
 #[derive(Debug, Clone)]
-pub struct Disk {
+pub(crate) struct Disk {
     files: Vec<File>,
     inodes: HashMap<u64, usize>,
     now: Names,
@@ -92,7 +92,7 @@ pub struct Disk {
 
 impl Disk {
     /// A disk on which everything that a folder holds is durable.
-    pub fn of(folder: &Path) -> Result<Self> {
+    pub(crate) fn of(folder: &Path) -> Result<Self> {
         let mut disk = Self {
             files: Vec::new(),
             inodes: HashMap::new(),
@@ -124,7 +124,7 @@ impl Disk {
     }
 
     /// Makes a step.
-    pub fn apply(&mut self, step: &Step) {
+    pub(crate) fn apply(&mut self, step: &Step) {
         match step {
             Step::Create { path, inode } => {
                 self.files.push(File::default());
@@ -169,7 +169,7 @@ impl Disk {
     }
 
     /// Writes what may be there after the power went out into a folder that is empty.
-    pub fn image(&self, folder: &Path, loss: Loss, random: &mut Random) -> Result<()> {
+    pub(crate) fn image(&self, folder: &Path, loss: Loss, random: &mut Random) -> Result<()> {
         let names = match loss {
             Loss::Everything | Loss::Names => self.durable.clone(),
             Loss::Content => self.now.clone(),

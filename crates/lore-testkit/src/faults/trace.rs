@@ -91,12 +91,12 @@ pub struct Traced {
     /// Whether it was killed because it did not end.
     pub too_slow: bool,
     /// What was changed, in its order.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// A change of files. Paths are seen from the folder that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// A file was made or emptied.
     Create { path: PathBuf, inode: u64 },
     /// Bytes were written.
@@ -155,7 +155,7 @@ pub fn run(command: &Command, input: Option<&[u8]>, plan: &Plan) -> Result<Trace
         scope.spawn(move || {
             if told.recv_timeout(LIMIT) == Err(mpsc::RecvTimeoutError::Timeout) {
                 too_slow.store(true, Ordering::Relaxed);
-                drop(kill(pid, Signal::SIGKILL));
+                end(pid);
             }
         });
         let watched = watch.seize().and_then(|()| watch.run());
@@ -164,8 +164,7 @@ pub fn run(command: &Command, input: Option<&[u8]>, plan: &Plan) -> Result<Trace
     });
     if let Err(error) = watched {
         // Nothing that was started may go on.
-        let ended = kill(pid, Signal::SIGKILL);
-        drop(ended);
+        end(pid);
         return Err(error);
     }
     let mut traced = watch.traced;
@@ -173,6 +172,11 @@ pub fn run(command: &Command, input: Option<&[u8]>, plan: &Plan) -> Result<Trace
     traced.stdout = fs::read(place("out"))?;
     traced.stderr = String::from_utf8_lossy(&fs::read(place("err"))?).into_owned();
     Ok(traced)
+}
+
+/// Kills a process; one that has ended needs no more.
+fn end(pid: Pid) {
+    kill(pid, Signal::SIGKILL).unwrap_or_default();
 }
 
 struct Watch<'a> {

@@ -9,7 +9,7 @@ use super::{Scene, Traced, old};
 use crate::{Random, Repo, dump};
 
 /// Something that Lore does, and what must be true of it whatever happens meanwhile.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Workload {
     /// What it is called.
     pub name: &'static str,
