@@ -85,7 +85,8 @@ pub fn store_failure(error: StoreError) -> Failure {
             Failure::new(Code::IndexTooNew, message).hint("upgrade Lore, or set LORE_HOME to another folder")
         }
         StoreError::Damaged { path, .. } => Failure::new(Code::IndexDamaged, message).hint(format!(
-            "the index can be rebuilt from git: move {} aside, then `lore add` your repositories again",
+            "run `lore reindex`: the index can be rebuilt from git. Where it cannot even tell its repositories, move {} aside and \
+             `lore add` them again",
             path.display()
         )),
         StoreError::CodeDamaged { .. } => {
@@ -95,7 +96,7 @@ pub fn store_failure(error: StoreError) -> Failure {
             Failure::new(Code::DiskFull, message).hint("free some space and run it again: nothing is lost")
         }
         StoreError::NoAccess { .. } => Failure::new(Code::NoAccess, message)
-            .hint("check the permissions of that folder, or set LORE_HOME to another one"),
+            .hint("check the permissions of that folder and its disk, or set LORE_HOME to another one"),
         StoreError::Backend(_) => Failure::new(Code::Internal, message),
     };
     failure.caused_by(error)

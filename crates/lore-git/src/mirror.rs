@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    Cancel, Git, GitError, RemotePolicy, Repository, Result, left,
+    Cancel, Git, GitError, RemotePolicy, Repository, Result, left, own_dir,
     policy::Route,
     program::{Call, Watch},
 };
@@ -26,6 +26,20 @@ const MANY_LOOSE: usize = 2048;
 
 /// Old public histories contain these faults; everything else that fsck finds is refused.
 const TOLERATED: [&str; 5] = ["badTimezone", "zeroPaddedFilemode", "missingSpaceBeforeDate", "missingEmail", "badDate"];
+
+/// Words of git's about objects and refs that it has, not about the other machine.
+const LOCAL: [&str; 10] = [
+    "bad object",
+    "did not send all necessary objects",
+    "corrupt",
+    "loose object",
+    "packfile",
+    "packed-refs",
+    "unable to read",
+    "inflate",
+    "object file",
+    "unresolved delta",
+];
 
 /// A URL that Lore is willing to fetch from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,6 +156,21 @@ impl<'a> Mirror<'a> {
         self
     }
 
+    /// What is wrong with the mirror at this place, where something is: git reads all of it.
+    pub fn check(git: &Git, path: &Path) -> Result<Option<String>> {
+        if let Err(error) = Repository::open(path) {
+            return Ok(Some(error.to_string()));
+        }
+        let tolerated = TOLERATED.iter().flat_map(|id| ["-c".to_owned(), format!("fsck.{id}=ignore")]);
+        let call = git.inside(path).args(tolerated).subcommand("fsck");
+        let call = call.args(["--full", "--no-dangling", "--no-progress"]);
+        match call.run() {
+            Ok(_) => Ok(None),
+            Err(error @ GitError::Failed { .. }) => Ok(Some(error.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes the mirror at a place, if there is one.
     pub fn remove(path: &Path) -> Result<()> {
         let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
@@ -173,17 +202,31 @@ impl<'a> Mirror<'a> {
         self.free_locks()?;
         left::clear(&self.path);
         let remote = Remote { route: &route, until };
-        if self.path.join("HEAD").exists() {
-            // What was cut off for its size would count against every fetch after it.
-            self.fetch(&remote).inspect_err(|_| left::clear(&self.path))
-        } else {
-            self.clone_whole(&remote)
-        }?;
+        self.renew(&remote)?;
         match &self.fetching.main_branch {
             Some(branch) => self.point_head(branch),
             None => self.follow_head(&remote),
         }?;
         self.pack(&remote)
+    }
+
+    /// Fetches, or clones where there is nothing to fetch into. A power cut or a failing disk may have left a mirror into which
+    /// git cannot fetch any more: all of it can be had again.
+    fn renew(&self, remote: &Remote<'_>) -> Result<()> {
+        if Repository::open(&self.path).is_err() {
+            return self.clone_whole(remote);
+        }
+        // What was cut off for its size would count against every fetch after it.
+        match self.fetch(remote).inspect_err(|_| left::clear(&self.path)) {
+            Err(GitError::Failed { stderr, .. }) if self.is_damaged(&stderr) => self.clone_whole(remote),
+            other => other,
+        }
+    }
+
+    /// Whether git failed because the mirror is damaged. That takes long to find out, so it is asked only where git's words
+    /// are about what lies on this disk.
+    fn is_damaged(&self, said: &str) -> bool {
+        LOCAL.iter().any(|text| said.contains(text)) && matches!(Self::check(self.git, &self.path), Ok(Some(_)))
     }
 
     /// Joins what many fetches have left: each leaves objects or a pack of its own, and refs in files of their own, and
@@ -304,7 +347,10 @@ impl<'a> Mirror<'a> {
             "--no-recurse-submodules",
         ]);
         let cloned = self.wait(call.arg("--").arg(&remote.route.url).arg(&unfinished), &unfinished, remote);
-        let moved = cloned.and_then(|()| fs::rename(&unfinished, &self.path).map_err(GitError::io(&self.path)));
+        let moved = cloned.and_then(|()| {
+            own_dir::remove(&self.path)?;
+            fs::rename(&unfinished, &self.path).map_err(GitError::io(&self.path))
+        });
         if moved.is_err() {
             // A git that was ended takes it away by itself. One that ended well has left something too large.
             remove_unfinished(&self.path);
@@ -358,6 +404,9 @@ impl<'a> Mirror<'a> {
         call.args([
             "-c",
             "fetch.fsckObjects=true",
+            // Of its own accord git lets a power cut take the objects that refs name.
+            "-c",
+            "core.fsync=all",
             "-c",
             "core.hooksPath=/dev/null",
             "-c",
@@ -394,14 +443,17 @@ struct Remote<'a> {
     until: Option<Instant>,
 }
 
-/// Files of git's that keep others from writing. No ref ends like them.
+/// Files of git's that keep others from writing. No ref is called like them.
 fn locks_in(folder: &Path, below: bool, found: &mut Vec<PathBuf>) {
     // What cannot be listed is not there, or git will say so.
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && below => locks_in(&entry.path(), true, found),
-            Ok(kind) if kind.is_file() && entry.path().extension().is_some_and(|end| end == "lock") => {
-                found.push(entry.path());
+            Ok(kind) if kind.is_file() => {
+                let path = entry.path();
+                if path.extension().is_some_and(|end| end == "lock") || (!below && path.ends_with("packed-refs.new")) {
+                    found.push(path);
+                }
             }
             _ => {}
         }

@@ -8,8 +8,12 @@ use std::{
 
 use crate::{Git, GitError, Repository, Result};
 
-/// Says which kind of objects the directory is for.
+/// Says which kind of objects the directory is for, and what git wrote into it: a power cut may leave names without bytes.
 const MARKER: &str = "lore-format";
+
+/// What git needs to take the directory for a repository.
+const FILES: [&str; 2] = ["HEAD", "config"];
+const FOLDERS: [&str; 2] = ["objects/info", "refs"];
 
 /// Makes the directory what it must be for this repository now, and returns it.
 pub(crate) fn prepare(git: &Git, own: &Path, repository: &Repository) -> Result<()> {
@@ -47,7 +51,8 @@ fn make_at(git: &Git, made: &Path, format: &str) -> Result<()> {
         .run()?;
     fs::create_dir_all(made.join("objects/info")).map_err(GitError::io(made))?;
     let marker = made.join(MARKER);
-    fs::write(&marker, format).map_err(GitError::io(&marker))
+    let content = marker_of(made, format).map_err(GitError::io(made))?;
+    fs::write(&marker, content).map_err(GitError::io(&marker))
 }
 
 /// Puts what was made in its place, unless somebody else was quicker.
@@ -64,7 +69,19 @@ fn put(made: &Path, own: &Path, format: &str) -> Result<()> {
 
 /// Whether the directory is there, whole, and for this kind of objects.
 fn is_made(own: &Path, format: &str) -> bool {
-    fs::read_to_string(own.join(MARKER)).is_ok_and(|found| found == format)
+    let found = fs::read(own.join(MARKER));
+    FOLDERS.iter().all(|folder| own.join(folder).is_dir())
+        && found.is_ok_and(|found| marker_of(own, format).is_ok_and(|wanted| found == wanted))
+}
+
+/// What the marker has to say about a directory as it is.
+fn marker_of(own: &Path, format: &str) -> io::Result<Vec<u8>> {
+    let mut content = format.as_bytes().to_vec();
+    for file in FILES {
+        content.push(b'\n');
+        content.extend(fs::read(own.join(file))?);
+    }
+    Ok(content)
 }
 
 /// Removes the directory, if it is there.

@@ -290,5 +290,8 @@ pub fn make_home(home: &Path) -> std::io::Result<()> {
     folder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-    folder.create(home)
+    let made: Vec<&Path> = home.ancestors().take_while(|folder| !folder.is_dir()).collect();
+    folder.create(home)?;
+    // What is kept in it must not be lost with its name.
+    made.into_iter().filter(|folder| !folder.as_os_str().is_empty()).try_for_each(crate::segment::sync_parent)
 }

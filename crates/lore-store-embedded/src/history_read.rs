@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fmt::Write as _,
+    path::PathBuf,
 };
 
 use async_trait::async_trait;
@@ -17,8 +18,9 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, ToSql, params, params_f
 use crate::{
     EmbeddedStore,
     co_change::{co_changes, path_id},
+    db::run,
     error::foreign,
-    rows,
+    rows, sums,
 };
 
 /// Weights of subject, body and patch preview.
@@ -592,6 +594,11 @@ impl HistoryStore for EmbeddedStore {
         Ok(found.await?.unwrap_or_default())
     }
 
+    async fn begin_anew(&self) -> Result<PathBuf> {
+        let store = self.clone();
+        run(move || crate::anew::begin_anew(&store)).await
+    }
+
     async fn try_writer(&self) -> Result<Box<dyn IndexWriter>> {
         Ok(Box::new(self.writer().await?))
     }
@@ -636,9 +643,11 @@ fn check(connection: &Connection, deep: bool) -> rusqlite::Result<Vec<String>> {
             let expected = row.get::<_, i64>(2)?.unsigned_abs();
             let length = unpack_patch(row.get_ref(1)?.as_blob()?).map(|bytes| bytes.len() as u64);
             if length.ok() != Some(expected) {
-                findings.push(format!("the patch of {} cannot be unpacked", row.get::<_, String>(0)?));
+                let sha = row.get_ref(0)?.as_bytes().unwrap_or_default();
+                findings.push(format!("the patch of {} cannot be unpacked", String::from_utf8_lossy(sha)));
             }
         }
+        findings.extend(sums::check(connection)?);
     }
     Ok(findings)
 }

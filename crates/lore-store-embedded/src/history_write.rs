@@ -8,9 +8,13 @@ use lore_model::{
     SyncState,
 };
 use lore_store::{HistoryWriter, Result, StoreError, SyncEnd};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, ToSql, Transaction, params, types::Value};
 
-use crate::{code, rows, writer::Writer};
+use crate::{
+    code, rows,
+    sums::{self, Sum},
+    writer::Writer,
+};
 
 /// Known paths are kept in memory up to this number, then forgotten and looked up again.
 const MAX_CACHED_PATHS: usize = 200_000;
@@ -24,7 +28,7 @@ fn path_id(
         return Ok(*id);
     }
     let text = path.to_text();
-    let exact: &[u8] = if path.is_text() { b"" } else { path.as_bytes() };
+    let exact = exact(path);
     let found = transaction
         .prepare_cached("SELECT path_id FROM paths WHERE path = ?1 AND exact = ?2")?
         .query_row(params![text, exact], |row| row.get(0))
@@ -83,17 +87,29 @@ fn put_commit(
         Patch::Stored { .. } => None,
         Patch::Absent(reason) => Some(*reason),
     };
+    let values = params![
+        repo.0,
+        commit.id.to_hex(),
+        commit.author.name,
+        commit.author.email,
+        commit.committer.name,
+        commit.committer.email,
+        commit.author_time,
+        commit.commit_time,
+        commit.subject,
+        commit.body,
+        commit.parent_count,
+        commit.patch_preview,
+        rows::patch_state(absence),
+        commit.lossy,
+    ];
+    let sum = Value::Integer(commit_sum(values, repo, commit)?);
     let id = transaction
-        .prepare_cached(
-            "INSERT INTO commits (repo_id, sha, author_name, author_email, committer_name, committer_email, author_time, commit_time,
-                                  subject, body, parent_count, patch_preview, patch_state, lossy)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-        )?
-        .insert(params![
-            repo.0, commit.id.to_hex(), commit.author.name, commit.author.email, commit.committer.name, commit.committer.email,
-            commit.author_time, commit.commit_time, commit.subject, commit.body, commit.parent_count, commit.patch_preview,
-            rows::patch_state(absence), commit.lossy,
-        ])?;
+        .prepare_cached(&format!(
+            "INSERT INTO commits ({}, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            sums::COMMIT
+        ))?
+        .insert(&*sums::with_sum(values, &sum))?;
     transaction
         .prepare_cached("INSERT INTO commits_fts (rowid, subject, body, patch_preview) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![id, commit.subject, commit.body, commit.patch_preview])?;
@@ -113,6 +129,32 @@ fn put_commit(
             .execute(params![id, zstd, i64::try_from(*raw_len).unwrap_or(i64::MAX)])?;
     }
     Ok(old.is_none())
+}
+
+/// The sum of a commit's row and of its files, as [`sums::check`] reads them.
+fn commit_sum(values: &[&dyn ToSql], repo: RepoId, commit: &CommitRecord) -> rusqlite::Result<i64> {
+    let mut sum = Sum::default();
+    sum.values(values)?;
+    for (position, file) in commit.files.iter().enumerate() {
+        let status = file.status.letter().to_string();
+        let old = file.old_path.as_ref();
+        sum.values(params![
+            rows::count(position),
+            status,
+            file.path.to_text(),
+            exact(&file.path),
+            old.map(|path| path.to_text()),
+            old.map(exact),
+            repo.0,
+            commit.author_time.unwrap_or(0),
+        ])?;
+    }
+    Ok(sum.finish())
+}
+
+/// The bytes of a path that is no text.
+fn exact(path: &RepoPath) -> &[u8] {
+    if path.is_text() { b"" } else { path.as_bytes() }
 }
 
 fn state(transaction: &Transaction<'_>, repo: RepoId) -> rusqlite::Result<SyncState> {

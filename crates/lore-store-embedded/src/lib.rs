@@ -3,6 +3,7 @@
 //! SQL and migrations live here and nowhere else. What to store is decided above.
 #![deny(unsafe_code)]
 
+mod anew;
 mod co_change;
 mod code;
 mod commitmux;
@@ -18,6 +19,7 @@ mod migrate;
 mod rows;
 #[cfg_attr(not(test), expect(dead_code, reason = "some of it is for tests alone"))]
 mod segment;
+mod sums;
 mod team;
 mod truth;
 mod vectors;

@@ -23,6 +23,7 @@ pub(crate) static INDEX: Schema = Schema {
         (5, include_str!("../migrations/0005_vectors.sql")),
         (6, include_str!("../migrations/0006_pasts.sql")),
         (7, include_str!("../migrations/0007_activity.sql")),
+        (8, include_str!("../migrations/0008_sums.sql")),
     ],
 };
 

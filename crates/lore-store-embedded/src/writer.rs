@@ -15,6 +15,7 @@ use crate::{
     db::{FileId, file_id, run},
     error::explain,
     lock::WriterLock,
+    sums,
 };
 
 /// The one writer.
@@ -85,6 +86,7 @@ impl Shared {
             let transaction = connection.transaction()?;
             let answer = work(&transaction, paths)?;
             transaction.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'", [])?;
+            sums::note_tables(&transaction)?;
             transaction.commit()?;
             Ok(answer)
         })();

@@ -84,6 +84,9 @@ fn make_old(home: &Path) {
     connection
         .execute_batch("ALTER TABLE ingest_state DROP COLUMN added_at; ALTER TABLE ingest_state DROP COLUMN sync_count")
         .unwrap();
+    connection
+        .execute_batch("DROP TABLE sums; ALTER TABLE commits DROP COLUMN sum; ALTER TABLE blobs DROP COLUMN sum; ALTER TABLE snapshots DROP COLUMN sum")
+        .unwrap();
     connection.pragma_update(None, "user_version", 2).unwrap();
 }
 

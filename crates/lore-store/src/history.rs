@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -83,6 +84,10 @@ pub trait HistoryStore: Send + Sync {
 
     /// Looks for damage; each finding is one line. `deep` reads everything.
     async fn check(&self, deep: bool) -> Result<Vec<String>>;
+
+    /// Puts an index aside that cannot be trusted, and begins a new one that knows the same repositories and nothing of them.
+    /// Gives where the old one lies. Fails where that cannot tell its repositories any more.
+    async fn begin_anew(&self) -> Result<PathBuf>;
 
     /// Becomes the one writer, or fails with [`StoreError::Locked`](crate::StoreError::Locked) at once.
     async fn try_writer(&self) -> Result<Box<dyn IndexWriter>>;

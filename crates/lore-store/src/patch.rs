@@ -19,7 +19,10 @@ pub struct PatchPacker {
 impl PatchPacker {
     /// A packer.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { compressor: zstd::bulk::Compressor::new(LEVEL)?, room: Vec::new() })
+        let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
+        // So that a changed byte is an error, not another patch.
+        compressor.include_checksum(true)?;
+        Ok(Self { compressor, room: Vec::new() })
     }
 
     /// Packs a patch (an empty one too).

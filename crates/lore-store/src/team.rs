@@ -153,6 +153,9 @@ pub trait TeamStore: Send + Sync {
 
     /// Reads something, to see that it can be read.
     async fn check(&self) -> Result<()>;
+
+    /// Looks for damage; each finding is one line.
+    async fn check_all(&self) -> Result<Vec<String>>;
 }
 
 /// A personal token that is to be added.

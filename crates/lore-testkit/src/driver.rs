@@ -16,7 +16,7 @@ pub struct Lore {
     binary: PathBuf,
     home: PathBuf,
     user_home: PathBuf,
-    _root: TempDir,
+    _root: Option<TempDir>,
 }
 
 /// What a run of `lore` gave.
@@ -40,7 +40,17 @@ impl Lore {
         for dir in [&home, &user_home] {
             std::fs::create_dir(dir).expect("a fresh directory is writable");
         }
-        Self { binary: binary.to_owned(), home, user_home, _root: root }
+        Self { binary: binary.to_owned(), home, user_home, _root: Some(root) }
+    }
+
+    /// The same in a folder that stays, and that may hold an index.
+    #[track_caller]
+    pub fn at(binary: &Path, root: &Path) -> Self {
+        let (home, user_home) = (root.join("lore"), root.join("home"));
+        for dir in [&home, &user_home] {
+            std::fs::create_dir_all(dir).expect("the folder is writable");
+        }
+        Self { binary: binary.to_owned(), home, user_home, _root: None }
     }
 
     /// The directory of the index, `LORE_HOME`.

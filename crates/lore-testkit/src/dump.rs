@@ -78,7 +78,7 @@ const QUERIES: [(&str, &str); 14] = [
 ];
 
 /// Every table that is looked at, or left out on purpose. One that is not here was added without this module knowing.
-const TABLES: [&str; 19] = [
+const TABLES: [&str; 20] = [
     "author_aliases",
     "blobs",
     "code_state",
@@ -96,6 +96,7 @@ const TABLES: [&str; 19] = [
     "rules",
     "segments",
     "snapshots",
+    "sums",
     "vector_files",
     "vector_sets",
 ];
@@ -126,6 +127,13 @@ pub fn contents(db: &Path) -> Result<String> {
 pub fn plant(db: &Path, sql: &str) -> Result<()> {
     let connection = Connection::open(db).with_context(|| format!("cannot open {}", db.display()))?;
     connection.execute_batch(sql).with_context(|| format!("cannot plant {sql}"))
+}
+
+/// Moves what is in the log of a database into the database, and the log away.
+pub fn checkpoint(db: &Path) -> Result<()> {
+    let connection = Connection::open_with_flags(db, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(())
 }
 
 /// The first rows that only one of two contents has; nothing where they are equal.

@@ -9,6 +9,8 @@ mod climpt;
 pub mod crash;
 mod driver;
 pub mod dump;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod faults;
 pub mod odd;
 pub mod oracle;
 mod process;

@@ -1,6 +1,9 @@
 //! Configuration: defaults, then `config.toml`, then `LORE_*` variables, then flags.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
 use figment::{
     Figment, Metadata, Profile, Provider, Source,
@@ -271,13 +274,19 @@ impl Loaded {
         document[key] = toml_edit::value(value);
         // Whole or not at all, and as private as it was.
         let part = file.with_extension("toml.part");
-        let written = std::fs::write(&part, document.to_string()).and_then(|()| {
+        let write = || {
+            let mut draft = std::fs::File::create(&part)?;
+            draft.write_all(document.to_string().as_bytes())?;
             if let Ok(meta) = std::fs::metadata(&file) {
-                std::fs::set_permissions(&part, meta.permissions())?;
+                draft.set_permissions(meta.permissions())?;
             }
-            std::fs::rename(&part, &file)
-        });
-        written.map_err(|error| fault(&error))
+            // Before it has its name: after a power cut the name may stand for what was not written.
+            draft.sync_all()?;
+            std::fs::rename(&part, &file)?;
+            crate::private::sync_folder(file.parent().unwrap_or(Path::new(".")));
+            Ok(())
+        };
+        write().map_err(|error: std::io::Error| fault(&error))
     }
 
     /// The file that is read.

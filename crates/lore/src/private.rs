@@ -15,7 +15,9 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let written = NamedTempFile::with_prefix_in(".lore-", folder).and_then(|mut draft| {
         draft.write_all(bytes)?;
         draft.as_file().sync_all()?;
-        draft.persist(path).map(drop).map_err(|error| error.error)
+        draft.persist(path).map(drop).map_err(|error| error.error)?;
+        sync_folder(folder);
+        Ok(())
     });
     written.map_err(|error| {
         let code = match error.kind() {
@@ -24,4 +26,11 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         };
         Failure::new(code, format!("cannot write {}: {error}", path.display())).hint("see who may write there")
     })
+}
+
+/// Makes names in a folder last through a power cut. Some file systems cannot do it for a folder, which is no reason to fail.
+pub(crate) fn sync_folder(folder: &Path) {
+    if cfg!(unix) {
+        drop(std::fs::File::open(folder).and_then(|folder| folder.sync_all()));
+    }
 }

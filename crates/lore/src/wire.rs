@@ -17,6 +17,7 @@ use lore_core::{
 use lore_embed::StaticModel;
 use lore_git::{Git, RemotePolicy};
 use lore_model::{Code, Failure};
+use lore_store::TeamStore as _;
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
 
 use crate::{config::Loaded, environment};
@@ -45,6 +46,11 @@ pub(crate) fn lore(loaded: &Loaded, second: Option<Second>) -> Arc<Lore> {
         messages: Arc::new(messages),
         commands: Arc::new(Commands::new(environment::home())),
     })
+}
+
+/// What is wrong with what is kept of a team in this folder.
+pub(crate) async fn check_team(data: &Path) -> Result<Vec<String>, Failure> {
+    EmbeddedTeam::new(data).check_all().await.map_err(lore_core::store_failure)
 }
 
 /// What is decided about a team where it is opened.

@@ -2,6 +2,20 @@
 //!
 //! Each case says how many points it tried and what came of them; one that fails does not keep the others from running.
 
+// Programs are watched as a debugger watches them, which is another thing on every system.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod damage;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod full_disk;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod io_errors;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod kills;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod points;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod power_loss;
+
 mod hostile;
 mod scale;
 mod trial;
@@ -44,7 +58,20 @@ pub(crate) struct Case {
 }
 
 /// Every case, in the order in which they run.
-const CASES: &[&[Case]] = &[hostile::CASES, scale::CASES];
+const CASES: &[&[Case]] = &[
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    kills::CASES,
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    io_errors::CASES,
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    power_loss::CASES,
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    full_disk::CASES,
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    damage::CASES,
+    hostile::CASES,
+    scale::CASES,
+];
 
 /// Treats Lore badly and checks that nothing is lost, that it says what is wrong, and that the next run recovers.
 #[derive(Debug, clap::Args)]

@@ -160,6 +160,24 @@ impl History {
         removed.await.map_err(git_failure)
     }
 
+    /// What is wrong with Lore's own mirrors of these repositories: the name of each, its place and what git says.
+    pub async fn check_mirrors(&self, repos: &[Repo]) -> Vec<(String, PathBuf, String)> {
+        let git = self.git().clone();
+        let mirrors: Vec<(String, PathBuf)> = repos
+            .iter()
+            .filter(|repo| matches!(repo.info.source, Source::Url(_)) && repo.info.local_path.exists())
+            .map(|repo| (repo.name().to_owned(), repo.info.local_path.clone()))
+            .collect();
+        let look = move || {
+            let wrong = |(name, place): (String, PathBuf)| {
+                let found = Mirror::check(&git, &place).unwrap_or_else(|error| Some(error.to_string()))?;
+                Some((name, place, found))
+            };
+            Ok::<_, GitError>(mirrors.into_iter().filter_map(wrong).collect())
+        };
+        blocking(look).await.unwrap_or_default()
+    }
+
     /// Deletes the mirror that an interrupted removal of this repository has left, if nobody has it.
     pub async fn remove_left(&self, name: &RepoName) -> Result<(), Failure> {
         let mirror = self.places.clones.join(format!("{name}.git"));

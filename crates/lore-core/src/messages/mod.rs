@@ -96,7 +96,16 @@ impl Messages {
 
     /// Looks for damage; each finding is one line.
     pub async fn check_store(&self) -> Result<Vec<String>, Failure> {
-        self.store.check_messages().await.map_err(failure)
+        /// More than anybody has said.
+        const ALL: usize = 10_000_000;
+        let mut damage = self.store.check_messages().await.map_err(failure)?;
+        if damage.is_empty() {
+            let all = MessageQuery { words: None, project: None, path: None, state: None, since: None, limit: ALL };
+            let (messages, _) = self.store.list_messages(&all).await.map_err(failure)?;
+            let changed = messages.iter().filter(|message| write::key(&message.sent) != message.sent.key);
+            damage.extend(changed.map(|message| format!("comment {} is not what was said", message.id.0)));
+        }
+        Ok(damage)
     }
 }
 
@@ -120,7 +129,7 @@ fn failure(error: StoreError) -> Failure {
         }
         StoreError::NoAccess { path, what } => {
             let message = format!("the comments at {} cannot be accessed: {what}", path.display());
-            let hint = "check the permissions of that folder, or set LORE_HOME to another one";
+            let hint = "check the permissions of that folder and its disk, or set LORE_HOME to another one";
             Failure::new(Code::NoAccess, message).hint(hint).caused_by(error)
         }
         StoreError::Full(path) => {

@@ -177,3 +177,40 @@ fn packed_refs_that_were_never_finished_keep_nobody_from_fetching() {
     mirror.update(&Git::new("git"));
     assert_eq!(mirror.inside(&["for-each-ref", "--format=%(refname)"]).trim(), "refs/heads/main");
 }
+
+#[test]
+fn a_mirror_that_is_damaged_is_cloned_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let repo = Repo::new();
+    repo.write("a.txt", "begin").commit();
+    let url = CloneUrl::parse(&format!("file://{}", repo.path.display())).unwrap();
+    let (git, cancel, place) = (Git::new("git"), Cancel::default(), dir.path().join("m.git"));
+    let update = || Mirror::new(&git, place.clone(), &url, &cancel).update().unwrap();
+    let empty = |file: &Path| {
+        fs::remove_file(file).unwrap();
+        fs::write(file, "").unwrap();
+    };
+    let objects = || {
+        let entries = fs::read_dir(place.join("objects/pack")).unwrap().flatten().map(|entry| entry.path());
+        entries.filter(|path| path.extension().is_some_and(|end| end == "pack")).collect::<Vec<_>>()
+    };
+    let damages: [&dyn Fn(); 4] = [
+        &|| empty(&place.join("HEAD")),
+        &|| empty(&place.join("config")),
+        &|| objects().iter().for_each(|file| fs::remove_file(file).unwrap()),
+        // What a git leaves that was killed while it wrote.
+        &|| fs::write(place.join("packed-refs.new"), "").unwrap(),
+    ];
+    for (number, damage) in damages.iter().enumerate() {
+        update();
+        assert_eq!(Mirror::check(&git, &place).unwrap(), None, "{number}");
+        damage();
+        repo.write("a.txt", format!("{number}")).commit();
+        repo.git(&["branch", "--force", "passing"]);
+        update();
+        assert_eq!(Mirror::check(&git, &place).unwrap(), None, "{number}");
+        let tip = repo.git(&["rev-parse", "HEAD"]);
+        assert_eq!(repo.git(&["--git-dir", place.to_str().unwrap(), "rev-parse", "HEAD"]), tip, "{number}");
+        repo.git(&["branch", "-D", "passing"]);
+    }
+}

@@ -11,7 +11,7 @@ use std::{path::Path, sync::Arc};
 
 pub(crate) use collect::{Thoroughness, collect, living_chunks};
 use lore_store::{Result, StoreError};
-pub(crate) use past::Past;
+pub(crate) use past::{Past, want as want_past};
 use rusqlite::Connection;
 pub(crate) use write::{Claims, Pending};
 

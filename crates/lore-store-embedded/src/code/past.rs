@@ -10,13 +10,13 @@ use lore_model::{BlobId, CommitId, LineCommit, RepoId, RepoPath};
 use lore_store::{
     ChunkId, NewPast, NewVersion, PastInfo, PastSlice, PathVersion, Result, StoreError, Touch, TouchFilter,
 };
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params, types::Value};
 
 use super::{
     damaged,
     pack::{Damaged, In, Out, compress, decompress, unpack_entries},
 };
-use crate::{EmbeddedStore, rows};
+use crate::{EmbeddedStore, rows, sums};
 
 /// A version that no commit has ended.
 const OPEN: u32 = u32::MAX;
@@ -402,7 +402,7 @@ pub(super) fn path_versions(store: &EmbeddedStore, repo: RepoId, path: &RepoPath
 }
 
 /// Notes that the past of a repository is wanted, or forgets it.
-pub(super) fn want(transaction: &Transaction<'_>, repo: RepoId, wanted: bool) -> rusqlite::Result<()> {
+pub(crate) fn want(transaction: &Transaction<'_>, repo: RepoId, wanted: bool) -> rusqlite::Result<()> {
     if wanted {
         transaction.execute(
             "INSERT INTO pasts (repo_id, scope, commit_count, version_count, chunk_count, complete, commits, paths)
@@ -436,13 +436,24 @@ pub(super) fn put(transaction: &Transaction<'_>, repo: RepoId, rules: i64, new: 
     let tip = past.commits.last().map(|commit| commit.id.to_hex());
     // A new row, so that it has a new number.
     transaction.execute("DELETE FROM pasts WHERE repo_id = ?1", [repo.0])?;
+    let values = params![
+        repo.0,
+        rules,
+        new.scope,
+        new.at,
+        tip,
+        rows::count(past.commits.len()),
+        rows::count(versions),
+        rows::count(chunks.len()),
+        complete,
+        pack_commits(&past.commits),
+        pack_paths(&past.paths),
+    ];
+    let sum = Value::Integer(sums::of(values)?);
     transaction.execute(
-        "INSERT INTO pasts (repo_id, rules_id, scope, synced_at, tip, commit_count, version_count, chunk_count, complete, commits, paths)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-        params![
-            repo.0, rules, new.scope, new.at, tip, rows::count(past.commits.len()), rows::count(versions), rows::count(chunks.len()),
-            complete, pack_commits(&past.commits), pack_paths(&past.paths),
-        ],
+        "INSERT INTO pasts (repo_id, rules_id, scope, synced_at, tip, commit_count, version_count, chunk_count, complete, commits, paths, sum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        &*sums::with_sum(values, &sum),
     )?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use lore_store::{
     BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeWriter, Collected, Entry,
     NewBlob, NewPast, NewSnapshot, PastInfo, PreparedChunk, Result, StoreError,
 };
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params, types::Value};
 
 use super::{
     collect::{Thoroughness, collect},
@@ -27,6 +27,7 @@ use crate::{
     db::run,
     rows,
     segment::{Prepared, Scratch, Segment, SegmentBuilder, make_folder, write_atomically},
+    sums,
     writer::{Shared, Writer},
 };
 
@@ -224,15 +225,28 @@ fn put_blob(
     let entries: Vec<Entry<ChunkId>> =
         record.entries.iter().filter_map(|entry| entry.clone().rename(|key| resolve(&key))).collect();
     let size = i64::try_from(record.size).unwrap_or(i64::MAX);
+    let values = params![
+        rules_id(transaction, rules)?,
+        key.blob.as_bytes(),
+        &*key.hint,
+        record.language,
+        size,
+        record.lines,
+        record.plain,
+        record.package,
+        record.counts[0],
+        record.counts[1],
+        record.counts[2],
+        rows::list_json(&record.tags),
+        pack_entries(&entries),
+    ];
+    let sum = Value::Integer(sums::of(values)?);
     transaction
         .prepare_cached(
-            "INSERT OR REPLACE INTO blobs (rules_id, oid, hint, language, size, lines, plain, package, imports, types, functions, tags, entries)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            "INSERT OR REPLACE INTO blobs (rules_id, oid, hint, language, size, lines, plain, package, imports, types, functions, tags, entries, sum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         )?
-        .execute(params![
-            rules_id(transaction, rules)?, key.blob.as_bytes(), &*key.hint, record.language, size, record.lines, record.plain,
-            record.package, record.counts[0], record.counts[1], record.counts[2], rows::list_json(&record.tags), pack_entries(&entries),
-        ])?;
+        .execute(&*sums::with_sum(values, &sum))?;
     Ok(())
 }
 
@@ -280,15 +294,24 @@ fn put_snapshot(
         "repo_id = ?1 AND sha = ?2 AND rules_id = ?3",
         params![repo.0, snapshot.commit.to_hex(), rules],
     )?;
+    let values = params![
+        repo.0,
+        snapshot.commit.to_hex(),
+        rules,
+        rows::count(files.len()),
+        rows::count(chunks.len()),
+        lines,
+        bytes,
+        pack_files(&files),
+        pack_left_out(&snapshot.left_out),
+    ];
+    let sum = Value::Integer(sums::of(values)?);
     transaction
         .prepare_cached(
-            "INSERT INTO snapshots (repo_id, sha, rules_id, file_count, chunk_count, line_count, byte_count, files, left_out)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO snapshots (repo_id, sha, rules_id, file_count, chunk_count, line_count, byte_count, files, left_out, sum)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
-        .execute(params![
-            repo.0, snapshot.commit.to_hex(), rules, rows::count(files.len()), rows::count(chunks.len()), lines, bytes,
-            pack_files(&files), pack_left_out(&snapshot.left_out),
-        ])?;
+        .execute(&*sums::with_sum(values, &sum))?;
     Ok(files.len() == snapshot.files.len())
 }
 
@@ -391,9 +414,11 @@ impl CodeWriter for Writer {
         self.write(move |transaction, _| {
             // A new row, so that it has a new number.
             transaction.execute("DELETE FROM evidence WHERE repo_id = ?1", [repo.0])?;
+            let values = params![repo.0, made_of, bytes];
+            let sum = Value::Integer(sums::of(values)?);
             transaction.execute(
-                "INSERT INTO evidence (repo_id, made_of, packed) VALUES (?1, ?2, ?3)",
-                params![repo.0, made_of, bytes],
+                "INSERT INTO evidence (repo_id, made_of, packed, sum) VALUES (?1, ?2, ?3, ?4)",
+                &*sums::with_sum(values, &sum),
             )?;
             Ok(())
         })

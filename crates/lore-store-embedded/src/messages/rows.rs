@@ -74,13 +74,20 @@ pub(super) fn select(connection: &Connection, rest: &str, values: impl Params) -
 
 /// Texts that cannot be unpacked, each with the reason.
 pub(super) fn damaged_contents(connection: &Connection) -> Result<Vec<String>> {
-    let mut contents = connection.prepare("SELECT content, packed FROM contents")?;
-    let rows = contents.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)))?;
+    let mut contents = connection.prepare("SELECT content, packed, hash FROM contents")?;
+    let rows = contents
+        .query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?, row.get::<_, Vec<u8>>(2)?)))?;
     let mut damage = Vec::new();
     for row in rows {
-        let (content, packed) = row?;
-        if let Err(error) = zstd::bulk::decompress(&packed, UNPACKED_MAX) {
-            damage.push(format!("the code of some comments (content {content}) cannot be unpacked: {error}"));
+        let (content, packed, hash) = row?;
+        match zstd::bulk::decompress(&packed, UNPACKED_MAX) {
+            Err(error) => {
+                damage.push(format!("the code of some comments (content {content}) cannot be unpacked: {error}"));
+            }
+            Ok(text) if blake3::hash(&text).as_bytes()[..] != hash[..] => {
+                damage.push(format!("the code of some comments (content {content}) is not what was written"));
+            }
+            Ok(_) => {}
         }
     }
     Ok(damage)

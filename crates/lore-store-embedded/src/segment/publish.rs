@@ -31,7 +31,7 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
 
 /// Makes the name of what is at `path` durable. Windows cannot open a folder, and does not need it: its journal orders
 /// what is renamed.
-fn sync_parent(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
     if cfg!(unix)
         && let Some(folder) = path.parent()
     {

@@ -358,6 +358,20 @@ impl TeamStore for EmbeddedTeam {
         .await
     }
 
+    async fn check_all(&self) -> Result<Vec<String>> {
+        self.read(|connection| {
+            let mut findings = connection
+                .prepare("PRAGMA integrity_check")?
+                .query_map([], |row| row.get::<_, String>(0))?
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            findings.retain(|line| line != "ok");
+            let lost = connection.prepare("PRAGMA foreign_key_check")?.query_map([], |_| Ok(()))?.count();
+            findings.extend((lost > 0).then(|| format!("{lost} rows belong to nothing")));
+            Ok(findings)
+        })
+        .await
+    }
+
     async fn check(&self) -> Result<()> {
         self.read(|connection| Ok(connection.query_row("SELECT count(*) FROM users", [], |_| Ok(()))?)).await
     }

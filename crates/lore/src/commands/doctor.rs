@@ -1,13 +1,14 @@
 //! `lore doctor`: looks whether everything is as it should be, and says what to do where it is not.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use lore_core::{history::FreshState, store_failure};
-use lore_model::{Code, Failure};
+use lore_model::{Code, Failure, brief};
 use serde_json::{Value, json};
 
 use super::Context;
 use crate::{
+    policy::Allowed,
     setup::{Host, lazygit, registered},
     ui::{GREEN, RED, YELLOW},
 };
@@ -46,6 +47,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     findings.extend(index(context, args.deep).await);
     findings.extend(code(context, args.deep).await);
     findings.extend(comments(context).await);
+    findings.extend(team(context).await);
+    findings.extend(logins(context));
     findings.extend(embedding(context).await);
     findings.extend(hosts(context));
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Fine);
@@ -165,10 +168,14 @@ async fn index(context: &Context<'_>, deep: bool) -> Vec<Finding> {
     if !damage.is_empty() {
         let text = format!("{} findings, first: {}", damage.len(), damage[0]);
         let hint = format!(
-            "the index can be rebuilt from git: move {} aside and `lore add` your repositories again",
+            "run `lore reindex`: the index can be rebuilt from git. Where it cannot even tell its repositories, move {} aside and \
+             `lore add` them again",
             context.loaded.home.join("lore.db").display()
         );
         return vec![with_hint(finding(Level::Broken, "index", text), hint)];
+    }
+    if let Some(lost) = lost_index(&context.loaded.home) {
+        return vec![lost];
     }
     let size = history.store().size().await.unwrap_or_default();
     let depth = if deep { "everything was read" } else { "structure is sound; --deep reads everything" };
@@ -182,6 +189,13 @@ async fn index(context: &Context<'_>, deep: bool) -> Vec<Finding> {
             gigabytes(size.bytes) * 1e3
         ),
     )];
+    if deep {
+        for (name, place, what) in history.check_mirrors(&repos).await {
+            let text = format!("the clone of {name} in {} is damaged: {}", place.display(), brief(&what));
+            let hint = format!("delete that folder and run `lore sync --repo {name}`: it is cloned again");
+            findings.push(with_hint(finding(Level::Broken, "repo", text), hint));
+        }
+    }
     let freshness = history.freshness(&repos, None).await;
     for fresh in freshness.repos.iter().filter(|fresh| fresh.state != FreshState::Current) {
         let hint = match fresh.state {
@@ -205,8 +219,55 @@ async fn index(context: &Context<'_>, deep: bool) -> Vec<Finding> {
     findings
 }
 
+/// Files that an index names, where there is none.
+fn lost_index(home: &Path) -> Option<Finding> {
+    let is_used = |name: &str| std::fs::read_dir(home.join(name)).is_ok_and(|mut entries| entries.next().is_some());
+    if home.join("lore.db").exists() || !(is_used("segments") || is_used("clones")) {
+        return None;
+    }
+    let text = format!("{} is not there, and what it named is", home.join("lore.db").display());
+    Some(with_hint(finding(Level::Broken, "index", text), "`lore add` your repositories again"))
+}
+
+/// The logins at team servers.
+fn logins(context: &Context<'_>) -> Option<Finding> {
+    super::remote::logins(context).list().err().map(|failure| broken("logins", failure))
+}
+
+fn broken(about: &'static str, failure: Failure) -> Finding {
+    let found = finding(Level::Broken, about, failure.message);
+    Finding { hint: failure.hint, ..found }
+}
+
+/// What a team server keeps in this home, or below it.
+async fn team(context: &Context<'_>) -> Vec<Finding> {
+    let home = &context.loaded.home;
+    let mut findings = Vec::new();
+    for data in [home.clone(), home.join("server")] {
+        let file = data.join("team.db");
+        if !file.exists() {
+            continue;
+        }
+        findings.extend(Allowed::of(&data).err().map(|failure| broken("team", failure)));
+        let text = match crate::wire::check_team(&data).await {
+            Ok(damage) if damage.is_empty() => continue,
+            Ok(damage) => format!("{} has {} findings, first: {}", file.display(), damage.len(), damage[0]),
+            Err(failure) => failure.message,
+        };
+        let hint = format!(
+            "stop the server and put a backup in its place; `sqlite3 {} .recover` may save what it holds. Nothing was changed",
+            file.display()
+        );
+        findings.push(with_hint(finding(Level::Broken, "team", text), hint));
+    }
+    findings
+}
+
 async fn code(context: &Context<'_>, deep: bool) -> Option<Finding> {
-    let damage = context.lore.search.check(deep).await.ok()?;
+    let damage = match context.lore.search.check(deep).await {
+        Ok(damage) => damage,
+        Err(failure) => return Some(broken("code", failure)),
+    };
     let hint = "run `lore reindex`: it reads the code anew from git";
     let Some(first) = damage.first() else {
         let bytes = context.lore.search.bytes().await.ok().filter(|bytes| *bytes > 0)?;
@@ -258,6 +319,19 @@ async fn embedding(context: &Context<'_>) -> Option<Finding> {
     })
 }
 
+/// What is remembered of setups and cannot be read.
+fn records(folder: &Path) -> Vec<Finding> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.map(|entry| entry.path()).filter(|file| file.extension().is_some_and(|end| end == "json"));
+    let unreadable = files.filter_map(|file| {
+        let bytes = std::fs::read(&file).ok()?;
+        let error = serde_json::from_slice::<Value>(&bytes).err()?;
+        let text = format!("cannot read {}: {error}", file.display());
+        Some(with_hint(finding(Level::Broken, "host", text), "delete it to forget how to undo that setup"))
+    });
+    unreadable.collect()
+}
+
 fn hosts(context: &Context<'_>) -> Vec<Finding> {
     let Ok(place) = super::setup::place(context) else { return Vec::new() };
     let mut findings = Vec::new();
@@ -280,6 +354,7 @@ fn hosts(context: &Context<'_>) -> Vec<Finding> {
             format!("run `lore setup HOST`: {}", names.join(", ")),
         ));
     }
+    findings.extend(records(&place.state_dir));
     findings.extend(lazygit::registered(&place).map(|entry| {
         let text = format!("lazygit runs {} comment on {}", entry.program, entry.keys.join(", "));
         if entry.program_exists == Some(false) {

@@ -4,6 +4,7 @@ use std::{process::ExitCode, time::Instant};
 
 use lore_core::{flows::FlowTask, search::CodeReport, store_failure};
 use lore_model::{Code, Failure, Repo};
+use lore_store::StoreError;
 use serde_json::{Value, json};
 
 use super::{Context, names_here, project::cancel_on_interrupt, sync::count};
@@ -13,7 +14,8 @@ use crate::{progress::SyncProgress, ui::BOLD};
 ///
 /// For an index of code that is damaged or that you do not trust; where the past of the code is kept, that is read anew as
 /// well. Until it is done, questions are answered from what was there; afterwards they are answered the same. It can be
-/// stopped at any moment; `lore sync` goes on where it was. The history is left as it is.
+/// stopped at any moment; `lore sync` goes on where it was. The history is left as it is, unless the index itself is damaged:
+/// then everything is read anew, of all repositories, and the old index is kept beside the new one.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Only this repository, `.` for the one you are in (may be repeated)
@@ -30,6 +32,9 @@ impl Args {
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
     let started = Instant::now();
+    if let Some(what) = damage(context).await? {
+        return begin_anew(context, &what).await;
+    }
     let repos = context.named_repos(&args.repo).await?;
     let cancel = cancel_on_interrupt();
     let writer = context.writer().await?;
@@ -67,6 +72,33 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     print(context, &reports, [before, after], started)?;
     let failed = reports.iter().find_map(|(_, done)| done.as_ref().err()).or(pasts.first());
     Ok(failed.map_or(ExitCode::SUCCESS, |failure| ExitCode::from(failure.code.row().exit)))
+}
+
+/// What is wrong with the index itself, where something is.
+async fn damage(context: &Context<'_>) -> Result<Option<String>, Failure> {
+    match context.lore.history.store().check(true).await {
+        Ok(findings) => Ok(findings.into_iter().next()),
+        Err(StoreError::Damaged { what, .. }) => Ok(Some(what)),
+        Err(error) => Err(store_failure(error)),
+    }
+}
+
+/// Reads everything anew into a new index: the history of one that is damaged cannot be trusted either.
+async fn begin_anew(context: &Context<'_>, what: &str) -> Result<ExitCode, Failure> {
+    let history = &context.lore.history;
+    let aside = history.store().begin_anew().await.map_err(|error| match error {
+        StoreError::Damaged { path, what } => {
+            let message = format!("the index {} is damaged: {what}", path.display());
+            let hint = format!("move {} aside and `lore add` your repositories again", path.display());
+            Failure::new(Code::IndexDamaged, message).hint(hint)
+        }
+        error => store_failure(error),
+    })?;
+    context.ui.warn(&format!("the index was damaged ({what}); it is kept as {}", aside.display()));
+    let repos = history.repos().await?;
+    let reports = super::sync::sync_all(context, repos, &context.sync_options()).await?;
+    super::sync::print(context, &reports)?;
+    Ok(super::sync::exit_code(&reports))
 }
 
 fn print(

@@ -4,6 +4,7 @@ use std::{
     fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Write as _},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use lore_model::{Code, Failure};
@@ -38,8 +39,7 @@ pub(super) fn replace(file: &Path, bytes: &[u8], access: Access) -> Result<(), F
         Err(_) => None,
     };
     let temporary = beside(&target);
-    // What a process that was killed here may have left.
-    drop(fs::remove_file(&temporary));
+    remove_left(&target);
     let outcome = write(&temporary, bytes, existing.as_ref(), access)
         .and_then(|()| fs::rename(&temporary, &target))
         .and_then(|()| sync_folder(&target));
@@ -84,6 +84,22 @@ fn target(file: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("the links lead in a circle"))
+}
+
+/// Removes drafts that processes which were killed have left. A young one may be that of a process that is still at it.
+fn remove_left(target: &Path) {
+    const YOUNG: Duration = Duration::from_mins(1);
+    let own = beside(target);
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let drafts = format!(".{name}.lore-");
+    let entries = target.parent().into_iter().flat_map(fs::read_dir).flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&drafts)) {
+        let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|time| time.elapsed().ok());
+        if entry.path() == own || age.is_some_and(|age| age > YOUNG) {
+            // There is nothing more to do about one that stays.
+            drop(fs::remove_file(entry.path()));
+        }
+    }
 }
 
 /// A name in the same folder, since a rename cannot cross file systems.

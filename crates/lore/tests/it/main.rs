@@ -9,6 +9,7 @@ mod clients;
 mod commands;
 mod commands_cli;
 mod concurrent;
+mod faults;
 mod files;
 mod growing;
 mod history;

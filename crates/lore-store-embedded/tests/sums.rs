@@ -1,0 +1,151 @@
+//! A byte of the index that became another is found, and an index that is begun anew knows what it has to read.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::Path;
+
+use lore_model::{
+    BranchChoice, CommitId, CommitRecord, FileChange, FileStatus, NewRepo, Person, RepoId, RepoName, RepoPath, Source,
+    Tip,
+};
+use lore_store::{CodeEnd, HistoryStore as _, NewSnapshot, PatchPacker, StoreError};
+use lore_store_embedded::EmbeddedStore;
+use rusqlite::Connection;
+
+/// An index with a row of every kind that has a sum.
+async fn fill(home: &Path) -> RepoId {
+    let store = EmbeddedStore::new(home);
+    let writer = store.try_writer().await.unwrap();
+    let repo = NewRepo {
+        name: RepoName::parse("api").unwrap(),
+        local_path: "/somewhere".into(),
+        source: Source::Local,
+        default_branch: None,
+        excludes: vec!["vendor/".to_owned()],
+        author_filter: None,
+        fork_of: None,
+        branches: BranchChoice::Default,
+    };
+    let repo = writer.add_repo(&repo, 7).await.unwrap().id;
+    writer.begin_sync(repo, "f", &[]).await.unwrap();
+    let person = |name: &str| Person { name: name.to_owned(), email: format!("{name}@example.com") };
+    let id = CommitId::from_bytes(&[2; 20]).unwrap();
+    let file = |path: &[u8], old: Option<&str>| FileChange {
+        status: FileStatus::Renamed,
+        path: RepoPath::new(path),
+        old_path: old.map(Into::into),
+    };
+    let commit = CommitRecord {
+        id,
+        author: person("ann"),
+        committer: person("bob"),
+        author_time: Some(3),
+        commit_time: None,
+        subject: "The heron stands".to_owned(),
+        body: Some("for long".to_owned()),
+        lossy: true,
+        parent_count: 1,
+        files: vec![file(b"src/a.rs", Some("src/b.rs")), file(b"caf\xe9", None)],
+        patch_preview: "+heron".to_owned(),
+        patch: PatchPacker::new().unwrap().pack(&b"a patch of some length ".repeat(9)).unwrap(),
+    };
+    writer.put_commits(repo, vec![commit]).await.unwrap();
+    writer.put_evidence(repo, "made of", b"packed".to_vec()).await.unwrap();
+    writer.begin_code(repo, "rules").await.unwrap();
+    let end = CodeEnd {
+        at: 1,
+        rules: "rules".to_owned(),
+        scope: String::new(),
+        tips: vec![Tip { name: "HEAD".to_owned(), commit: id }],
+        snapshots: vec![NewSnapshot { commit: id, files: Vec::new(), left_out: Vec::new() }],
+        partial: false,
+    };
+    writer.end_code(repo, end).await.unwrap();
+    writer.want_past(repo, true).await.unwrap();
+    repo
+}
+
+/// Changes a row behind the store's back, as a disk does.
+fn change(home: &Path, sql: &str) {
+    let connection = Connection::open(home.join("lore.db")).unwrap();
+    assert_eq!(connection.execute(sql, []).unwrap(), 1, "{sql}");
+}
+
+#[tokio::test]
+async fn every_changed_row_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path()).await;
+    assert_eq!(EmbeddedStore::new(folder.path()).check(true).await.unwrap(), Vec::<String>::new());
+    let kept = std::fs::read(folder.path().join("lore.db")).unwrap();
+    for sql in [
+        "UPDATE commits SET author_name = 'eve'",
+        "UPDATE commits SET subject = 'The heron sits'",
+        "UPDATE commits SET commit_time = 9",
+        "UPDATE paths SET path = 'src/c.rs' WHERE path = 'src/a.rs'",
+        "UPDATE paths SET exact = x'ff' WHERE exact <> x''",
+        "UPDATE file_changes SET status = 'A' WHERE position = 0",
+        "UPDATE file_changes SET author_time = 4 WHERE position = 1",
+        "UPDATE repos SET local_path = '/elsewhere'",
+        "UPDATE ingest_state SET fingerprint = 'g'",
+        "UPDATE code_state SET scope = 'x'",
+        "UPDATE rules SET text = 'other rules'",
+        "UPDATE snapshots SET line_count = 5",
+        "UPDATE evidence SET packed = x'00'",
+        "UPDATE meta SET value = value + 1 WHERE key = 'next_chunk'",
+    ] {
+        change(folder.path(), sql);
+        let found = EmbeddedStore::new(folder.path()).check(true).await.unwrap();
+        assert!(!found.is_empty(), "{sql}");
+        std::fs::write(folder.path().join("lore.db"), &kept).unwrap();
+    }
+    let connection = Connection::open(folder.path().join("lore.db")).unwrap();
+    let patch: Vec<u8> = connection.query_row("SELECT patch_blob FROM patches", [], |row| row.get(0)).unwrap();
+    for at in 0..patch.len() {
+        let mut other = patch.clone();
+        other[at] ^= 4;
+        connection.execute("UPDATE patches SET patch_blob = ?1", [other]).unwrap();
+        let found = EmbeddedStore::new(folder.path()).check(true).await.unwrap();
+        assert!(!found.is_empty(), "byte {at} of a patch");
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_is_begun_anew_knows_the_same_repositories() {
+    let folder = tempfile::tempdir().unwrap();
+    let repo = fill(folder.path()).await;
+    let store = EmbeddedStore::new(folder.path());
+    let before = store.list_repos().await.unwrap();
+    let aside = store.begin_anew().await.unwrap();
+    assert!(aside.exists());
+    let now = store.list_repos().await.unwrap();
+    assert_eq!((now[0].id, &now[0].info), (repo, &before[0].info));
+    assert_eq!(now[0].sync.commit_count, 0);
+    assert_eq!(store.check(true).await.unwrap(), Vec::<String>::new());
+    let connection = Connection::open(folder.path().join("lore.db")).unwrap();
+    let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM pasts WHERE rules_id IS NULL"), 1, "the past is still wanted");
+    assert_eq!(count("SELECT added_at FROM ingest_state"), 7);
+    assert_eq!(count("SELECT count(*) FROM commits"), 0);
+    drop(connection);
+    // Once more, over what the first time left.
+    store.begin_anew().await.unwrap();
+    fill_again(&store, repo).await;
+}
+
+async fn fill_again(store: &EmbeddedStore, repo: RepoId) {
+    let writer = store.try_writer().await.unwrap();
+    writer.begin_sync(repo, "f", &[]).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_index_that_cannot_tell_its_repositories_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path()).await;
+    change(folder.path(), "UPDATE repos SET name = 'apj'");
+    let kept = std::fs::read(folder.path().join("lore.db")).unwrap();
+    let refused = EmbeddedStore::new(folder.path()).begin_anew().await;
+    assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
+    assert_eq!(std::fs::read(folder.path().join("lore.db")).unwrap(), kept);
+    std::fs::write(folder.path().join("lore.db"), "no index at all, but long enough to be one").unwrap();
+    let refused = EmbeddedStore::new(folder.path()).begin_anew().await;
+    assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
+}
