@@ -34,6 +34,7 @@ pub(crate) fn run() -> Result<()> {
     problems.extend(modules::check(root(), &files)?);
     problems.extend(files::check(root(), &files, &machine())?);
     say(&format!("tidy: in several versions: {}", sources::duplicates(packages).join(", ")));
+    problems.extend(crate::bench::check_pages(root())?);
     for problem in &problems {
         say(&format!("tidy: {problem}"));
     }
