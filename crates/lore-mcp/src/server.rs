@@ -449,7 +449,13 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = self.find_tool(&request.name).inspect_err(|_| Ended::tell(&context.extensions, "unknown_tool"))?;
         let access = Access::of(&context.extensions, self.who);
-        access.check(tool).inspect_err(|_| Ended::tell(&context.extensions, "denied"))?;
+        if let Err(denied) = access.check(tool) {
+            Ended::tell(&context.extensions, "denied");
+            if let (Some(tools), Some(caller)) = (&self.inner.context, access.caller()) {
+                tools.note_denied(caller, access.address(), &tool.name, tool.permission).await;
+            }
+            return Err(denied);
+        }
         if let Some(roots) = self.roots.as_ref().filter(|_| tool.about_project)
             && let Some(question) = roots.of_call(&request, &context)
         {

@@ -128,6 +128,11 @@ impl Refusal {
         self.status == StatusCode::UNAUTHORIZED
     }
 
+    /// Why somebody may not do what they asked for, where it is that.
+    pub(crate) fn denial(&self) -> Option<&str> {
+        (self.failure.code == Code::PermissionDenied).then_some(self.failure.message.as_str())
+    }
+
     /// Adds a header to the response.
     pub(crate) fn header(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {

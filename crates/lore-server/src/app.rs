@@ -189,6 +189,7 @@ impl App {
             method: method_word(&parts.method),
             route: None,
             user: None,
+            from: None,
             address: None,
             begun: Instant::now(),
             status: 500,
@@ -198,7 +199,10 @@ impl App {
         let serving = AssertUnwindSafe(self.serve(parts, body, peer, &mut noted, &mut page)).catch_unwind();
         let mut response = match serving.await {
             Ok(Ok(response)) => response,
-            Ok(Err(refusal)) => refusal.respond(surface),
+            Ok(Err(refusal)) => {
+                self.note_denied(&noted, &refusal).await;
+                refusal.respond(surface)
+            }
             Err(panic) => panicked(&*panic, &id).respond(surface),
         };
         let headers = response.headers_mut();
@@ -234,7 +238,7 @@ impl App {
         let tls = proxies::client_tls(peer.address, &parts.headers, trusted).unwrap_or(peer.tls);
         let scheme = if tls { "https" } else { "http" };
         let address = proxies::client_address(peer.address, &parts.headers, trusted);
-        noted.address = Some(proxies::counted(address));
+        (noted.from, noted.address) = (Some(address), Some(proxies::counted(address)));
         *page = match origin::check(&self.allowed, &parts.uri, &parts.headers, scheme) {
             // Whoever looks whether a server is well often knows no more of it than its address.
             Err((Forbidden::Host, _)) if origin::is_probe(&parts) => None,
@@ -341,6 +345,13 @@ impl App {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => Cow::Owned(format!("{METADATA}{rest}")),
             _ => Cow::Borrowed(path),
         }
+    }
+
+    /// Writes down that somebody whom the server knows asked for what they may not. Tools say so themselves.
+    async fn note_denied(&self, noted: &Noted, refusal: &Refusal) {
+        let (Some(user), Some(why)) = (&noted.user, refusal.denial()) else { return };
+        let what = format!("{} {}", noted.method, noted.route.map_or("(none)", |(_, path)| path));
+        self.team.note_denied(user, noted.from.map(|from| from.to_string()), &what, why).await;
     }
 
     /// Finds out who asks, and refuses whoever may not: the only place where that is decided.

@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    net::IpAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -24,7 +25,8 @@ pub(crate) struct Noted {
     /// The place in the table, and the path there.
     pub(crate) route: Option<(usize, &'static str)>,
     pub(crate) user: Option<UserName>,
-    /// From where it came, as it is counted.
+    /// From where it came, and as that is counted.
+    pub(crate) from: Option<IpAddr>,
     pub(crate) address: Option<String>,
     pub(crate) begun: Instant,
     pub(crate) status: u16,

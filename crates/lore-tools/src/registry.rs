@@ -279,6 +279,14 @@ impl Context {
         Self { lore, project: Arc::new(Fixed(nowhere)), asked: Asked::default(), team: Some(team) }
     }
 
+    /// Has a team server write down that a user called a tool that they may not.
+    pub async fn note_denied(&self, caller: &Caller, address: Option<String>, tool: &str, needed: Permission) {
+        if let Some(team) = &self.team {
+            let why = format!("this needs the permission `{}`", needed.as_str());
+            team.note_denied(&caller.name, address, tool, &why).await;
+        }
+    }
+
     /// The folder that the call is about.
     pub(crate) async fn folder(&self) -> PathBuf {
         self.project.folder().await

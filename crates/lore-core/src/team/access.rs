@@ -124,7 +124,7 @@ impl Team {
         let account = name.trim().to_ascii_lowercase();
         let account = account.chars().take(100).collect::<String>();
         let now = self.clock.now();
-        self.throttle.begin(&account, address, now).map_err(too_many)?;
+        self.begin_attempt(&account, address, now).await?;
         let user = match UserName::parse(&account) {
             Ok(name) => self.store.find_user(&name).await.map_err(store_failure)?,
             Err(_) => None,
@@ -138,7 +138,8 @@ impl Team {
             };
             let right = self.verify(password.to_owned(), kept.clone()).await?;
             let (Some(user), Some(kept), true) = (&user, kept, right) else {
-                self.note_refused(user.as_ref(), address, now).await;
+                let why = "the name or the password was wrong";
+                self.note_not_let_in(user.as_ref(), address, "login_refused", why).await;
                 // Whether there is such a user is nobody's business.
                 return Err(Failure::new(Code::Unauthenticated, "the name or the password is wrong").into());
             };
@@ -155,15 +156,11 @@ impl Team {
         Err(Failure::new(Code::Conflict, "the password is being changed").hint("try again").into())
     }
 
-    /// Writes down that somebody was not let in. What was typed in place of a name may be a password, so names that nobody has
-    /// are not written; and however many there are, they are one actor's acts.
-    async fn note_refused(&self, user: Option<&User>, address: Option<&str>, at: i64) {
-        let name = user.map_or("(unknown)", |user| user.name.as_str());
-        let by = Actor { name: name.to_owned(), address: address.map(str::to_owned), at };
-        if let Err(error) = self.store.note_act(&by, "login_refused", name, "the name or the password was wrong").await
-        {
-            tracing::warn!(%error, "a refused login could not be written down");
-        }
+    /// Begins an attempt at a password, or tells how long to wait.
+    async fn begin_attempt(&self, account: &str, address: Option<&str>, now: i64) -> Result<(), LoginRefused> {
+        let Err(wait) = self.throttle.begin(account, address, now) else { return Ok(()) };
+        self.note_held_back(account, address, wait).await;
+        Err(too_many(wait))
     }
 
     /// Gives a new session for a refresh token, which is used up by that. One that was used before ends its login: whoever
@@ -328,7 +325,7 @@ impl Team {
     ) -> Result<(), LoginRefused> {
         let caller = by.caller()?;
         let (account, now) = (caller.name.as_str(), self.clock.now());
-        self.throttle.begin(account, address, now).map_err(too_many)?;
+        self.begin_attempt(account, address, now).await?;
         let kept = self.store.password_of(caller.id).await.map_err(store_failure)?;
         let wrong = || Failure::new(Code::PermissionDenied, "the current password is wrong");
         if !self.verify(current.to_owned(), kept.clone()).await? {

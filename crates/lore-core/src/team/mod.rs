@@ -30,6 +30,7 @@ use tokio::sync::Notify;
 
 use self::{
     access::{Hashing, KeyCell},
+    audit::Refused,
     throttle::Throttle,
     uses::Uses,
 };
@@ -107,6 +108,7 @@ pub struct Team {
     settings: TeamSettings,
     keys: KeyCell,
     throttle: Throttle,
+    refused: Refused,
     hashing: Hashing,
     uses: Uses,
     /// Rung when there may be something to do.
@@ -133,6 +135,7 @@ impl Team {
             settings,
             keys: KeyCell::new(),
             throttle: Throttle::default(),
+            refused: Refused::default(),
             hashing: Hashing::new(HASHING, HASHING_LINE),
             uses: Uses::default(),
             wake: Notify::new(),

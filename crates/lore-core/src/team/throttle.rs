@@ -126,7 +126,7 @@ fn place(account: &str, address: Option<&str>) -> (String, String) {
 }
 
 /// Forgets what is older than a moment where there is much, and the older half where that is still much.
-fn make_room<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, at: fn(&V) -> i64, oldest: i64) {
+pub(super) fn make_room<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, at: fn(&V) -> i64, oldest: i64) {
     if map.len() + 3 > MOST {
         map.retain(|_, value| at(value) > oldest);
     }

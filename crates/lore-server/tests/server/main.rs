@@ -3,6 +3,7 @@
 
 mod access;
 mod api;
+mod audit;
 mod bodies;
 mod forged;
 mod log;

@@ -64,7 +64,7 @@ enum Action {
         #[arg(value_name = "NAME")]
         user: String,
     },
-    /// Show what was administered and who was not let in, newest first
+    /// Show what was administered and who was refused, newest first
     Audit {
         /// At most so many
         #[arg(long, value_name = "N", default_value_t = 100)]
