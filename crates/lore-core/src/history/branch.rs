@@ -81,6 +81,8 @@ impl History {
         let found = self.with_reader(repo, repository, move |reader| reader.rev_list(&from, &[tip])).await?;
         let hidden: Arc<HashSet<CommitId>> = Arc::new(found.into_iter().collect());
         let mut known = self.branches.lock().unwrap_or_else(PoisonError::into_inner);
+        // Where a branch stood before is not asked about again.
+        known.retain(|(of, at), _| *of != repo.id || *at == tip || others.contains(at));
         if known.len() >= KEPT {
             known.clear();
         }

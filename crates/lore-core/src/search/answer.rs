@@ -278,7 +278,7 @@ impl Search {
         vector: Option<Vec<f32>>,
         filter: &Arc<Filter>,
     ) -> Result<Result<CodeAnswer, StoreError>, Failure> {
-        let Seen { parts, freshness, states, gaps } = self.see(&request.repos, &request.when).await?;
+        let Seen { parts, freshness, states, gaps, former } = self.see(&request.repos, &request.when).await?;
         let rules = super::reading::rules(&*self.embedder);
         // Vectors of another model cannot be compared; until all is read anew, words alone decide.
         let of_past = |state: &lore_store::CodeState| state.past.as_ref().is_none_or(|past| past.rules == rules);
@@ -296,6 +296,7 @@ impl Search {
             Ok(loaded) => loaded,
             Err(error) => return Ok(Err(error)),
         };
+        drop(former);
         let names: Vec<(RepoId, String)> =
             parts.iter().map(|part| (part.repo.id, part.repo.name().to_owned())).collect();
         let (second, second_query) = match self.ask_second(request, &loaded, &query.text).await {
@@ -337,10 +338,10 @@ impl Search {
     /// What there is of these repositories at this moment.
     pub(super) async fn see(&self, repos: &[(Repo, Option<PathBuf>)], when: &When) -> Result<Seen, Failure> {
         one_branch_of_each(repos)?;
-        let mut seen = Seen { parts: Vec::new(), freshness: Vec::new(), states: Vec::new(), gaps: PastGaps::default() };
+        let mut seen = Seen::default();
         for (repo, place) in repos {
             let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
-            self.views.keep_only(repo.id, &state.snapshots);
+            seen.former.extend(self.views.keep_only(repo.id, &state.snapshots));
             let mut part = self.part(repo, &state, place.as_deref(), repos.len() == 1 && !when.is_past()).await?;
             let freshness = self.freshness(repo, &state, part.as_ref()).await;
             if let Some(shown) = part.as_mut().filter(|_| when.is_past()) {
@@ -446,6 +447,7 @@ impl Search {
 }
 
 /// What there is of some repositories.
+#[derive(Default)]
 pub(super) struct Seen {
     /// What can be searched of them, one for each that has something.
     pub(super) parts: Vec<Part>,
@@ -455,6 +457,8 @@ pub(super) struct Seen {
     pub(super) states: Vec<lore_store::CodeState>,
     /// What of the past is not there.
     pub(super) gaps: PastGaps,
+    /// Views of what was there before, to be let go when those of now are open.
+    pub(super) former: Vec<Arc<Loaded>>,
 }
 
 /// A view tells files apart by their repository, not by its branch: two of one would be mixed.

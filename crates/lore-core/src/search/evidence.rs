@@ -2,9 +2,9 @@
 //!
 //! It is packed once after each sync of the history, kept by the store as it is, and asked for a file at a time.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
-use lore_model::{FileStatus, RepoPath};
+use lore_model::{FileStatus, RepoId, RepoPath};
 use lore_store::{AskWord, Subjects, for_each_token};
 
 use super::query::is_stop_word;
@@ -157,6 +157,39 @@ pub(super) struct Evidence {
     /// Where the words' texts begin, and the rows.
     texts: usize,
     rows: usize,
+}
+
+/// So many bytes are kept at hand. What is asked about is kept in any case.
+const KEPT_BYTES: usize = 512 << 20;
+
+/// What is at hand, by repository and with its number; the last used last.
+#[derive(Default)]
+pub(super) struct KeptEvidence(Vec<(RepoId, i64, Arc<Evidence>)>);
+
+impl KeptEvidence {
+    /// What was kept of a repository under this number.
+    pub(super) fn find(&mut self, repo: RepoId, number: i64) -> Option<Arc<Evidence>> {
+        let at = self.0.iter().position(|(of, known, _)| *of == repo && *known == number)?;
+        self.0[at..].rotate_left(1);
+        self.0.last().map(|(.., evidence)| Arc::clone(evidence))
+    }
+
+    /// Keeps this in place of what was known of the repository, and gives what goes for it.
+    pub(super) fn keep(&mut self, repo: RepoId, number: i64, new: &Arc<Evidence>) -> Vec<Arc<Evidence>> {
+        let mut gone: Vec<_> = self.0.extract_if(.., |(of, ..)| *of == repo).map(|(.., former)| former).collect();
+        self.0.push((repo, number, Arc::clone(new)));
+        let mut bytes: usize = self.0.iter().map(|(.., evidence)| evidence.bytes.len()).sum();
+        let mut too_many = 0;
+        for (.., evidence) in &self.0[..self.0.len() - 1] {
+            if bytes <= KEPT_BYTES {
+                break;
+            }
+            bytes -= evidence.bytes.len();
+            too_many += 1;
+        }
+        gone.extend(self.0.drain(..too_many).map(|(.., evidence)| evidence));
+        gone
+    }
 }
 
 const HEAD: usize = 24;
@@ -413,5 +446,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_at_hand_is_bounded_and_one_for_each_repository() {
+        let of = |bytes: usize| {
+            let head = Evidence { bytes: Vec::new(), files: 0, words: 0, mean: 0.0, texts: 0, rows: 0 };
+            // Nothing of it is touched, so that it takes no memory.
+            Arc::new(Evidence { bytes: vec![0; bytes], ..head })
+        };
+        let mut kept = KeptEvidence::default();
+        let held = |kept: &KeptEvidence| kept.0.iter().map(|(repo, number, _)| (repo.0, *number)).collect::<Vec<_>>();
+        for repo in 1..=3 {
+            assert!(kept.keep(RepoId(repo), 1, &of(KEPT_BYTES / 4)).is_empty());
+        }
+        assert_eq!(kept.keep(RepoId(2), 2, &of(KEPT_BYTES / 4)).len(), 1, "an older one of the same goes");
+        assert!(kept.find(RepoId(2), 1).is_none() && kept.find(RepoId(1), 1).is_some());
+        assert_eq!(held(&kept), [(3, 1), (2, 2), (1, 1)]);
+        kept.keep(RepoId(4), 1, &of(KEPT_BYTES / 2));
+        assert_eq!(held(&kept), [(2, 2), (1, 1), (4, 1)], "what was not asked for longest goes");
+        kept.keep(RepoId(5), 1, &of(KEPT_BYTES + 1));
+        assert_eq!(held(&kept), [(5, 1)]);
     }
 }

@@ -38,7 +38,7 @@ use std::{
 pub use answer::{CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX};
 pub use chunk_files::{ChunkAnswer, ChunkFiles, ChunkHit, ChunksPlace, FileChunk};
 pub use embedding::{EmbedEvent, EmbedReport};
-use evidence::Evidence;
+use evidence::{Evidence, KeptEvidence};
 pub use export::{Export, ExportedChunk};
 pub use filter::FileFilter;
 pub use index::{CodeEvent, CodeReport, CodeTask};
@@ -86,6 +86,9 @@ const VIEWS: usize = 4;
 
 /// How often a question is asked again when what it reads is replaced meanwhile.
 const TRIES: usize = 4;
+
+/// Of so many commits it is remembered when they were made.
+const MAX_TIMES: usize = 4096;
 
 /// What a user may set.
 #[derive(Debug, Clone)]
@@ -153,8 +156,8 @@ pub struct Search {
     tips: Arc<TipCache>,
     /// When the commits that were searched were made.
     times: Mutex<HashMap<CommitId, i64>>,
-    /// What commits say about the files of repositories, with its number.
-    evidence: Mutex<HashMap<RepoId, (i64, Arc<Evidence>)>>,
+    /// What commits say about the files of repositories.
+    evidence: Mutex<KeptEvidence>,
     reading: Shared<(RepoId, i64), Option<Arc<Evidence>>>,
     /// When and why a look at a work tree failed.
     failed: Mutex<HashMap<PathBuf, (Instant, String)>>,
@@ -437,9 +440,9 @@ impl Search {
 
     /// What the commits of a repository say about its files, read once for each time that it was made.
     async fn evidence(&self, repo: RepoId, number: i64) -> Result<Option<Arc<Evidence>>, StoreError> {
-        let known = self.evidence.lock().unwrap_or_else(PoisonError::into_inner).get(&repo).cloned();
-        if let Some((_, evidence)) = known.filter(|(known, _)| *known == number) {
-            return Ok(Some(evidence));
+        let known = self.evidence.lock().unwrap_or_else(PoisonError::into_inner).find(repo, number);
+        if known.is_some() {
+            return Ok(known);
         }
         self.reading.get((repo, number), self.read_evidence(repo)).await
     }
@@ -450,7 +453,8 @@ impl Search {
             tracing::warn!(%repo, "what commits say cannot be read: `lore sync` makes it anew");
             return Ok(None);
         };
-        self.evidence.lock().unwrap_or_else(PoisonError::into_inner).insert(repo, (number, Arc::clone(&evidence)));
+        let former = self.evidence.lock().unwrap_or_else(PoisonError::into_inner).keep(repo, number, &evidence);
+        drop(former);
         Ok(Some(evidence))
     }
 
@@ -464,7 +468,12 @@ impl Search {
         let time = blocking(move || Repository::open(&place).and_then(|found| found.commit_time(commit)).ok()).await;
         // What cannot be told now may be told later.
         if let Some(time) = time {
-            self.times.lock().unwrap_or_else(PoisonError::into_inner).insert(commit, time);
+            let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+            // Each refresh brings another commit; those of before are not asked about again.
+            if times.len() >= MAX_TIMES {
+                times.clear();
+            }
+            times.insert(commit, time);
         }
         time
     }

@@ -106,12 +106,16 @@ impl Views {
     }
 
     fn remember(&self, key: ViewKey, loaded: Arc<Loaded>) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // An older state of the same work tree is not asked for again.
-        open.retain(|(known, _)| known.len() != key.len() || !known.iter().zip(&key).all(|(a, b)| a.is_of(b)));
+        let is_older = |known: &ViewKey| known.len() == key.len() && known.iter().zip(&key).all(|(a, b)| a.is_of(b));
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gone: Vec<_> = open.extract_if(.., |(known, _)| is_older(known)).collect();
         let too_many = (open.len() + 1).saturating_sub(self.most);
-        open.drain(..too_many);
+        gone.extend(open.drain(..too_many));
         open.push((key, loaded));
+        drop(open);
+        // Not while others wait for the list.
+        drop(gone);
     }
 
     /// Whether a view with this snapshot is at hand.
@@ -120,21 +124,23 @@ impl Views {
         open.iter().any(|(key, _)| key.iter().any(|part| part.snapshot == snapshot && part.past.is_none()))
     }
 
-    /// Lets go of what shows other snapshots of a repository than these: nobody asks for it any more.
-    pub(super) fn keep_only(&self, repo: RepoId, living: &[SnapshotInfo]) {
+    /// Lets go of what shows other snapshots of a repository than these: nobody asks for it any more. Whoever opens what takes
+    /// its place holds it until then: both have most segments in common, and those stay open with all that was read of them.
+    #[must_use]
+    pub(super) fn keep_only(&self, repo: RepoId, living: &[SnapshotInfo]) -> Vec<Arc<Loaded>> {
         let is_gone = |part: &PartKey| part.repo == repo && living.iter().all(|snapshot| snapshot.id != part.snapshot);
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept =
-            open.extract_if(.., |(key, _)| key.iter().any(is_gone)).map(|(_, loaded)| loaded).collect::<Vec<_>>();
-        drop(open);
-        // Not while others wait for the list.
-        drop(kept);
+        self.take(|key| key.iter().any(is_gone))
     }
 
     /// Lets go of everything that shows one of these repositories.
     pub(super) fn forget(&self, repos: &[RepoId]) {
+        drop(self.take(|key| key.iter().any(|part| repos.contains(&part.repo))));
+    }
+
+    /// Takes views out of the list. What they hold is freed by the caller: not while others wait for the list.
+    fn take(&self, which: impl Fn(&ViewKey) -> bool) -> Vec<Arc<Loaded>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|(key, _)| !key.iter().any(|part| repos.contains(&part.repo)));
+        open.extract_if(.., |(key, _)| which(key)).map(|(_, loaded)| loaded).collect()
     }
 }
 
@@ -208,9 +214,9 @@ mod tests {
         let (main, topic, other) = (part(1, 1, 0), part(1, 2, 0), part(2, 3, 0));
         let keys = [vec![main.clone()], vec![topic.clone()], vec![other.clone()], vec![main.clone(), other.clone()]];
         with(&views, &keys).await;
-        views.keep_only(RepoId(1), &living(&[2, 9]));
+        assert_eq!(views.keep_only(RepoId(1), &living(&[2, 9])).len(), 2);
         assert_eq!(held(&views), [vec![topic.clone()], vec![other.clone()]]);
-        views.keep_only(RepoId(1), &living(&[2, 9]));
+        assert!(views.keep_only(RepoId(1), &living(&[2, 9])).is_empty());
         views.forget(&[RepoId(2)]);
         assert_eq!(held(&views), [vec![topic]]);
     }

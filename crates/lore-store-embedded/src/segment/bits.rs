@@ -18,6 +18,11 @@ impl Bits {
         self.words.resize(limit.div_ceil(64), 0);
     }
 
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> usize {
+        self.words.capacity() * size_of::<u64>()
+    }
+
     pub(super) fn insert(&mut self, value: usize) {
         self.words[value / 64] |= 1 << (value % 64);
     }

@@ -61,6 +61,10 @@ impl WithRows {
         &self.ordinals
     }
 
+    fn memory(&self) -> usize {
+        (self.ordinals.capacity() + self.rows.capacity()) * size_of::<u32>()
+    }
+
     fn push(&mut self, ordinal: u32, row: u32) {
         self.ordinals.push(ordinal);
         self.rows.push(row);
@@ -92,6 +96,16 @@ pub(super) struct Near {
     /// Where those lie that are near enough.
     places: Vec<u32>,
     dots: Vec<i32>,
+}
+
+impl Near {
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> usize {
+        let Self { allowed, kept, distances, all, places, dots } = self;
+        let with_rows: usize = allowed.iter().chain([kept]).map(WithRows::memory).sum();
+        let numbers = (distances.capacity() + all.capacity()) * size_of::<u16>();
+        with_rows + numbers + places.capacity() * size_of::<u32>() + dots.capacity() * size_of::<i32>()
+    }
 }
 
 impl Nearest {

@@ -32,10 +32,36 @@ const MASKED: usize = 64;
 
 /// Room that no question uses at the moment. All views share it: there are more views than questions at a time, and a new one
 /// is opened after each refresh.
-static ROOM: Mutex<Vec<Work>> = Mutex::new(Vec::new());
+static ROOM: Mutex<Room> = Mutex::new(Room { kept: Vec::new(), bytes: 0 });
 
-/// So much of it is kept.
+/// So much of it is kept: for so many questions, and so many bytes.
 const ROOM_KEPT: usize = 16;
+const ROOM_BYTES: usize = 128 << 20;
+
+/// Room that is kept, and what it takes.
+struct Room {
+    kept: Vec<Work>,
+    bytes: usize,
+}
+
+impl Room {
+    fn take(&mut self) -> Work {
+        let work = self.kept.pop().unwrap_or_default();
+        self.bytes -= work.memory().min(self.bytes);
+        work
+    }
+
+    /// Keeps room, where there is place for it. Gives back what is not kept: whoever has the lock should not free it.
+    fn give(&mut self, work: Work) -> Option<Work> {
+        let bytes = work.memory();
+        if self.kept.len() >= ROOM_KEPT || self.bytes + bytes > ROOM_BYTES {
+            return Some(work);
+        }
+        self.bytes += bytes;
+        self.kept.push(work);
+        None
+    }
+}
 
 /// Room for one question at a time, used again. Between questions all numbers in it are zero. It is as large as the largest
 /// view that it was used for.
@@ -97,14 +123,11 @@ impl Factors {
 
 /// The answer to `ask` within `view`.
 pub(super) fn search(view: &View, ask: &Ask<'_>) -> Vec<Scored> {
-    let room = ROOM.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    let mut work = room.unwrap_or_default();
+    let mut work = ROOM.lock().unwrap_or_else(PoisonError::into_inner).take();
     // Where it panics, the room is gone with its numbers.
     let found = search_with(view, ask, &mut work);
-    let mut room = ROOM.lock().unwrap_or_else(PoisonError::into_inner);
-    if room.len() < ROOM_KEPT {
-        room.push(work);
-    }
+    let left = ROOM.lock().unwrap_or_else(PoisonError::into_inner).give(work);
+    drop(left);
     found
 }
 
@@ -158,6 +181,14 @@ fn distinct(words: &[AskWord]) -> Vec<Word<'_>> {
 }
 
 impl Work {
+    /// Bytes that it takes.
+    fn memory(&self) -> usize {
+        let Self { frequencies, scores, found, words, near } = self;
+        let numbers = (frequencies.capacity() + scores.capacity()) * size_of::<f32>();
+        let words: usize = words.iter().map(|word| word.anywhere.memory() + word.named.memory()).sum();
+        numbers + found.memory() + words + near.memory()
+    }
+
     fn score(&mut self, view: &View, ask: &Ask<'_>, words: &[Word<'_>]) {
         let slots = self.scores.len().max(view.slots);
         self.frequencies.resize(slots, 0.0);
@@ -298,5 +329,29 @@ impl Best {
     pub(super) fn finish(mut self, view: &View) -> Vec<usize> {
         self.cut(view);
         self.kept.into_iter().map(|(_, slot)| slot).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_that_is_kept_is_bounded_in_number_and_in_bytes() {
+        let mut room = Room { kept: Vec::new(), bytes: 0 };
+        let of = |bytes: usize| Work { scores: vec![0.0; bytes / size_of::<f32>()], ..Work::default() };
+        for _ in 0..ROOM_KEPT + 3 {
+            room.give(of(1 << 10));
+        }
+        assert_eq!((room.kept.len(), room.bytes), (ROOM_KEPT, ROOM_KEPT << 10));
+        for _ in 0..ROOM_KEPT {
+            room.take();
+        }
+        assert_eq!((room.kept.len(), room.bytes), (0, 0));
+        assert!(room.give(of(ROOM_BYTES + 4)).is_some(), "one that is too large by itself");
+        for _ in 0..3 {
+            room.give(of(ROOM_BYTES / 2));
+        }
+        assert_eq!((room.kept.len(), room.bytes), (2, ROOM_BYTES));
     }
 }

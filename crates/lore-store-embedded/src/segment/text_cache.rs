@@ -2,9 +2,12 @@
 //!
 //! Many people ask about the same code, and unpacking is a third of what answering them takes.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use quick_cache::{Weighter, sync::Cache};
@@ -44,7 +47,8 @@ impl TextCache {
 
     /// The share of a segment that is being opened: no other one has its number.
     pub(crate) fn share(self: &Arc<Self>) -> CachedTexts {
-        CachedTexts { cache: Arc::clone(self), segment: self.segments.fetch_add(1, Ordering::Relaxed) }
+        let segment = self.segments.fetch_add(1, Ordering::Relaxed);
+        CachedTexts { cache: Arc::clone(self), segment, kept: Mutex::default() }
     }
 
     #[cfg(test)]
@@ -59,10 +63,21 @@ impl std::fmt::Debug for TextCache {
     }
 }
 
-/// What is kept of one segment.
+/// What is kept of one segment. It goes with it: nobody asks for it again, and after a while of refreshes there would be
+/// little else.
 pub(crate) struct CachedTexts {
     cache: Arc<TextCache>,
     segment: u64,
+    /// Where the blocks begin that were ever kept.
+    kept: Mutex<HashSet<u32>>,
+}
+
+impl Drop for CachedTexts {
+    fn drop(&mut self) {
+        for first in self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).drain() {
+            self.cache.blocks.remove(&(self.segment, first));
+        }
+    }
 }
 
 impl CachedTexts {
@@ -72,6 +87,7 @@ impl CachedTexts {
     }
 
     pub(super) fn put(&self, first: u32, block: &Arc<TextBlock>) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).insert(first);
         self.cache.blocks.insert((self.segment, first), Arc::clone(block));
     }
 }

@@ -89,4 +89,10 @@ fn texts_that_are_kept_are_those_of_their_segment_and_take_no_more_than_they_may
     assert!(cache.bytes() > 0, "something is kept");
     let first = segments[1].text_block(399).unwrap();
     assert!(std::sync::Arc::ptr_eq(&first, &segments[1].text_block(399).unwrap()), "it is not unpacked again");
+    let both = cache.bytes();
+    let [first, second] = segments;
+    drop(first);
+    assert!((1..both).contains(&cache.bytes()), "what was kept of a segment goes with it");
+    drop(second);
+    assert_eq!(cache.bytes(), 0);
 }
