@@ -185,20 +185,47 @@ pub(crate) fn source(at: &Standing) -> Value {
     })
 }
 
-/// What several repositories have together, of what each tells at this place.
-pub(crate) fn sum(members: &[Value], pointer: &str) -> Value {
-    members.iter().filter_map(|member| member.pointer(pointer)?.as_u64()).sum::<u64>().into()
+/// The repositories of a composite: what is told of each, and its report.
+pub(crate) struct Members {
+    pub(crate) told: Vec<Value>,
+    reports: Vec<Report>,
 }
 
-/// How several repositories fare: as the worst of them, with whose each issue is.
-pub(crate) fn common_health(context: &Context, reports: &[Report]) -> Value {
-    let (mut score, mut issues) = (1.0_f64, Vec::new());
-    for report in reports {
-        let (its, its_issues) = health(context, report);
-        score = score.min(its);
-        issues.extend(its_issues.into_iter().map(|issue| format!("{}: {issue}", report.repo.name())));
+impl Members {
+    /// Asks each of them.
+    pub(crate) async fn ask<F>(found: Vec<Found>, mut tell: impl FnMut(Found) -> F) -> Result<Self, Failure>
+    where
+        F: Future<Output = Result<(Value, Report), Failure>>,
+    {
+        let mut members = Self { told: Vec::new(), reports: Vec::new() };
+        for found in found {
+            let (told, report) = tell(found).await?;
+            members.told.push(told);
+            members.reports.push(report);
+        }
+        Ok(members)
     }
-    json!({"score": score, "issues": issues})
+
+    /// What they have together, of what each tells at this place.
+    pub(crate) fn sum(&self, pointer: &str) -> Value {
+        self.told.iter().filter_map(|member| member.pointer(pointer)?.as_u64()).sum::<u64>().into()
+    }
+
+    /// When one of them was brought up to date last.
+    pub(crate) fn updated_at(&self) -> Value {
+        time(self.reports.iter().filter_map(Report::updated_at).max())
+    }
+
+    /// How they fare: as the worst of them, with whose each issue is.
+    pub(crate) fn health(&self, context: &Context) -> Value {
+        let (mut score, mut issues) = (1.0_f64, Vec::new());
+        for report in &self.reports {
+            let (its, its_issues) = health(context, report);
+            score = score.min(its);
+            issues.extend(its_issues.into_iter().map(|issue| format!("{}: {issue}", report.repo.name())));
+        }
+        json!({"score": score, "issues": issues})
+    }
 }
 
 /// The repository and the path in it that are meant, and what its paths begin with in the answer: in a composite the first
@@ -292,8 +319,11 @@ pub(crate) async fn list(
 async fn members(context: &Context, composite: Composite) -> Result<FileList, Failure> {
     let mut directories = Vec::new();
     for member in &composite.members {
-        let (files, _) = context.lore.measure(&member.repo).await?;
-        directories.push(json!({"path": member.alias, "files": files}));
+        // One that cannot be read keeps the others no more from being told than it does elsewhere.
+        directories.push(match context.lore.measure(&member.repo).await {
+            Ok((files, _)) => json!({"path": member.alias, "files": files}),
+            Err(failure) => json!({"path": member.alias, "files": null, "error": context.told(&failure.message)}),
+        });
     }
     let mut about = composite.head("repository_alias");
     about

@@ -175,7 +175,8 @@ impl Team {
             let members = match self.members(activation).await {
                 Ok(members) => members,
                 Err(failure) => {
-                    all.notes.push(format!("`{alias}` was not asked: {}", failure.message));
+                    let why = self.lore.without_home(&failure.message);
+                    all.notes.push(format!("`{alias}` was not asked: {why}"));
                     continue;
                 }
             };
@@ -206,7 +207,8 @@ impl Team {
                 match self.repo_of(&golden, None).await {
                     Ok(repo) => all.repos.push(shown_golden(golden, repo)),
                     Err(failure) => {
-                        all.notes.push(format!("`{}` was not asked: {}", golden.alias, failure.message));
+                        let why = self.lore.without_home(&failure.message);
+                        all.notes.push(format!("`{}` was not asked: {why}", golden.alias));
                     }
                 }
             }
@@ -295,7 +297,7 @@ impl Team {
             };
             match found {
                 Ok(shown) => visible.repos.push(shown),
-                Err(failure) if activation.composite => visible.notes.push(failure.message),
+                Err(failure) if activation.composite => visible.notes.push(self.lore.without_home(&failure.message)),
                 Err(failure) => return Err(failure),
             }
         }

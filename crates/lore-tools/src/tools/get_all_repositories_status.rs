@@ -62,12 +62,15 @@ async fn on_server(context: &Context, team: &Team, caller: &Caller) -> Result<An
                 let report = reports.next();
                 report.map(|report| row(context, &report, alias.as_str(), status))
             }
-            Err(failure) => Some(json!({
-                "alias": alias.as_str(),
-                "activation_status": status,
-                "error": failure.message,
-                "health": {"score": 0, "issues": [failure.message]},
-            })),
+            Err(failure) => {
+                let why = context.told(&failure.message);
+                Some(json!({
+                    "alias": alias.as_str(),
+                    "activation_status": status,
+                    "error": why,
+                    "health": {"score": 0, "issues": [why]},
+                }))
+            }
         };
         rows.extend(told.map(|mut told| {
             told["golden_repo_alias"] = golden.as_str().into();

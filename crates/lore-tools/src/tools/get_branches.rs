@@ -37,7 +37,7 @@ struct Input {
 
 async fn branches(context: Context, input: Input) -> Result<Answer, Failure> {
     let alias = input.repository_alias.as_deref();
-    let (about, found) = if let Some(composite) = composite(&context, alias).await? {
+    let (mut about, found) = if let Some(composite) = composite(&context, alias).await? {
         (composite.head("repository_alias"), composite.members)
     } else {
         let found = find(&context, alias).await?;
@@ -46,7 +46,17 @@ async fn branches(context: Context, input: Input) -> Result<Answer, Failure> {
     let is_composite = about.contains_key("is_composite");
     let (mut rows, mut total) = (Vec::new(), 0);
     for found in found {
-        let (branches, count) = listed(&context, &found).await?;
+        let (branches, count) = match listed(&context, &found).await {
+            // One that cannot be read keeps the others of a composite no more from being told than it does elsewhere.
+            Err(failure) if is_composite => {
+                let note = format!("{}: {}", found.repo.name(), context.told(&failure.message));
+                if let Value::Array(notes) = about.entry("notes").or_insert_with(|| json!([])) {
+                    notes.push(note.into());
+                }
+                continue;
+            }
+            listed => listed?,
+        };
         total += count;
         rows.extend(branches.iter().map(|(branch, index)| {
             let mut row = row(branch, *index);

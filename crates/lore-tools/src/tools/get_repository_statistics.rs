@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{common_health, health, run, succeeded, sum, time},
+    repositories::{Members, health, run, succeeded, time},
     schema,
     scope::{Found, composite, find},
 };
@@ -41,37 +41,31 @@ async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
         return Ok(succeeded(json!({"statistics": statistics})));
     };
     let mut statistics = composite.head("repository_id");
-    let (mut members, mut reports) = (Vec::new(), Vec::new());
-    for member in composite.members {
-        let (member, report) = statistics_of(&context, member).await?;
-        members.push(member);
-        reports.push(report);
-    }
+    let members = Members::ask(composite.members, |member| statistics_of(&context, member)).await?;
     let mut languages: BTreeMap<String, u64> = BTreeMap::new();
-    for (language, files) in members.iter().filter_map(|one| one["files"]["by_language"].as_object()).flatten() {
+    for (language, files) in members.told.iter().filter_map(|one| one["files"]["by_language"].as_object()).flatten() {
         *languages.entry(language.clone()).or_default() += files.as_u64().unwrap_or(0);
     }
-    let synced = reports.iter().filter_map(Report::updated_at).max();
     let all = json!({
         "files": {
-            "total": sum(&members, "/files/total"),
-            "indexed": sum(&members, "/files/indexed"),
+            "total": members.sum("/files/total"),
+            "indexed": members.sum("/files/indexed"),
             "by_language": languages,
         },
         "storage": {
-            "repository_size_bytes": sum(&members, "/storage/repository_size_bytes"),
-            "index_size_bytes": sum(&members, "/storage/index_size_bytes"),
-            "embedding_count": sum(&members, "/storage/embedding_count"),
+            "repository_size_bytes": members.sum("/storage/repository_size_bytes"),
+            "index_size_bytes": members.sum("/storage/index_size_bytes"),
+            "embedding_count": members.sum("/storage/embedding_count"),
         },
         "activity": {
             "created_at": time(Some(composite.activation.activated_at)),
-            "last_sync_at": time(synced),
+            "last_sync_at": members.updated_at(),
             "last_accessed_at": time(composite.activation.accessed_at),
-            "sync_count": sum(&members, "/activity/sync_count"),
-            "commit_count": sum(&members, "/activity/commit_count"),
+            "sync_count": members.sum("/activity/sync_count"),
+            "commit_count": members.sum("/activity/commit_count"),
         },
-        "health": common_health(&context, &reports),
-        "members": members,
+        "health": members.health(&context),
+        "members": members.told,
     });
     if let Value::Object(all) = all {
         statistics.extend(all);

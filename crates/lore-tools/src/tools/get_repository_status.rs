@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{common_health, health, place, run, succeeded, sum, time, url},
+    repositories::{Members, health, place, run, succeeded, time, url},
     schema,
     scope::{Found, composite, find},
 };
@@ -39,22 +39,16 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
         return Ok(succeeded(json!({"status": status})));
     };
     let mut status = composite.head("alias");
-    let (mut members, mut reports) = (Vec::new(), Vec::new());
-    for member in composite.members {
-        let (member, report) = status_of(&context, member).await?;
-        members.push(member);
-        reports.push(report);
-    }
-    let updated = reports.iter().filter_map(Report::updated_at).max();
+    let members = Members::ask(composite.members, |member| status_of(&context, member)).await?;
     status.insert("activation_status".to_owned(), "activated".into());
     status.insert("created_at".to_owned(), time(Some(composite.activation.activated_at)));
     for counted in ["file_count", "index_size", "commit_count"] {
-        status.insert(counted.to_owned(), sum(&members, &format!("/{counted}")));
+        status.insert(counted.to_owned(), members.sum(&format!("/{counted}")));
     }
-    status.insert("last_updated".to_owned(), time(updated));
-    status.insert("enable_temporal".to_owned(), members.iter().all(|one| one["enable_temporal"] == true).into());
-    status.insert("health".to_owned(), common_health(&context, &reports));
-    status.insert("members".to_owned(), members.into());
+    status.insert("last_updated".to_owned(), members.updated_at());
+    status.insert("enable_temporal".to_owned(), members.told.iter().all(|one| one["enable_temporal"] == true).into());
+    status.insert("health".to_owned(), members.health(&context));
+    status.insert("members".to_owned(), members.told.into());
     Ok(succeeded(json!({"status": status})))
 }
 
