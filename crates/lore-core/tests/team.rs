@@ -3,7 +3,7 @@
 use std::{
     path::Path,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicI64, Ordering},
     },
     time::Duration,
@@ -40,17 +40,27 @@ struct Case {
     clock: SetClock,
     /// The next job that looks at the clock dies of it.
     fault: Arc<AtomicBool>,
+    meanwhile: Arc<Meanwhile>,
     dir: tempfile::TempDir,
 }
 
-/// A clock that tests set, and that can break a job.
-struct FaultyClock(SetClock, Arc<AtomicBool>);
+/// What happens when somebody looks at the clock for so many more times.
+type Meanwhile = Mutex<Option<(usize, Box<dyn FnOnce() + Send>)>>;
+
+/// A clock that tests set, that can break a job, and at which something can happen in the middle of a call.
+struct FaultyClock(SetClock, Arc<AtomicBool>, Arc<Meanwhile>);
 
 impl Clock for FaultyClock {
     fn now(&self) -> i64 {
         // Only jobs are tasks of their own.
         let breaks = tokio::task::try_id().is_some() && self.1.swap(false, Ordering::Relaxed);
         assert!(!breaks, "a fault that a test wants");
+        let mut meanwhile = self.2.lock().expect("nobody failed with it");
+        match meanwhile.take() {
+            Some((1, happen)) => happen(),
+            Some((looks, happen)) => *meanwhile = Some((looks - 1, happen)),
+            None => {}
+        }
         self.0.now()
     }
 }
@@ -80,9 +90,10 @@ impl Case {
         let store = Arc::new(EmbeddedTeam::new(&home));
         let clock = SetClock(Arc::new(AtomicI64::new(1_000_000)));
         let fault = Arc::new(AtomicBool::new(false));
-        let faulty = FaultyClock(clock.clone(), Arc::clone(&fault));
+        let meanwhile = Arc::new(Meanwhile::default());
+        let faulty = FaultyClock(clock.clone(), Arc::clone(&fault), Arc::clone(&meanwhile));
         let team = Team::new(Arc::clone(&store) as _, lore(&home), Arc::new(faulty), settings);
-        Self { team: Arc::new(team), store, clock, fault, dir }
+        Self { team: Arc::new(team), store, clock, fault, meanwhile, dir }
     }
 
     async fn user(&self, name: &str, role: Role) -> Asker {
@@ -116,14 +127,20 @@ impl Case {
 
     /// Does jobs until this one is over.
     async fn done(&self, by: &Asker, job: Job) -> Job {
+        self.done_with(by, &job, |_, _| async {}).await
+    }
+
+    /// The same, where something is done each time that the job has moved.
+    async fn done_with<F: Future<Output = ()>>(&self, by: &Asker, job: &Job, each: impl Fn(Job, usize) -> F) -> Job {
         let stop = Cancel::default();
         let run = self.team.run(&stop);
         let wait = async {
             loop {
-                let now = self.team.job(by, job.id.as_str()).await.expect("it goes well").job;
-                if now.status.is_over() {
-                    return now;
+                let report = self.team.job(by, job.id.as_str()).await.expect("it goes well");
+                if report.job.status.is_over() {
+                    return report.job;
                 }
+                each(report.job, report.lines.len()).await;
                 self.team.job_moved().await;
             }
         };
@@ -642,6 +659,58 @@ async fn a_removal_that_has_begun_is_not_taken_back() {
     assert_eq!(case.done(&ada, job).await.status, JobStatus::Cancelled);
     assert_eq!(case.golden_state("web").await, Some(GoldenState::Ready));
     assert!(case.finds(&ada, "web", "heron_web").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_that_waits_for_the_index_can_be_cancelled() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    case.add(&ada, &case.folder("api"), "api").await;
+    // Somebody else writes, and goes on.
+    let writer = std::fs::File::open(case.dir.path().join("data/writer.lock")).unwrap();
+    writer.lock().unwrap();
+    let (job, _) = case.team.remove_golden(&ada, "api", false).await.unwrap();
+    let ended = case
+        .done_with(&ada, &job, |now, lines| {
+            let (team, ada) = (Arc::clone(&case.team), ada.clone());
+            async move {
+                // It has said what it removes, and waits.
+                if now.status == JobStatus::Running && lines > 0 {
+                    assert_eq!(team.cancel_job(&ada, now.id.as_str()).await.unwrap(), Cancelled::Asked);
+                }
+            }
+        })
+        .await;
+    assert_eq!(ended.status, JobStatus::Cancelled, "{ended:?}");
+    assert_eq!(case.golden_state("api").await, Some(GoldenState::Ready));
+    assert!(case.finds(&ada, "api", "heron_api").await, "it is as it was");
+    drop(writer);
+    let (job, _) = case.team.remove_golden(&ada, "api", false).await.unwrap();
+    assert_eq!(case.done(&ada, job).await.status, JobStatus::Completed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_that_is_let_go_of_while_somebody_activates_it_is_read_again() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let folder = case.folder("api");
+    case.add(&ada, &folder, "api").await;
+    case.done(&ada, case.activate(&ada, "api", "first", Some("dev")).await).await;
+    folder.git(&["checkout", "-q", "dev"]);
+    folder.write("src/owl.rs", "/// The owl.\npub fn owl() {}\n");
+    folder.commit("Owl");
+    folder.git(&["checkout", "-q", "main"]);
+    let (clone, url) = (case.dir.path().join("data/clones/api.git"), folder.path().to_string_lossy().into_owned());
+    let refresh = move || {
+        let fetch = ["fetch", "-q", url.as_str(), "+refs/heads/*:refs/heads/*"];
+        lore_testkit::Git::at(clone).text(&fetch).expect("it goes well");
+    };
+    // The first look is for the time of the activation, the second after the index was found to have the branch.
+    *case.meanwhile.lock().unwrap() = Some((2, Box::new(refresh)));
+    let job = case.activate(&ada, "api", "second", Some("dev")).await;
+    assert_eq!((job.task.operation, job.status), (Operation::Sync, JobStatus::Pending), "{job:?}");
+    assert_eq!(case.done(&ada, job).await.status, JobStatus::Completed);
+    assert!(case.finds(&ada, "second", "owl").await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

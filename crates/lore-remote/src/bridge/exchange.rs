@@ -71,7 +71,8 @@ impl Inner {
                 Err(trouble) if trouble.is_passing(request.is_read_only()) && attempt < ATTEMPTS && !is_endless => {
                     attempt += 1;
                     tracing::info!(?trouble, attempt, method = request.method(), "the server is asked again");
-                    if !self.sessions.pause(pause_before(attempt)) {
+                    let wanted = trouble.pause_wanted().unwrap_or_default().min(LONGEST_PAUSE);
+                    if !self.sessions.pause(pause_before(attempt).max(wanted)) {
                         return Err(trouble);
                     }
                 }
@@ -340,13 +341,15 @@ impl Inner {
 /// A status other than 200: what the server says as MCP is passed on, the rest is told in our words.
 fn refused(response: &mut Response<Body>, request: &Request, session: Option<&Session>) -> Result<Answer, Trouble> {
     let status = response.status();
+    let after =
+        response.headers().get(header::RETRY_AFTER).and_then(|seconds| seconds.to_str().ok()?.trim().parse().ok());
     let said = body_text(response);
     let value = serde_json::from_str::<serde_json::Value>(&said).unwrap_or_default();
     let is_mcp = value.get("jsonrpc").is_some();
     // What speaks MCP is the server itself, which says so before it begins. A gateway may have lost an answer.
     if is_mcp && matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         let said = value["error"]["message"].as_str().unwrap_or(&said);
-        return Err(Trouble::NotNow(status, http::shortened(said)));
+        return Err(Trouble::NotNow(status, http::shortened(said), after.map(Duration::from_secs)));
     }
     if is_mcp
         && value.get("id") == Some(&request.id)

@@ -1,5 +1,7 @@
 //! Why a request has no answer, and how the host is told.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use ureq::http::StatusCode;
 
@@ -21,8 +23,8 @@ pub(super) enum Trouble {
     Unauthorized(String),
     /// The server does not know the session.
     SessionLost,
-    /// The server refused for the moment, and has done nothing yet.
-    NotNow(StatusCode, String),
+    /// The server refused for the moment, and has done nothing yet. It may say for how long it wants to be left alone.
+    NotNow(StatusCode, String, Option<Duration>),
     /// The server refused otherwise.
     Refused(StatusCode, String),
     /// What came is no answer.
@@ -45,6 +47,14 @@ impl Trouble {
                 ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => Self::Nonsense(presentable(error)),
                 _ => Self::Broken(presentable(error)),
             }
+        }
+    }
+
+    /// How long the server wants to be left alone, where it says so.
+    pub(super) fn pause_wanted(&self) -> Option<Duration> {
+        match self {
+            Self::NotNow(_, _, pause) => *pause,
+            _ => None,
         }
     }
 
@@ -77,10 +87,10 @@ impl Trouble {
             Self::SessionLost => {
                 ("Session lost".to_owned(), format!("{url} does not know the session, and gives no other"))
             }
-            Self::Refused(status, detail) | Self::NotNow(status, detail) if status.is_server_error() => {
+            Self::Refused(status, detail) | Self::NotNow(status, detail, _) if status.is_server_error() => {
                 (format!("Server error: {status}"), detail.clone())
             }
-            Self::Refused(status, detail) | Self::NotNow(status, detail) => {
+            Self::Refused(status, detail) | Self::NotNow(status, detail, _) => {
                 (format!("HTTP error: {status}"), detail.clone())
             }
             Self::Nonsense(detail) => (format!("The answer of {url} cannot be understood"), detail.clone()),

@@ -40,6 +40,7 @@ mod search;
 mod stdio;
 mod switches;
 mod team_branches;
+mod team_bridge;
 mod team_faults;
 mod team_kill;
 mod team_scenario;
