@@ -181,65 +181,174 @@ fn the_list_of_tools_is_the_same_to_the_byte() {
     check("nor", "/mcp/code", &expect!["6 tools, 6760 bytes, 4ad9667ef7c6ff65"]);
 }
 
+/// Which repository or job a call names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// One that the caller has: activated by themselves, asked for by themselves, or golden where that is what a tool is about.
+    Own,
+    /// One that another user has.
+    Others,
+    /// One that nobody has.
+    Nobodys,
+}
+
+/// What comes of a call.
+#[derive(Debug, PartialEq, Eq)]
+enum Comes {
+    /// It is done.
+    Done,
+    /// The role does not allow it.
+    Denied,
+    /// There is no such thing for this caller.
+    NotThere,
+}
+
+/// What ought to come of it.
+fn expected(may: &[&str], permission: &str, about: &About, whose: Whose) -> Comes {
+    match whose {
+        _ if !may.contains(&permission) => Comes::Denied,
+        Whose::Own => Comes::Done,
+        // Those who keep the server see everybody's jobs.
+        Whose::Others if matches!(about, Job) && may.contains(&GOLDEN) => Comes::Done,
+        Whose::Others | Whose::Nobodys => Comes::NotThere,
+    }
+}
+
+/// What has come of it.
+fn came(answer: &Value, permission: &str, tool: &str) -> Comes {
+    if answer["error"].is_null() && answer["result"]["isError"] != true {
+        return Comes::Done;
+    }
+    let denied = format!("Permission denied: {permission} required for tool {tool}");
+    if (&answer["error"]["code"], &answer["error"]["message"]) == (&json!(-32602), &json!(denied)) {
+        assert!(answer["result"].is_null(), "{answer}");
+        return Comes::Denied;
+    }
+    assert!(!answer.to_string().contains("Permission denied"), "{answer}");
+    Comes::NotThere
+}
+
+/// A server on which every user has something.
+struct Having {
+    server: TeamServer,
+    /// The job that gave each user their alias.
+    jobs: BTreeMap<&'static str, Value>,
+    /// Where `api` stands.
+    head: String,
+}
+
+impl Having {
+    /// Every user has an alias of their own: who may not activate could, before their role was changed.
+    fn new() -> Self {
+        let server = server();
+        // Nobody has activated it.
+        let repo = server.repo("spare");
+        repo.write("src/heron.rs", "pub fn heron_spare() {}\n");
+        repo.commit("The heron stands");
+        server.add_golden("root", &repo, "spare", &json!({}));
+        let mut jobs = BTreeMap::new();
+        for (user, role, _) in ROLES {
+            let data = server.data();
+            let set = |role: &str| {
+                let data = data.to_str().expect("the path is UTF-8");
+                server.lore().ok(&["users", "set-role", user, role, "--data", data]);
+            };
+            if user == "nor" {
+                set("power_user");
+            }
+            jobs.insert(user, activate(&server, user, &own_alias(user))["job_id"].clone());
+            if user == "nor" {
+                set(role);
+            }
+        }
+        jobs.insert("eve", activate(&server, "eve", "eves-own")["job_id"].clone());
+        let head = lore_testkit::Git::at(server.repos().join("api")).text(&["rev-parse", "HEAD"]);
+        Self { head: head.expect("git knows"), jobs, server }
+    }
+
+    /// The arguments of a call about that; `None` where a tool is about nothing that belongs to somebody.
+    fn arguments(&self, user: &str, tool: &str, about: &About, whose: Whose) -> Option<Value> {
+        let (own, others, nobodys) = match about {
+            Nothing(_) => return None,
+            Job => {
+                let job = match whose {
+                    Whose::Own => self.jobs[user].clone(),
+                    Whose::Others => self.jobs["eve"].clone(),
+                    Whose::Nobodys => json!("0".repeat(32)),
+                };
+                return Some(json!({"job_id": job}));
+            }
+            // One is not simply taken away from those who have activated it.
+            Golden(..) if tool == "remove_golden_repo" => ("spare".to_owned(), "eves-own", "no-such"),
+            Golden(..) => ("api".to_owned(), "eves-own", "no-such"),
+            Own(..) => (changed_alias(user), "eves-own", "no-such"),
+            Asked(..) | AskedList(..) => (own_alias(user), "eves-own", "no-such"),
+        };
+        let alias = match whose {
+            Whose::Own => own.as_str(),
+            Whose::Others => others,
+            Whose::Nobodys => nobodys,
+        };
+        let asked = naming(about, alias)?;
+        Some(if tool.starts_with("commitmux_get") { with(asked, "sha", json!(self.head)) } else { asked })
+    }
+
+    /// Makes an alias that a call may change or take away.
+    fn make_changed(&self, user: &str, tool: &str) {
+        let alias = changed_alias(user);
+        if tool == "manage_composite_repository" {
+            let asked = json!({"operation": "create", "user_alias": alias, "golden_repo_aliases": ["web"]});
+            self.server.done(user, &self.server.ask(user, tool, &asked));
+        } else {
+            activate(&self.server, user, &alias);
+        }
+    }
+}
+
+fn own_alias(user: &str) -> String {
+    format!("{user}-own")
+}
+
+fn changed_alias(user: &str) -> String {
+    format!("{user}-changed")
+}
+
 #[test]
 fn each_role_may_call_what_its_permissions_say_and_nothing_else() {
-    let server = server();
-    for (user, _, may) in ROLES {
-        let can_activate = may.contains(&ACTIVATE);
+    let having = Having::new();
+    let server = &having.server;
+    // The admin comes last: what they remove would be missing.
+    for (user, _, may) in ROLES.into_iter().rev() {
         for (tool, permission, about) in table() {
-            // What is there for this user, and what is not.
-            let mut own = "api".to_owned();
-            if let (Own(..), true) = (&about, can_activate) {
-                own = format!("{user}-own");
-                let golden = json!({"operation": "create", "user_alias": own, "golden_repo_aliases": ["web"]});
-                if tool == "manage_composite_repository" {
-                    server.done(user, &server.ask(user, tool, &golden));
-                } else {
-                    activate(&server, user, &own);
-                }
-            }
-            let job = if can_activate { activate(&server, user, "for-a-job")["job_id"].clone() } else { json!("none") };
-            let others = activate(&server, "eve", "eves-own")["job_id"].clone();
-            let mut calls: Vec<(Value, bool)> = match &about {
-                Nothing(arguments) => vec![(arguments.clone(), true)],
-                Job => vec![
-                    (json!({"job_id": job}), can_activate),
-                    (json!({"job_id": others}), may.contains(&GOLDEN)),
-                    (json!({"job_id": "0".repeat(32)}), false),
-                ],
-                named => [(own.as_str(), true), ("eves-own", false), ("no-such", false)]
-                    .into_iter()
-                    .filter_map(|(alias, there)| Some((naming(named, alias)?, there)))
-                    .collect(),
+            let check = |arguments: &Value, expected: &Comes| {
+                let answer = server.call(user, tool, arguments);
+                assert_eq!(came(&answer, permission, tool), *expected, "{user} {tool} {arguments}: {answer}");
+                answer.to_string()
             };
-            if tool.starts_with("commitmux_get") {
-                let head = lore_testkit::Git::at(server.repos().join("api")).text(&["rev-parse", "HEAD"]);
-                let head = head.expect("git knows");
-                calls = calls.into_iter().map(|(asked, there)| (with(asked, "sha", json!(head)), there)).collect();
+            if let Nothing(arguments) = &about {
+                let told = check(arguments, &expected(may, permission, &about, Whose::Own));
+                assert!(!told.contains("eves-"), "{user} {tool}: {told}");
+                continue;
             }
-            for (arguments, there) in calls {
-                let answer = server.call(user, tool, &arguments);
-                let shown = format!("{user} {tool} {arguments}: {answer}");
-                if !may.contains(&permission) {
-                    let denied = format!("Permission denied: {permission} required for tool {tool}");
-                    assert_eq!(
-                        (&answer["error"]["code"], &answer["error"]["message"]),
-                        (&json!(-32602), &json!(denied))
-                    );
-                    assert!(answer["result"].is_null(), "{shown}");
-                    continue;
-                }
-                let succeeded = answer["error"].is_null() && answer["result"]["isError"] != true;
-                // What is activated, by whomever, is not simply taken away from everybody.
-                let kept = tool == "remove_golden_repo";
-                assert_eq!(succeeded, there && !kept, "{shown}");
-                assert!(!answer.to_string().contains("Permission denied"), "{shown}");
+            let is_changed = matches!(about, Own(..)) && may.contains(&permission);
+            if is_changed {
+                having.make_changed(user, tool);
             }
-            if let (Own(..), true) = (&about, can_activate && tool != "deactivate_repository") {
-                server.ask(user, "deactivate_repository", &json!({"user_alias": own}));
+            // What is not there is asked for first: what is there may be gone afterwards.
+            for whose in [Whose::Nobodys, Whose::Others, Whose::Own] {
+                let arguments = having.arguments(user, tool, &about, whose).expect("it names something");
+                check(&arguments, &expected(may, permission, &about, whose));
+            }
+            if is_changed && tool != "deactivate_repository" {
+                server.ask(user, "deactivate_repository", &json!({"user_alias": changed_alias(user)}));
             }
         }
     }
+    // What is activated, by whomever, is not simply taken away from everybody.
+    let kept = server.refused("root", "remove_golden_repo", &json!({"alias": "api"}));
+    assert!(kept.contains("in use") && !kept.contains("eve"), "{kept}");
+    let own = server.ask("eve", "list_repositories", &json!({}));
+    assert_eq!(own["total"], 2, "eve has what she had: {own}");
 }
 
 /// What another user has is answered like what nobody has: nothing tells that it is there.
