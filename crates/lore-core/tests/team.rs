@@ -127,11 +127,11 @@ impl Case {
 
     /// Does jobs until this one is over.
     async fn done(&self, by: &Asker, job: Job) -> Job {
-        self.until(by, &job, |_, _| async {}).await
+        self.done_with(by, &job, |_, _| async {}).await
     }
 
     /// The same, where something is done each time that the job has moved.
-    async fn until<F: Future<Output = ()>>(&self, by: &Asker, job: &Job, each: impl Fn(Job, usize) -> F) -> Job {
+    async fn done_with<F: Future<Output = ()>>(&self, by: &Asker, job: &Job, each: impl Fn(Job, usize) -> F) -> Job {
         let stop = Cancel::default();
         let run = self.team.run(&stop);
         let wait = async {
@@ -671,7 +671,7 @@ async fn a_removal_that_waits_for_the_index_can_be_cancelled() {
     writer.lock().unwrap();
     let (job, _) = case.team.remove_golden(&ada, "api", false).await.unwrap();
     let ended = case
-        .until(&ada, &job, |now, lines| {
+        .done_with(&ada, &job, |now, lines| {
             let (team, ada) = (Arc::clone(&case.team), ada.clone());
             async move {
                 // It has said what it removes, and waits.

@@ -1,22 +1,15 @@
 //! What the audit log has of those who were refused.
 
 use lore_server::ServerOptions;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{Fixture, PASSWORD, ask, login, server};
 
 /// What is in the log of these kinds, the newest first: who, from where, what, why.
 async fn refusals(server: &Fixture, acts: &[&str]) -> Vec<[String; 4]> {
-    let token = server.token_of("admin").await;
-    let told = ask("GET /api/audit?limit=1000").token(&token).of(server).await.json();
-    let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
-    told["entries"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|entry| acts.contains(&entry["act"].as_str().unwrap()))
-        .map(|entry| ["username", "address", "subject", "outcome"].map(|field| text(entry, field)))
-        .collect()
+    let (entries, _) = server.team.acts(1000).await.unwrap();
+    let told = entries.into_iter().filter(|entry| acts.contains(&entry.act.as_str()));
+    told.map(|entry| [entry.username, entry.address.unwrap_or_default(), entry.subject, entry.outcome]).collect()
 }
 
 #[tokio::test]

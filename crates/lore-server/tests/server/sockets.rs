@@ -331,13 +331,20 @@ async fn a_flood_of_requests_and_of_nonsense_leaves_memory_as_it_was() {
     ];
     let mut stream = server.connect().await;
     flood(&mut stream, &requests, 100).await;
-    let before = memory();
-    let statuses = flood(&mut stream, &requests, 500).await;
-    let grown = memory().saturating_sub(before);
-    assert_eq!(
-        statuses.iter().map(|(status, count)| (status.as_str(), *count)).collect::<Vec<_>>(),
-        [("200", 1500), ("400", 2500), ("401", 500), ("404", 500)]
-    );
+    let mut grown = u64::MAX;
+    // Other tests may take memory in the same process meanwhile. What these requests leave they leave each time.
+    for _ in 0..5 {
+        let before = memory();
+        let statuses = flood(&mut stream, &requests, 500).await;
+        grown = grown.min(memory().saturating_sub(before));
+        assert_eq!(
+            statuses.iter().map(|(status, count)| (status.as_str(), *count)).collect::<Vec<_>>(),
+            [("200", 1500), ("400", 2500), ("401", 500), ("404", 500)]
+        );
+        if grown < 16 * 1024 * 1024 {
+            break;
+        }
+    }
     assert!(grown < 16 * 1024 * 1024, "{grown} bytes more after 5,000 requests");
     server.stopped().await;
 }
