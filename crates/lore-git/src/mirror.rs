@@ -158,8 +158,8 @@ impl<'a> Mirror<'a> {
 
     /// What is wrong with the mirror at this place, where something is: git reads all of it.
     pub fn check(git: &Git, path: &Path) -> Result<Option<String>> {
-        if let Err(error) = Repository::open(path) {
-            return Ok(Some(error.to_string()));
+        if let Some(what) = not_whole(path) {
+            return Ok(Some(what));
         }
         let tolerated = TOLERATED.iter().flat_map(|id| ["-c".to_owned(), format!("fsck.{id}=ignore")]);
         let call = git.inside(path).args(tolerated).subcommand("fsck");
@@ -213,7 +213,7 @@ impl<'a> Mirror<'a> {
     /// Fetches, or clones where there is nothing to fetch into. A power cut or a failing disk may have left a mirror into which
     /// git cannot fetch any more: all of it can be had again.
     fn renew(&self, remote: &Remote<'_>) -> Result<()> {
-        if Repository::open(&self.path).is_err() {
+        if not_whole(&self.path).is_some() {
             return self.clone_whole(remote);
         }
         // What was cut off for its size would count against every fetch after it.
@@ -328,7 +328,13 @@ impl<'a> Mirror<'a> {
     }
 
     fn set_head(&self, full: &str) -> Result<()> {
-        self.git.inside(&self.path).subcommand("symbolic-ref").arg("HEAD").arg(full).run().map(|_| ())
+        let head = self.path.join("HEAD");
+        // Written only where it changes: each time, a power cut could take it.
+        if fs::read(&head).is_ok_and(|now| now == format!("ref: {full}\n").as_bytes()) {
+            return Ok(());
+        }
+        self.git.inside(&self.path).subcommand("symbolic-ref").arg("HEAD").arg(full).run()?;
+        sync(&head)
     }
 
     /// Clones beside the final place and moves it there whole, so that a half clone is never taken for a mirror.
@@ -348,8 +354,14 @@ impl<'a> Mirror<'a> {
         ]);
         let cloned = self.wait(call.arg("--").arg(&remote.route.url).arg(&unfinished), &unfinished, remote);
         let moved = cloned.and_then(|()| {
+            // Git makes objects and refs durable, but not these.
+            for file in ["HEAD", "config"] {
+                sync(&unfinished.join(file))?;
+            }
+            sync(&unfinished)?;
             own_dir::remove(&self.path)?;
-            fs::rename(&unfinished, &self.path).map_err(GitError::io(&self.path))
+            fs::rename(&unfinished, &self.path).map_err(GitError::io(&self.path))?;
+            sync(parent)
         });
         if moved.is_err() {
             // A git that was ended takes it away by itself. One that ended well has left something too large.
@@ -458,6 +470,25 @@ fn locks_in(folder: &Path, below: bool, found: &mut Vec<PathBuf>) {
             _ => {}
         }
     }
+}
+
+/// Why git would not take a folder for the mirror that it was, where something is missing. Without its configuration it would
+/// be a repository with a work tree.
+fn not_whole(mirror: &Path) -> Option<String> {
+    for file in ["HEAD", "config"] {
+        if fs::metadata(mirror.join(file)).map_or(true, |meta| meta.len() == 0) {
+            return Some(format!("{} is missing or empty", mirror.join(file).display()));
+        }
+    }
+    Repository::open(mirror).err().map(|error| error.to_string())
+}
+
+/// Makes a file or a folder durable. Windows cannot open a folder, and does not need it.
+fn sync(path: &Path) -> Result<()> {
+    if cfg!(unix) {
+        File::open(path).and_then(|file| file.sync_all()).map_err(GitError::io(path))?;
+    }
+    Ok(())
 }
 
 /// How the names of clones begin that are not whole yet.

@@ -194,9 +194,10 @@ fn a_mirror_that_is_damaged_is_cloned_again() {
         let entries = fs::read_dir(place.join("objects/pack")).unwrap().flatten().map(|entry| entry.path());
         entries.filter(|path| path.extension().is_some_and(|end| end == "pack")).collect::<Vec<_>>()
     };
-    let damages: [&dyn Fn(); 4] = [
+    let damages: [&dyn Fn(); 5] = [
         &|| empty(&place.join("HEAD")),
         &|| empty(&place.join("config")),
+        &|| fs::remove_file(place.join("config")).unwrap(),
         &|| objects().iter().for_each(|file| fs::remove_file(file).unwrap()),
         // What a git leaves that was killed while it wrote.
         &|| fs::write(place.join("packed-refs.new"), "").unwrap(),

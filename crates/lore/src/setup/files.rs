@@ -70,7 +70,10 @@ pub(super) fn missing_folders(file: &Path) -> Vec<PathBuf> {
 pub(super) fn make_folders(file: &Path) -> Result<(), Failure> {
     let target = target(file).map_err(|error| refused("find", file, error))?;
     let Some(folder) = target.parent() else { return Ok(()) };
-    fs::create_dir_all(folder).map_err(|error| refused("create", folder, error))
+    let missing = missing_folders(&target);
+    // What is written into a folder must not be lost with its name.
+    let make = || fs::create_dir_all(folder).and_then(|()| missing.iter().try_for_each(|made| sync_folder(made)));
+    make().map_err(|error| refused("create", folder, error))
 }
 
 /// Where the bytes really are: follows links, also to a file that does not exist yet.
