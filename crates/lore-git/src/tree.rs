@@ -64,7 +64,7 @@ impl Tree {
 pub struct TreeLimits {
     /// Entries, folders included.
     pub max_entries: usize,
-    /// Folders within folders.
+    /// Folders within folders; what lies deeper is left out.
     pub max_depth: usize,
     /// The bytes of all paths together: twelve small objects can name gigabytes of them.
     pub max_path_bytes: usize,
@@ -72,7 +72,7 @@ pub struct TreeLimits {
 
 impl Default for TreeLimits {
     fn default() -> Self {
-        Self { max_entries: 1_000_000, max_depth: 1_000, max_path_bytes: 512 << 20 }
+        Self { max_entries: 1_000_000, max_depth: 2_048, max_path_bytes: 512 << 20 }
     }
 }
 
@@ -108,7 +108,8 @@ impl Repository {
             let kind = match entry.kind {
                 EntryKind::Tree => {
                     if folders.len() >= limits.max_depth {
-                        return Err(walk.too_much("folders within folders", limits.max_depth));
+                        walk.tree.skipped.push(SkippedEntry { path: RepoPath::new(&*path), why: TOO_DEEP });
+                        continue;
                     }
                     path.push(b'/');
                     folders.push(reader.open(id, path.len()).map_err(unreadable)?);
@@ -175,6 +176,9 @@ struct Folder {
     /// So long is the path of the folder, with its slash.
     prefix: usize,
 }
+
+/// No system opens a path through more folders, and git itself follows no more.
+const TOO_DEEP: &str = "it lies in too many folders within folders";
 
 /// How many folders are kept in case they occur again.
 const KNOWN: usize = 1024;

@@ -125,15 +125,13 @@ fn impossible_names_are_told_and_not_followed() {
 fn a_tree_that_names_more_than_anybody_can_list_is_an_error() {
     let repo = Repo::new();
     let repository = repo.open();
-    // Ten times ten times ten …: of files, of empty folders, of long names, and one folder within another.
+    // Ten times ten times ten …: of files, of empty folders, of long names.
     let bombs = [("100644", object(&repo, "blob", b"x"), 10, 1), ("40000", object(&repo, "tree", b""), 10, 1)];
     let long = ("40000", object(&repo, "tree", &entry("100644", b"f", &object(&repo, "blob", b"x"))), 10, 200_000);
-    let deep = ("40000", object(&repo, "tree", b""), 1, 1);
     for ((mode, id, width, length), depth, said) in [
         (bombs[0].clone(), 10, "files and folders"),
         (bombs[1].clone(), 10, "files and folders"),
         (long, 10, "bytes of paths"),
-        (deep, 60, "folders within folders"),
     ] {
         let (mut mode, mut id) = (mode, id);
         for _ in 0..depth {
@@ -147,6 +145,21 @@ fn a_tree_that_names_more_than_anybody_can_list_is_an_error() {
         let error = repository.tree_of(commit_of(&repo, &id), &limits).unwrap_err().to_string();
         assert!(error.contains(said), "{said}: {error}");
     }
+}
+
+#[test]
+fn what_lies_in_too_many_folders_is_left_out_and_the_rest_is_read() {
+    let repo = Repo::new();
+    let blob = object(&repo, "blob", b"x");
+    let mut id = object(&repo, "tree", &entry("100644", b"f", &blob));
+    for _ in 0..60 {
+        id = object(&repo, "tree", &[entry("40000", b"d", &id), entry("100644", b"e", &blob)].concat());
+    }
+    let limits = TreeLimits { max_depth: 50, ..TreeLimits::default() };
+    let found = repo.open().tree_of(commit_of(&repo, &id), &limits).unwrap();
+    assert_eq!(found.files.len(), 50);
+    let skipped: Vec<(usize, &str)> = found.skipped.iter().map(|e| (e.path.as_bytes().len(), e.why)).collect();
+    assert_eq!(skipped, [(99, "it lies in too many folders within folders")]);
 }
 
 #[test]
