@@ -10,6 +10,7 @@ mod check_symbols;
 mod check_why;
 mod clients;
 mod conformance;
+mod fuzz;
 mod kill_server;
 mod kill_sync;
 mod program;
@@ -44,6 +45,8 @@ enum Task {
     CheckWhy(check_why::Args),
     /// Runs the conformance suite of MCP.
     Conformance(conformance::Args),
+    /// Runs libFuzzer on parsers of foreign bytes.
+    Fuzz(fuzz::Args),
     /// Kills a team server at random moments and compares what it keeps.
     KillServer(kill_server::Args),
     /// Kills syncs at random moments and compares what they leave.
@@ -69,6 +72,7 @@ fn main() -> anyhow::Result<()> {
         Task::CheckSymbols(args) => check_symbols::run(&args),
         Task::CheckWhy(args) => check_why::run(args),
         Task::Conformance(args) => conformance::run_asked(&clients::install(&program::target_dir()?)?, &args),
+        Task::Fuzz(args) => fuzz::run(&args),
         Task::KillServer(args) => kill_server::run(args),
         Task::KillSync(args) => kill_sync::run(args),
         Task::Bench(bench) => bench::run(bench),

@@ -93,7 +93,7 @@ struct Details {
 
 /// Reads what `git blame --incremental` prints: for each run a line with its numbers, what is new about its commit, and
 /// last the name of the file.
-fn parse(printed: &[u8]) -> Result<Blame> {
+pub(crate) fn parse(printed: &[u8]) -> Result<Blame> {
     let unfit = |line: &[u8]| GitError::Stream(format!("`{}` in blame", String::from_utf8_lossy(line)));
     let mut blame = Blame::default();
     let mut known: HashMap<CommitId, usize> = HashMap::new();

@@ -13,6 +13,8 @@ mod branches;
 mod compare;
 mod error;
 mod first_parents;
+#[doc(hidden)]
+pub mod fuzz;
 mod head;
 mod ignores;
 mod inside;

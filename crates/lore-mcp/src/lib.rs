@@ -8,6 +8,8 @@
 mod access;
 mod answer;
 mod called;
+#[doc(hidden)]
+pub mod fuzz;
 mod http;
 mod lines;
 mod message;

@@ -16,6 +16,8 @@ mod types;
 mod url;
 
 pub use authority::Authority;
+#[doc(hidden)]
+pub use bridge::fuzz;
 pub use bridge::{Bridge, BridgeOptions, Stop};
 pub use client::Client;
 pub use http::{Connection, ConnectionOptions};

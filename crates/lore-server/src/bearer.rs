@@ -32,6 +32,14 @@ fn shown(headers: &HeaderMap) -> Shown<'_> {
     }
 }
 
+/// The token of a request, where there is one and no doubt about it.
+pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
+    match shown(headers) {
+        Shown::Token(token) => Some(token),
+        Shown::Nothing | Shown::Unclear => None,
+    }
+}
+
 /// Who makes a request, or the refusal that asks for a token. `metadata` tells where clients learn how to get one.
 pub(crate) async fn authenticate(team: &Team, headers: &HeaderMap, metadata: Option<&str>) -> Result<Known, Refusal> {
     let refused = |message: &str, error: Option<&str>| {

@@ -10,6 +10,8 @@ mod api;
 mod app;
 mod bearer;
 mod finish;
+#[doc(hidden)]
+pub mod fuzz;
 mod input;
 mod listen;
 mod mcp;

@@ -597,7 +597,7 @@ impl HistoryStore for EmbeddedStore {
 }
 
 /// Whether the fault lies in the text of the query: the SQL around it is always the same.
-fn is_syntax(error: &rusqlite::Error) -> bool {
+pub(crate) fn is_syntax(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::Unknown)
 }
 

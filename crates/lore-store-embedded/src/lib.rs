@@ -8,13 +8,15 @@ mod code;
 mod commitmux;
 mod db;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod history_read;
 mod history_write;
 mod lock;
 mod messages;
 mod migrate;
 mod rows;
-#[cfg_attr(not(test), expect(dead_code, unused_imports, reason = "the store of code that uses it follows"))]
+#[cfg_attr(not(test), expect(dead_code, reason = "some of it is for tests alone"))]
 mod segment;
 mod team;
 mod truth;

@@ -84,6 +84,22 @@ const LAYERS: &[Row] = &[
         reason: "the program is built without anything that is made for tests",
     },
     Row {
+        name: "lore-fuzz",
+        may_use: &[
+            "lore-model",
+            "lore-git",
+            "lore-chunk",
+            "lore-store",
+            "lore-store-embedded",
+            "lore-core",
+            "lore-mcp",
+            "lore-server",
+            "lore-remote",
+        ],
+        tests_may_use: &[],
+        reason: "it knows every parser, and nothing uses it but fuzzers and its own tests",
+    },
+    Row {
         name: "lore-testkit",
         may_use: &["lore-model", "lore-git", "lore-store", "lore-store-embedded"],
         tests_may_use: &[],

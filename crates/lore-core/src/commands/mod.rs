@@ -10,6 +10,8 @@ mod complete;
 mod create;
 mod error;
 mod execute;
+#[doc(hidden)]
+pub mod fuzz;
 mod glossary;
 mod name;
 mod place;

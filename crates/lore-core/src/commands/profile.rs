@@ -82,7 +82,7 @@ impl std::fmt::Display for BadProfile {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, expecting = "fields")]
-struct ConfigFile {
+pub(super) struct ConfigFile {
     working_dir: Option<String>,
     app_prompt: Option<Base>,
     app_schema: Option<Base>,
@@ -227,7 +227,7 @@ fn join_dirs(first: &str, second: &str) -> String {
 }
 
 /// Makes a pattern that was written for JavaScript.
-fn compile(text: &str) -> Result<Regex, String> {
+pub(super) fn compile(text: &str) -> Result<Regex, String> {
     if text.len() > PATTERN_MAX {
         return Err(format!("it is over {} KiB", PATTERN_MAX >> 10));
     }

@@ -246,8 +246,17 @@ fn read(file: &Path) -> Result<Option<Found>, String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(|error| error.to_string())?,
     };
-    let left = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
-    Ok(Some(Found { left, written }))
+    Ok(Some(Found { left: parse(&bytes)?, written }))
+}
+
+fn parse(bytes: &[u8]) -> Result<Left, String> {
+    serde_json::from_slice(bytes).map_err(|error| error.to_string())
+}
+
+/// File, lines and comment of a message, as they are read.
+pub(super) fn parsed(bytes: &[u8]) -> Result<(String, Option<(u32, u32)>, String), String> {
+    let Left { file, line, comment, .. } = parse(bytes)?;
+    Ok((file, line.as_ref().and_then(Line::range), comment))
 }
 
 fn convert(found: Found) -> NewMessage {

@@ -1,6 +1,8 @@
 //! What reviewers say about code: kept, delivered to the agent that works on the project, and found again.
 
 mod deliver;
+#[doc(hidden)]
+pub mod fuzz;
 mod inbox;
 mod place;
 mod relocate;

@@ -549,8 +549,11 @@ struct ReadFile {
 }
 
 fn read_file(folder: &Folder, name: &str, path: &Path, kind: ChunkKind, model: &str) -> Result<ReadFile, String> {
-    let bytes = folder.read(name, MAX_FILE)?;
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    parse_file(&folder.read(name, MAX_FILE)?, path, kind, model)
+}
+
+fn parse_file(bytes: &[u8], path: &Path, kind: ChunkKind, model: &str) -> Result<ReadFile, String> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let is_list = bytes.trim_ascii_start().starts_with(b"[");
     let (metadata, chunks) = if is_list {
         let chunks: Vec<Box<RawValue>> = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
@@ -572,6 +575,13 @@ fn read_file(folder: &Folder, name: &str, path: &Path, kind: ChunkKind, model: &
         }
     }
     Ok(ReadFile { drafts, skipped })
+}
+
+/// The chunks of a file's bytes, each with its vector where that can be used, and how many could not be read.
+pub(super) fn parsed(bytes: &[u8], model: &str) -> Result<(Vec<(FileChunk, Option<Vec<f32>>)>, usize), String> {
+    let file = parse_file(bytes, Path::new("chunks.json"), ChunkKind::Data, model)?;
+    let chunk = |draft: Draft| (draft.chunk, draft.vector.map(|vector| vector.to_vec()));
+    Ok((file.drafts.into_iter().map(chunk).collect(), file.skipped))
 }
 
 /// Whether a file's vectors are of the model in use: `text-embedding-3-small` is that of `openai:text-embedding-3-small@384`.

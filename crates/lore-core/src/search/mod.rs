@@ -10,6 +10,8 @@ mod evidence;
 mod exact;
 mod export;
 mod filter;
+#[doc(hidden)]
+pub mod fuzz;
 mod index;
 mod indexed;
 mod lines;

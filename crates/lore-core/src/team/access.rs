@@ -230,15 +230,7 @@ impl Team {
 
     /// What an access token says, if it is one of ours.
     async fn claims(&self, token: &str) -> Result<Option<Claims>, Failure> {
-        // One algorithm, whatever the token says of itself.
-        let mut validation = Validation::new(Algorithm::HS256);
-        validation.set_issuer(&[ISSUER]);
-        validation.set_audience(&[AUDIENCE]);
-        validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
-        // The time is that of the server's clock, which is looked at where this is used.
-        validation.validate_exp = false;
-        let read = jsonwebtoken::decode::<Claims>(token, &self.keys().await?.check, &validation);
-        Ok(read.ok().map(|read| read.claims))
+        Ok(read_claims(token, &self.keys().await?.check))
     }
 
     async fn keys(&self) -> Result<&Keys, Failure> {
@@ -443,6 +435,36 @@ impl Hashing {
         })
         .await)
     }
+}
+
+/// What a token says, where it is signed with this key.
+fn read_claims(token: &str, key: &DecodingKey) -> Option<Claims> {
+    // One algorithm, whatever the token says of itself.
+    let mut validation = Validation::new(Algorithm::HS256);
+    validation.set_issuer(&[ISSUER]);
+    validation.set_audience(&[AUDIENCE]);
+    validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
+    // The time is that of the server's clock, which is looked at where this is used.
+    validation.validate_exp = false;
+    jsonwebtoken::decode::<Claims>(token, key, &validation).ok().map(|read| read.claims)
+}
+
+/// Whom a token names that is signed with this key, and until when.
+pub(super) fn subject_of(token: &str, key: &[u8]) -> Option<(String, i64)> {
+    read_claims(token, &DecodingKey::from_secret(key)).map(|claims| (claims.sub, claims.exp))
+}
+
+/// A token that is signed with this key.
+pub(super) fn sign(subject: &str, expires: i64, key: &[u8]) -> Option<String> {
+    let claims = Claims {
+        iss: ISSUER.to_owned(),
+        aud: AUDIENCE.to_owned(),
+        sub: subject.to_owned(),
+        login: 7,
+        iat: 0,
+        exp: expires,
+    };
+    jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &EncodingKey::from_secret(key)).ok()
 }
 
 fn random<const N: usize>() -> Result<[u8; N], Failure> {

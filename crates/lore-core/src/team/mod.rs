@@ -6,6 +6,8 @@
 mod access;
 mod ask;
 mod audit;
+#[doc(hidden)]
+pub mod fuzz;
 mod jobs;
 mod password;
 mod repos;

@@ -6,6 +6,8 @@
 mod co_change;
 mod explain;
 mod file;
+#[doc(hidden)]
+pub mod fuzz;
 mod keys;
 mod lines;
 mod patch;

@@ -6,6 +6,8 @@
 
 mod answer;
 mod exchange;
+#[doc(hidden)]
+pub mod fuzz;
 mod message;
 mod session;
 mod stream;

@@ -18,7 +18,6 @@ use std::{
 use lore_model::{Failure, Repo, RepoPath};
 use lore_store::StoreError;
 
-#[cfg(test)]
 pub(super) use self::pattern::Pattern;
 use self::scan::Scan;
 pub(super) use self::terms::{Match, Terms};

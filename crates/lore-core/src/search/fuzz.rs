@@ -1,0 +1,40 @@
+//! Ways in to parsers that nothing outside needs, for those who feed them any bytes (`lore-fuzz`). They promise nothing.
+
+use std::time::{Duration, Instant};
+
+use lore_model::{Failure, RepoPath};
+use lore_store::TextPlan;
+
+use super::{
+    FileChunk, FileFilter, LinesWanted, chunk_files,
+    filter::Files,
+    lines::{Pattern, Terms},
+    query::Query,
+};
+
+/// The chunks of a chunk file, each with its vector where that can be used, and how many could not be read.
+pub fn chunk_file(bytes: &[u8], model: &str) -> Result<(Vec<(FileChunk, Option<Vec<f32>>)>, usize), String> {
+    chunk_files::parsed(bytes, model)
+}
+
+/// Whether a filter lets a file pass.
+pub fn admits(filter: &FileFilter, path: &RepoPath, language: &str) -> Result<bool, Failure> {
+    Files::new(filter).map(|files| files.admits(path, language))
+}
+
+/// What a text must contain for an expression to match.
+pub fn plan(expression: &str, case_sensitive: bool) -> Result<TextPlan, Failure> {
+    Pattern::regex(expression, case_sensitive).map(|pattern| pattern.plan)
+}
+
+/// The words of a question that count.
+pub fn query_words(text: &str) -> Vec<String> {
+    Query::new(text).words.into_iter().map(|word| word.token).collect()
+}
+
+/// The numbers of the lines of a text that have what is wanted, from 0.
+pub fn lines(wanted: &LinesWanted, case_sensitive: bool, text: &[u8]) -> Result<Vec<usize>, Failure> {
+    let end = Instant::now() + Duration::from_mins(10);
+    let found = Terms::new(wanted, case_sensitive)?.lines(text, end).unwrap_or_default();
+    Ok(found.into_iter().map(|found| found.line.number).collect())
+}

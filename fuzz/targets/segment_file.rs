@@ -1,0 +1,4 @@
+//! See `crates/lore-fuzz`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lore_fuzz::run("segment_file", bytes));
