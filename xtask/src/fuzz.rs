@@ -42,7 +42,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let known = targets(&folder())?;
     if args.list {
-        known.iter().for_each(|name| say(name));
+        say(&known.join("\n"));
         return Ok(());
     }
     if let Some(name) = args.targets.iter().find(|name| !known.contains(name)) {
