@@ -5,6 +5,7 @@
 mod files;
 mod layers;
 mod licences;
+mod links;
 mod manifests;
 mod modules;
 
@@ -27,6 +28,7 @@ pub(crate) fn run() -> Result<()> {
     problems.extend(manifests::check_crates(packages)?);
     problems.extend(modules::check(root(), &files)?);
     problems.extend(files::check(root(), &files, &machine())?);
+    problems.extend(links::check(root(), &files)?);
     for problem in &problems {
         say(&format!("tidy: {problem}"));
     }
