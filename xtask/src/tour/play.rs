@@ -23,7 +23,7 @@ use super::{
 use crate::program::program;
 
 /// How long a command may take before it counts as hanging.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// What came of a command.
 #[derive(Debug)]

@@ -48,6 +48,9 @@ struct Commit {
     files: &'static [(&'static str, &'static str)],
 }
 
+/// Makes a repository in a folder, with commits of the time before now.
+type Make = fn(&Path, i64) -> Result<()>;
+
 /// Somebody whose commits nobody shows.
 const ADA: &str = "Ada Byron <ada@example.com>";
 
@@ -70,7 +73,7 @@ impl Template {
         place(lore, &bin.join("lore"))?;
         fs::write(home.join(".gitconfig"), "[user]\n\tname = Ada Byron\n\temail = ada@example.com\n")?;
         let now = now(root)?;
-        let made: [(&str, fn(&Path, i64) -> Result<()>); 4] =
+        let made: [(&str, Make); 4] =
             [("api", api::make), ("redis", others::redis), ("tokio", others::tokio), ("web", others::web)];
         for (name, make) in made {
             let path = source.join(name);
