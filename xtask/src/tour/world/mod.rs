@@ -66,11 +66,12 @@ impl Template {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let root = folder.path();
         let home = root.join("home/ada");
-        let (source, bin) = (home.join("src"), home.join(".cargo/bin"));
-        for dir in [&source, &bin, &root.join("srv/git"), &root.join("etc/lore")] {
+        let source = home.join("src");
+        for dir in [&source, &home.join(".cargo/bin"), &root.join("srv/git"), &root.join("etc/lore")] {
             fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
         }
-        place(lore, &bin.join("lore"))?;
+        // Beside the folders that are copied: it is large, and a link is as good.
+        place(lore, &root.join("lore"))?;
         fs::write(home.join(".gitconfig"), "[user]\n\tname = Ada Byron\n\temail = ada@example.com\n")?;
         let now = now(root)?;
         let made: [(&str, Make); 4] =
@@ -99,10 +100,10 @@ impl Template {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let root = folder.path().canonicalize().context("a new folder is there")?;
         let from = self.folder.path();
-        // Hard links: the repositories are read, and what a page does with them replaces whole files.
         let mut copy = program("cp");
         copy.arg("-R").args(["home", "srv", "etc"].map(|name| from.join(name))).arg(&root);
         run(&mut copy)?;
+        place(&from.join("lore"), &root.join("home/ada/.cargo/bin/lore"))?;
         fs::create_dir(root.join("state"))?;
         let port =
             TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr()).context("no port is free")?.port();
