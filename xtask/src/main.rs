@@ -18,6 +18,7 @@ mod program;
 mod supply;
 mod test;
 mod tidy;
+mod tour;
 
 use clap::Parser as _;
 
@@ -59,12 +60,17 @@ enum Task {
     KillServer(kill_server::Args),
     /// Kills syncs at random moments and compares what they leave.
     KillSync(kill_sync::Args),
+    /// Plays the commands of the README and the guides.
+    Tour(tour::Args),
     /// Measures Lore.
     #[command(subcommand)]
     Bench(bench::Bench),
     /// Runs a program and prints what it cost; the benchmarks use it.
     #[command(hide = true)]
     Measured(bench::MeasuredArgs),
+    /// Starts a program in a terminal of its own; the tour uses it.
+    #[command(hide = true)]
+    InTerminal(tour::InTerminal),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -86,6 +92,8 @@ fn main() -> anyhow::Result<()> {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::KillServer(args) => kill_server::run(args),
         Task::KillSync(args) => kill_sync::run(args),
+        Task::Tour(args) => tour::run(&args),
+        Task::InTerminal(args) => tour::run_in_terminal(&args),
         Task::Bench(bench) => bench::run(bench),
         Task::Measured(args) => bench::run_measured(&args),
     }

@@ -83,10 +83,19 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
 
 /// Builds `lore` in the release profile and asks cargo where it is.
 pub(crate) fn build_release() -> Result<PathBuf> {
+    build(&["--release"])
+}
+
+/// Builds `lore` as the tests do and asks cargo where it is.
+pub(crate) fn build_debug() -> Result<PathBuf> {
+    build(&[])
+}
+
+fn build(options: &[&str]) -> Result<PathBuf> {
     let mut command = cargo();
-    command.args(["build", "--release", "--package", "lore", "--message-format=json-render-diagnostics"]);
+    command.args(["build", "--package", "lore", "--message-format=json-render-diagnostics"]).args(options);
     let built = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
-    ensure!(built.status.success(), "the release build failed");
+    ensure!(built.status.success(), "the build failed");
     String::from_utf8(built.stdout)?
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())

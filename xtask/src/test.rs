@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use crate::{
     clients, conformance,
     program::{cargo, output, run, say, target_dir},
-    tidy,
+    tidy, tour,
 };
 
 /// Installs what the tests need and runs all of them: tests, doc tests, documentation, tidy.
@@ -37,6 +37,8 @@ pub(crate) fn run_tests(args: &Args) -> Result<()> {
         say("── conformance");
         conformance::run(dir)?;
     }
+    say("── tour");
+    tour::run_all()?;
     step("doc tests", cargo().args(["test", "--workspace", "--doc"]))?;
     step("documentation", cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
     say("── tidy");

@@ -176,9 +176,25 @@ pub struct Problem {
     pub count: u64,
 }
 
+impl Problem {
+    /// The count and why, as a sentence for people.
+    pub fn told(&self) -> String {
+        match self.reason.strip_prefix("patches ") {
+            Some(rest) if self.count == 1 => format!("1 patch {rest}"),
+            _ => format!("{} {}", self.count, self.reason),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_patch_is_one() {
+        let told = |count| Problem { reason: "patches left out: too large".to_owned(), count }.told();
+        assert_eq!([told(1), told(2)], ["1 patch left out: too large", "2 patches left out: too large"]);
+    }
 
     #[test]
     fn names_cannot_be_options_or_paths() {

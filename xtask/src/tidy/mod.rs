@@ -4,6 +4,7 @@
 
 mod files;
 mod layers;
+mod links;
 mod manifests;
 mod modules;
 mod sources;
@@ -35,6 +36,7 @@ pub(crate) fn run() -> Result<()> {
     problems.extend(files::check(root(), &files, &machine())?);
     say(&format!("tidy: in several versions: {}", sources::duplicates(packages).join(", ")));
     problems.extend(crate::bench::check_pages(root())?);
+    problems.extend(links::check(root(), &files)?);
     for problem in &problems {
         say(&format!("tidy: {problem}"));
     }

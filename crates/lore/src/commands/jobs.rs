@@ -193,8 +193,16 @@ async fn look(context: &Context<'_>, there: &dyn Administration, id: &str) -> Re
     let mut bar: Option<Percent> = None;
     let mut pause = FIRST_LOOK;
     let mut is_attended = false;
+    let mut told = 0;
     loop {
         let job = there.job(id).await?.job;
+        if let Some(said) = setback(&job, &mut told) {
+            // A bar that does not move says nothing of why.
+            if let Some(bar) = bar.take() {
+                bar.finish();
+            }
+            context.ui.warn(&said);
+        }
         let shown = bar.get_or_insert_with(|| Percent::new(context.ui, &job.operation_type));
         shown.at(job.progress.unwrap_or(0.0));
         // A state that this program does not know may be the last one: it cannot tell.
@@ -211,6 +219,17 @@ async fn look(context: &Context<'_>, there: &dyn Administration, id: &str) -> Re
     }
 }
 
+/// What went wrong with a job that is tried again, once for each try.
+fn setback(job: &Job, told: &mut u32) -> Option<String> {
+    let tries = job.attempts.unwrap_or(0);
+    if JobStatus::parse(&job.status) != Some(JobStatus::Pending) || tries <= *told {
+        return None;
+    }
+    let error = text(&job.error)?;
+    *told = tries;
+    Some(format!("it did not work and is tried again: {error}"))
+}
+
 /// What became of a job: a failure where it failed.
 fn over(context: &Context<'_>, job: &Job, server: &ServerArgs) -> Result<(), Failure> {
     let said = text(&job.error).map_or_else(String::new, |error| format!(": {error}"));
@@ -225,5 +244,26 @@ fn over(context: &Context<'_>, job: &Job, server: &ServerArgs) -> Result<(), Fai
             let came = text(&job.result).map_or_else(String::new, |result| format!(": {result}"));
             context.ui.line(&one_line(&format!("{} {}{came}", job.operation_type, job.status)))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setback_is_told_once() {
+        let job = |status, attempts, error: Option<&str>| -> Job {
+            let job = json!({"job_id": "1", "status": status, "attempts": attempts, "error": error});
+            serde_json::from_value(job).unwrap()
+        };
+        let mut told = 0;
+        assert_eq!(setback(&job("pending", 0, None), &mut told), None);
+        assert_eq!(setback(&job("running", 1, None), &mut told), None);
+        let first = setback(&job("pending", 1, Some("no such host")), &mut told);
+        assert_eq!(first.as_deref(), Some("it did not work and is tried again: no such host"));
+        assert_eq!(setback(&job("pending", 1, Some("no such host")), &mut told), None);
+        assert!(setback(&job("pending", 2, Some("no such host")), &mut told).is_some());
+        assert_eq!(setback(&job("failed", 3, Some("no such host")), &mut told), None);
     }
 }

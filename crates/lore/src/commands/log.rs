@@ -4,7 +4,7 @@ use lore_core::history::{Hit, SearchRequest};
 use lore_model::Failure;
 use serde_json::{Value, json};
 
-use super::{Context, freshness_json};
+use super::{Context, freshness_json, table};
 use crate::{
     time::{self, Edge},
     ui::{BOLD, CYAN, DIM, YELLOW, one_line},
@@ -109,9 +109,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         ui.to_page(person_hit(context, hit).as_bytes());
     }
     if found.more {
-        ui.to_page(
-            ui.paint(DIM, &format!("(the best {} are shown; --limit shows more)\n", found.hits.len())).as_bytes(),
-        );
+        ui.to_page(ui.paint(DIM, &table::only("the best", found.hits.len())).as_bytes());
     }
     ui.show_page(&context.loaded.config.pager)
 }

@@ -124,7 +124,7 @@ impl Row {
         let commits = count(repo.sync.commit_count, "commit");
         ui.line(&format!("  history  {commits}{}, {}", age(repo.sync.last_synced_at), ui.paint(style, word)))?;
         for problem in &repo.sync.problems {
-            ui.line(&ui.paint(DIM, &format!("           {} {}", problem.count, problem.reason)))?;
+            ui.line(&ui.paint(DIM, &format!("           {}", problem.told())))?;
         }
         if let Some(error) = &repo.sync.last_error {
             ui.line(&ui.paint(RED, &format!("           last sync failed: {}", one_line(error))))?;

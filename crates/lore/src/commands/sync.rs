@@ -210,7 +210,7 @@ pub(super) fn print(context: &Context<'_>, reports: &[Report]) -> Result<(), Fai
                     ));
                 }
                 for problem in &report.history.problems {
-                    ui.line(&ui.paint(DIM, &format!("  {} {}", problem.count, problem.reason)))?;
+                    ui.line(&ui.paint(DIM, &format!("  {}", problem.told())))?;
                 }
             }
             Err((name, failure)) => {

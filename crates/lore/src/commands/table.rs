@@ -41,6 +41,14 @@ pub(super) fn note_rest(ui: &Ui, shown: usize, total: usize, asked: Option<usize
     ui.note(&format!("{shown} of {total} are shown; {why}"));
 }
 
+/// The line for people that says so below a page: `which` is "the best", "the newest".
+pub(super) fn only(which: &str, shown: usize) -> String {
+    match shown {
+        1 => format!("({which} one is shown; --limit shows more)\n"),
+        shown => format!("({which} {shown} are shown; --limit shows more)\n"),
+    }
+}
+
 /// What stands where nothing is known.
 pub(super) fn or_dash(text: Option<&str>) -> String {
     text.filter(|text| !text.is_empty()).unwrap_or("-").to_owned()

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Context, freshness_json,
     log::{Filter, Resolved},
-    path_json,
+    path_json, table,
 };
 use crate::{
     time,
@@ -80,9 +80,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         ui.to_page(line.as_bytes());
     }
     if found.more {
-        ui.to_page(
-            ui.paint(DIM, &format!("(the newest {} are shown; --limit shows more)\n", found.touches.len())).as_bytes(),
-        );
+        ui.to_page(ui.paint(DIM, &table::only("the newest", found.touches.len())).as_bytes());
     }
     ui.show_page(&context.loaded.config.pager)
 }

@@ -105,7 +105,7 @@ fn log_shows_commits_with_their_files() {
         00590c61a6b8 shop 2023-11-14 Ada Author
           Document limits
           docs/limit.md
-        (the best 1 are shown; --limit shows more)
+        (the best one is shown; --limit shows more)
     "#]],
     );
 }
@@ -169,7 +169,7 @@ fn touches_shows_what_happened_to_a_path() {
         &["touches", "limit", "--limit", "1", "--author", "ada"],
         expect![[r#"
         «merge» shop 2023-11-14 A docs/limit.md  Merge the documents
-        (the newest 1 are shown; --limit shows more)
+        (the newest one is shown; --limit shows more)
     "#]],
     );
     shop.check(
