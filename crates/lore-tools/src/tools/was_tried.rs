@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::run;
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    answer::AnswerBuilder,
+    answer::{AnswerBuilder, size},
     schema,
     scope::find,
-    why::{Fields, day, room, size},
+    why::{Fields, day, room},
 };
 
 const LIMIT: i64 = 5;
