@@ -62,12 +62,12 @@ impl Parser {
     }
 
     /// How long the server wants to be left alone before the stream is taken up again.
-    pub fn retry_ms(&self) -> Option<u64> {
+    pub(crate) fn retry_ms(&self) -> Option<u64> {
         self.retry_ms
     }
 
     /// Whether an event was larger than `LARGEST_EVENT`. What is left of it is of no use.
-    pub fn is_too_large(&self) -> bool {
+    pub(crate) fn is_too_large(&self) -> bool {
         self.too_large
     }
 

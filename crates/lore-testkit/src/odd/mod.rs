@@ -21,7 +21,8 @@ use std::{
 use anyhow::Result;
 
 pub use hostile::{Hostile, hostile};
-pub use variants::{bare, blobless, empty, linked_worktree, sha256, shallow, shared, treeless};
+pub use variants::{bare, empty, sha256, shallow, shared};
+use variants::{blobless, linked_worktree, treeless};
 
 use crate::Git;
 use stream::{Commit, MAIN, Stream};

@@ -69,7 +69,7 @@ impl Corpus {
 }
 
 /// Adds a commit that changes one file and adds another.
-pub fn add_commit(repo: &Repo, number: usize, random: &mut Random) {
+pub(super) fn add_commit(repo: &Repo, number: usize, random: &mut Random) {
     repo.write("src/changing.rs", file(number, random).1);
     repo.write(format!("src/added/file_{number}.rs"), file(number, random).1);
     repo.commit(&subject(random));
