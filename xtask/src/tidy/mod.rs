@@ -2,11 +2,13 @@
 //!
 //! Each check takes data and gives a list of problems, so that its own tests need no workspace. Taste is not checked.
 
+mod architecture;
 mod files;
 mod layers;
 mod licences;
 mod manifests;
 mod modules;
+mod unused;
 
 use std::path::PathBuf;
 
@@ -26,6 +28,8 @@ pub(crate) fn run() -> Result<()> {
     problems.extend(manifests::check_dependencies(packages));
     problems.extend(manifests::check_crates(packages)?);
     problems.extend(modules::check(root(), &files)?);
+    problems.extend(unused::check(root(), &files, packages)?);
+    problems.extend(architecture::check(root(), &files)?);
     problems.extend(files::check(root(), &files, &machine())?);
     for problem in &problems {
         say(&format!("tidy: {problem}"));
