@@ -3,20 +3,18 @@
 //! What is compared, and how git is asked, is in `lore_testkit::oracle`; nothing of it is repeated here.
 
 use std::{
-    io::Write as _,
     path::{Path, PathBuf},
     time::Instant,
 };
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, bail};
 use lore_testkit::{
     Lore,
     odd::{self, Variant},
     oracle::{self, Report, Selection},
 };
 
-/// How many differences are printed; the first few show what is wrong.
-const SHOWN: usize = 50;
+use crate::program::{agree, say, utf8};
 
 /// Compares what Lore knows of a repository's history with what git says, commit by commit.
 #[derive(Debug, clap::Args)]
@@ -60,16 +58,7 @@ pub(crate) fn run(args: Args) -> Result<()> {
         let sample = Selection::Sample { random: 500, seed, renames_among_newest: 3_000 };
         differences = check(&binary, "checked", &path, if all { Selection::All } else { sample })?;
     }
-    let mut out = std::io::stdout().lock();
-    for difference in differences.iter().take(SHOWN) {
-        writeln!(out, "  {difference}")?;
-    }
-    if differences.len() > SHOWN {
-        writeln!(out, "  … and {} more", differences.len() - SHOWN)?;
-    }
-    ensure!(differences.is_empty(), "{} differences between lore and git", differences.len());
-    writeln!(out, "lore and git agree")?;
-    Ok(())
+    agree(&differences)
 }
 
 /// Indexes one repository in a home of its own and says what differs.
@@ -77,7 +66,7 @@ fn check(binary: &Path, name: &str, repo: &Path, selection: Selection) -> Result
     let lore = Lore::new(binary);
     let repo = repo.canonicalize().with_context(|| format!("cannot find {}", repo.display()))?;
     let started = Instant::now();
-    let path = repo.to_str().context("the path of the repository is not UTF-8")?;
+    let path = utf8(&repo)?;
     for args in [&["add", path, "--name", name][..], &["sync", "--repo", name]] {
         let output = lore.run(args);
         if !output.status.success() {
@@ -88,13 +77,12 @@ fn check(binary: &Path, name: &str, repo: &Path, selection: Selection) -> Result
     let Report { commits, patches_compared, patches_absent, lists_compared, differences } =
         oracle::compare(&lore, name, &repo, selection)?;
     let compared = started.elapsed().saturating_sub(indexed);
-    writeln!(
-        std::io::stdout(),
+    say(&format!(
         "{name}: {commits} commits, {patches_compared} patches and {lists_compared} file lists compared, \
          {patches_absent} patches absent on purpose, {} differences; indexed in {:.1} s, compared in {:.1} s",
         differences.len(),
         indexed.as_secs_f32(),
         compared.as_secs_f32(),
-    )?;
+    ));
     Ok(differences)
 }

@@ -11,10 +11,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use lore_testkit::{Git, Lore, Random};
 use serde_json::{Value, json};
 
-use crate::program::{output, say};
-
-/// How many differences are printed.
-const SHOWN: usize = 30;
+use crate::program::{agree, output, say, utf8};
 
 /// Compares what Lore keeps of the past with what git says.
 #[derive(Debug, clap::Args)]
@@ -62,15 +59,7 @@ pub(crate) fn run(args: Args) -> Result<()> {
     let mut differences = Vec::new();
     differences.extend(compare_times(&lore, &bare, dir.path(), &line, &paths, args.pairs, &mut random)?);
     differences.extend(compare_stories(&lore, &bare, dir.path(), &paths, args.stories, &mut random)?);
-    for difference in differences.iter().take(SHOWN) {
-        say(difference);
-    }
-    ensure!(differences.is_empty(), "{} differences", differences.len());
-    Ok(())
-}
-
-fn utf8(path: &Path) -> Result<&str> {
-    path.to_str().context("the path is no text")
+    agree(&differences)
 }
 
 /// The first-parent line, newest first.

@@ -17,10 +17,7 @@ use anyhow::{Context as _, Result, ensure};
 use lore_testkit::{Git, Lore, Random, Repo};
 use serde_json::{Value, json};
 
-use crate::program::{output, say};
-
-/// How many differences are printed.
-const SHOWN: usize = 30;
+use crate::program::{agree, output, say, utf8};
 
 /// Expressions that have gone wrong in programs like this one, in the syntax that both sides share.
 const NASTY: &[&str] = &[
@@ -154,15 +151,7 @@ pub(crate) fn run(args: Args) -> Result<()> {
         differences.extend(compare(&lore, &bare, dir.path(), &old)?);
     }
     differences.extend(misspell(&lore, &bare, dir.path(), &sample, args.names, &mut random)?);
-    for difference in differences.iter().take(SHOWN) {
-        say(difference);
-    }
-    ensure!(differences.is_empty(), "{} differences", differences.len());
-    Ok(())
-}
-
-fn utf8(path: &Path) -> Result<&str> {
-    path.to_str().context("the path is no text")
+    agree(&differences)
 }
 
 /// A repository with some of everything.

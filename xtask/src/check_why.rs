@@ -15,10 +15,7 @@ use lore_testkit::{
 };
 use serde_json::{Value, json};
 
-use crate::program::say;
-
-/// How many differences are printed; the first few show what is wrong.
-const SHOWN: usize = 30;
+use crate::program::{agree, say, utf8};
 
 /// Commits with more files do not count.
 const MAX_FILES: usize = 50;
@@ -54,7 +51,7 @@ pub(crate) fn run(args: Args) -> Result<()> {
     let binary = args.lore.map_or_else(crate::program::build_release, Ok)?;
     let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
     let repo = args.path.canonicalize().with_context(|| format!("cannot find {}", args.path.display()))?;
-    let path = repo.to_str().context("the path of the repository is not UTF-8")?;
+    let path = utf8(&repo)?;
     let lore = Lore::new(&binary);
     let added = lore.run(&["add", path, "--name", "checked"]);
     if !added.status.success() {
@@ -75,12 +72,7 @@ pub(crate) fn run(args: Args) -> Result<()> {
     }
     ensure!(session.end()?.status.success(), "the server did not end well");
     say(&checked.report());
-    for difference in checked.differences.iter().take(SHOWN) {
-        say(&format!("  {difference}"));
-    }
-    ensure!(checked.differences.is_empty(), "{} differences between lore and git", checked.differences.len());
-    say("lore and git agree");
-    Ok(())
+    agree(&checked.differences)
 }
 
 /// Whether an agent can name it, and its text is no picture.

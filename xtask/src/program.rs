@@ -47,6 +47,26 @@ pub(crate) fn say(line: &str) {
     }
 }
 
+/// Ends a comparison of Lore with git: tells the first differences, and fails where there are any.
+pub(crate) fn agree(differences: &[String]) -> Result<()> {
+    /// The first few show what is wrong.
+    const SHOWN: usize = 50;
+    for difference in differences.iter().take(SHOWN) {
+        say(&format!("  {difference}"));
+    }
+    if differences.len() > SHOWN {
+        say(&format!("  … and {} more", differences.len() - SHOWN));
+    }
+    ensure!(differences.is_empty(), "{} differences between lore and git", differences.len());
+    say("lore and git agree");
+    Ok(())
+}
+
+/// A path as an argument.
+pub(crate) fn utf8(path: &Path) -> Result<&str> {
+    path.to_str().with_context(|| format!("{} is no text", path.display()))
+}
+
 /// Runs to the end and fails where the program does.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", shown(command)))?;

@@ -19,10 +19,7 @@ pub use bootstrap::{Estimate, difference, estimate};
 pub use commits::{Change, Commit, LOG_ARGS, choose, commit_question, document_commit_question, read_log};
 pub use documents::{is_document, section_questions};
 pub use headings::ask as heading_question;
-pub use metric::{
-    DEPTH, Found, Outcome, Question, RESULTS, Score, Target, file_ranks, mean, ndcg, outcome, reciprocal_rank,
-    result_ranks, score,
-};
+pub use metric::{DEPTH, Found, Outcome, Question, RESULTS, Score, Target, mean, ndcg, outcome, score};
 pub use sections::{Section, sections};
 pub use table::grid;
 pub use times::{Times, median};

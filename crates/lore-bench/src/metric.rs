@@ -140,7 +140,7 @@ pub fn outcome(results: &[Found], ranks: &[Option<usize>]) -> Outcome {
 }
 
 /// The rank of each target among the files of the results, from 1; `None` where it was not found.
-pub fn file_ranks(results: &[Found], targets: &[Target]) -> Vec<Option<usize>> {
+fn file_ranks(results: &[Found], targets: &[Target]) -> Vec<Option<usize>> {
     let mut files: Vec<&str> = Vec::new();
     let mut ranks = vec![None; targets.len()];
     for found in results {
@@ -157,7 +157,7 @@ pub fn file_ranks(results: &[Found], targets: &[Target]) -> Vec<Option<usize>> {
 }
 
 /// The rank of each target among the results as they are, several of one file included.
-pub fn result_ranks(results: &[Found], targets: &[Target]) -> Vec<Option<usize>> {
+fn result_ranks(results: &[Found], targets: &[Target]) -> Vec<Option<usize>> {
     let rank = |target: &Target| results.iter().position(|found| found.hits(target)).map(|at| at + 1);
     targets.iter().map(rank).collect()
 }
@@ -182,7 +182,7 @@ pub fn ndcg(ranks: &[Option<usize>], depth: usize) -> f64 {
 
 /// One divided by the rank of the first target that was found; 0 where none was among the first `depth`.
 #[expect(clippy::cast_precision_loss, reason = "ranks are small")]
-pub fn reciprocal_rank(ranks: &[Option<usize>], depth: usize) -> f64 {
+fn reciprocal_rank(ranks: &[Option<usize>], depth: usize) -> f64 {
     let first = ranks.iter().copied().flatten().min().filter(|rank| *rank <= depth);
     first.map_or(0.0, |rank| 1.0 / rank as f64)
 }

@@ -74,7 +74,7 @@ impl Language {
     pub const ALL: &'static [Self] = languages::ALL;
 
     /// Text of no known language.
-    pub const OTHER: Self = Self(&languages::other::ROW);
+    pub(crate) const OTHER: Self = Self(&languages::other::ROW);
 
     /// The language of a file by its path and its first bytes; [`Language::OTHER`] where nothing better is known.
     pub fn of(path: &str, head: &[u8]) -> Self {
@@ -121,7 +121,7 @@ impl Language {
     }
 
     /// Whether its files are documents rather than code or data.
-    pub fn is_documentation(self) -> bool {
+    pub(crate) fn is_documentation(self) -> bool {
         matches!(self.0.method, Method::Document(_))
     }
 }

@@ -9,7 +9,7 @@ pub enum Plain {
     Minified,
     /// Written by a program.
     Generated,
-    /// Over [`Plain::HUGE`] bytes.
+    /// Over a mebibyte.
     Huge,
 }
 
@@ -68,7 +68,7 @@ const SMALL: usize = 1_000;
 
 impl Plain {
     /// The most bytes that are looked at closely.
-    pub const HUGE: usize = 1 << 20;
+    const HUGE: usize = 1 << 20;
 
     /// Why, in a few words.
     pub fn reason(self) -> &'static str {

@@ -52,15 +52,6 @@ pub enum FlowEvent {
     Embedding(EmbedEvent),
 }
 
-/// What is to be brought up to date.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// History and code.
-    All,
-    /// The code alone, which is soon done.
-    Code,
-}
-
 /// What a sync is done with.
 #[derive(Clone, Copy)]
 pub struct FlowTask<'a> {

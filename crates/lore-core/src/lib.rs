@@ -20,7 +20,7 @@ pub mod why;
 
 use std::sync::Arc;
 
-pub use clock::{Clock, SystemClock};
+pub use clock::{Clock, SystemClock, rfc3339};
 use commands::Commands;
 pub use failure::{git_failure, store_failure};
 use history::History;

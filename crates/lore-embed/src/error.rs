@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::PROVIDERS;
+use crate::provider::PROVIDERS;
 
 /// The shortest and the longest vectors that can be kept.
 pub(crate) const LENGTHS: std::ops::RangeInclusive<usize> = 8..=4096;

@@ -4,7 +4,6 @@
 //! and does not know where vectors are kept.
 #![forbid(unsafe_code)]
 
-mod endpoint;
 mod error;
 #[cfg(feature = "http")]
 mod http;
@@ -21,7 +20,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use error::EmbedError;
-pub use provider::{ApiKey, MINILM, MINILM_FILES, MINILM_SPACE, PROVIDERS, Patience, ProviderConfig, connect};
+pub use provider::{ApiKey, MINILM, MINILM_FILES, MINILM_SPACE, Patience, ProviderConfig, connect};
 pub use static_model::{Scratch, StaticModel};
 pub use table::BadModel;
 

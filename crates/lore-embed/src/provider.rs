@@ -2,10 +2,12 @@
 
 use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
-use crate::{EmbedError, Embedder, StaticModel, endpoint};
+use lore_model::without_secrets;
+
+use crate::{EmbedError, Embedder, StaticModel};
 
 /// The names of the providers.
-pub const PROVIDERS: [&str; 5] = ["local", "minilm", "cortex-embed", "openai", "ollama"];
+pub(crate) const PROVIDERS: [&str; 5] = ["local", "minilm", "cortex-embed", "openai", "ollama"];
 
 /// The transformer that can run here, as it is called where it comes from.
 pub const MINILM: &str = "all-MiniLM-L6-v2";
@@ -88,7 +90,7 @@ impl fmt::Debug for ProviderConfig {
             .field("provider", provider)
             .field("model", model)
             .field("dimensions", dimensions)
-            .field("endpoint", &endpoint.as_deref().map(endpoint::shown))
+            .field("endpoint", &endpoint.as_deref().map(without_secrets))
             .field("api_key", api_key)
             .field("timeout", timeout)
             .field("patience", patience)

@@ -1,6 +1,6 @@
 //! Reads the contents of blobs, one reader for each thread.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 use gix::{
     objs::{Find as _, Kind},
@@ -28,7 +28,6 @@ pub enum Found {
 pub struct BlobReader {
     objects: gix::OdbHandle,
     path: PathBuf,
-    packs: PathBuf,
 }
 
 impl Repository {
@@ -37,7 +36,7 @@ impl Repository {
         let mut objects = self.local().objects;
         objects.ignore_replacements = true;
         objects.set_pack_cache(|| Box::new(pack::cache::lru::MemoryCappedHashmap::new(KEPT)));
-        BlobReader { objects, path: self.path().to_owned(), packs: self.objects_dir().join("pack") }
+        BlobReader { objects, path: self.path().to_owned() }
     }
 }
 
@@ -61,31 +60,6 @@ impl BlobReader {
             None => Ok(Found::Missing),
             Some(kind) => self.must_be_blob(blob, kind).map(|()| Found::Read),
         }
-    }
-
-    /// Sorts by the order in which blobs lie on disk: neighbours there are differences to each other.
-    ///
-    /// Blobs that are in no pack come last, in the order in which they were.
-    pub fn sort_for_reading<T>(&self, items: &mut [T], blob: impl Fn(&T) -> BlobId) {
-        let mut packs: Vec<PathBuf> = fs::read_dir(&self.packs)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "idx"))
-            .collect();
-        packs.sort_unstable();
-        let format = self.objects.store_ref().object_hash();
-        // A pack that goes away now only costs time later.
-        let packs: Vec<_> = packs.iter().filter_map(|path| pack::index::File::at(path, format).ok()).collect();
-        items.sort_by_cached_key(|item| {
-            let id = object_id(blob(item));
-            let place = packs
-                .iter()
-                .enumerate()
-                .find_map(|(number, pack)| pack.lookup(id).map(|entry| (number, pack.pack_offset_at_index(entry))));
-            place.unwrap_or((usize::MAX, 0))
-        });
     }
 
     fn must_be_blob(&self, blob: BlobId, kind: Kind) -> Result<()> {

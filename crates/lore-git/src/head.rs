@@ -97,21 +97,10 @@ impl Repository {
 
     /// The content of a file in a commit; none where there is no such file, or one of more than `max` bytes.
     pub fn file_of(&self, commit: CommitId, path: &RepoPath, max: u64) -> Result<Option<Vec<u8>>> {
-        let mut repo = self.local();
-        repo.objects.ignore_replacements = true;
-        let unreadable = |error: &dyn std::fmt::Display| self.unreadable("the tree of a commit", &error);
-        let tree = repo
-            .find_commit(object_id(commit))
-            .map_err(|error| unreadable(&error))?
-            .tree()
-            .map_err(|error| unreadable(&error))?;
-        let names = path.as_bytes().split(|byte| *byte == b'/');
-        let Some(entry) = tree.lookup_entry(names).map_err(|error| unreadable(&error))? else { return Ok(None) };
-        if !entry.mode().is_blob() {
-            return Ok(None);
-        }
+        let file = self.find_file(commit, path)?.filter(|file| file.kind != FileKind::Symlink);
+        let Some(file) = file else { return Ok(None) };
         let mut content = Vec::new();
-        let found = self.blobs().read(blob_id(entry.object_id().as_ref()), max, &mut content)?;
+        let found = self.blobs().read(file.blob, max, &mut content)?;
         Ok((found == Found::Read).then_some(content))
     }
 }

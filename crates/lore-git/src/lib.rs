@@ -51,7 +51,7 @@ pub use ignores::{Ignores, user_excludes};
 pub use inside::{BadPath, path_inside};
 pub use mailmap::Mailmap;
 pub use mirror::{CloneUrl, Fetching, Mirror};
-pub use policy::{HostRule, RemotePolicy, Resolve, SystemResolver};
+pub use policy::{HostRule, RemotePolicy, Resolve};
 pub use probe::RefProbe;
 pub use program::{Cancel, Git};
 pub use quoted::unquote_path;

@@ -31,7 +31,7 @@ pub trait Resolve: Send + Sync {
 
 /// Looks hosts up as every program on this machine does.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SystemResolver;
+struct SystemResolver;
 
 impl Resolve for SystemResolver {
     fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<IpAddr>> {

@@ -300,3 +300,13 @@ fn branch(repo: &gix::Repository, name: &str) -> gix::Result<Option<Tip>> {
     }
     Ok(None)
 }
+
+/// The least that is a repository, for tests.
+#[cfg(test)]
+pub(crate) fn empty(folder: &Path) -> Repository {
+    for name in [".git/objects", ".git/refs"] {
+        std::fs::create_dir_all(folder.join(name)).unwrap();
+    }
+    std::fs::write(folder.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+    Repository::open(folder).unwrap()
+}

@@ -178,19 +178,12 @@ mod tests {
     use std::fs;
 
     use super::*;
-
-    fn repository(folder: &Path) -> Repository {
-        for name in [".git/objects", ".git/refs"] {
-            fs::create_dir_all(folder.join(name)).unwrap();
-        }
-        fs::write(folder.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-        Repository::open(folder).unwrap()
-    }
+    use crate::repository::empty;
 
     #[test]
     fn a_folder_is_listed_after_it_was_visited() {
         let root = tempfile::tempdir().unwrap();
-        let mut sieve = Sieve::new(&repository(root.path()), root.path(), None).unwrap();
+        let mut sieve = Sieve::new(&empty(root.path()), root.path(), None).unwrap();
         let mut visited = Vec::new();
         sieve.visit(b"", |folder, counted| {
             assert_eq!(counted, Counted::Folder);
@@ -207,7 +200,7 @@ mod tests {
     #[test]
     fn a_change_of_the_index_is_told_whoever_read_it_first() {
         let root = tempfile::tempdir().unwrap();
-        let repository = repository(root.path());
+        let repository = empty(root.path());
         let mut sieve = Sieve::new(&repository, root.path(), None).unwrap();
         assert!(sieve.take_index_change().unwrap());
         assert!(!sieve.take_index_change().unwrap());
@@ -223,7 +216,7 @@ mod tests {
     #[test]
     fn what_is_ignored_or_a_repository_of_its_own_is_not_entered() {
         let root = tempfile::tempdir().unwrap();
-        let repository = repository(root.path());
+        let repository = empty(root.path());
         for folder in ["a/out/deep", "a/kept", "out/kept", "other/src", "other/.git/objects", "other/.git/refs"] {
             fs::create_dir_all(root.path().join(folder)).unwrap();
         }

@@ -12,6 +12,7 @@ mod path;
 mod repo;
 mod team;
 mod text;
+mod url;
 
 pub use chunk::{ChunkKind, SymbolKind};
 pub use commit::{CommitRecord, FileChange, FileStatus, Patch, PatchAbsence, Person};
@@ -24,4 +25,5 @@ pub use team::{
     Activation, Actor, AuditEntry, Caller, CallerAddress, Golden, GoldenState, Job, JobId, JobLine, JobStatus, JobTask,
     LogId, LoginId, Operation, Permission, Role, Token, TokenId, User, UserId, UserName, parse_interval,
 };
-pub use text::{brief, closest, escape_controls, escape_for_terminal, is_invisible, without_user};
+pub use text::{brief, closest, escape_controls, escape_for_terminal, is_invisible};
+pub use url::{is_this_machine, without_secrets, without_user};

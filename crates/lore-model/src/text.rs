@@ -89,16 +89,6 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// A URL without who asks, where that may be a secret: people write tokens there.
-pub fn without_user(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| scheme.starts_with("http")) else {
-        return url.to_owned();
-    };
-    let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let host = rest[..host_end].rfind('@').map_or(0, |at| at + 1);
-    format!("{scheme}://{}", &rest[host..])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

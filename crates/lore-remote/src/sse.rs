@@ -67,7 +67,7 @@ impl Parser {
     }
 
     /// Whether an event was larger than `LARGEST_EVENT`. What is left of it is of no use.
-    pub fn is_too_large(&self) -> bool {
+    pub(crate) fn is_too_large(&self) -> bool {
         self.too_large
     }
 

@@ -1,8 +1,8 @@
 //! The address of a server, checked before anything is sent to it.
 
-use std::{fmt, net::IpAddr};
+use std::fmt;
 
-use lore_model::{Code, Failure, brief};
+use lore_model::{Code, Failure, brief, is_this_machine, without_secrets};
 use ureq::http::Uri;
 
 /// Whether an address without TLS may be another machine's.
@@ -28,7 +28,7 @@ impl ServerUrl {
         let text = text.trim();
         let bad = |what: &str| {
             // Credentials may stand in it: what is shown comes without.
-            let shown = without_credentials(text);
+            let shown = without_secrets(text);
             Failure::new(Code::InvalidArgument, format!("`{}` is not the address of a server: {what}", brief(&shown)))
                 .hint("give it as https://lore.example.com, or http://127.0.0.1:7878 on this machine")
         };
@@ -102,19 +102,6 @@ impl fmt::Display for ServerUrl {
 
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b','))
-}
-
-fn is_this_machine(host: &str) -> bool {
-    let host = host.trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-fn without_credentials(text: &str) -> String {
-    let text = text.split(['?', '#']).next().unwrap_or_default();
-    let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    if scheme.is_empty() { format!("{host}{path}") } else { format!("{scheme}://{host}{path}") }
 }
 
 #[cfg(test)]

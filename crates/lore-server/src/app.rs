@@ -22,7 +22,7 @@ use lore_core::{
     Clock,
     team::{Known, Team},
 };
-use lore_mcp::{Allowed, Forbidden, McpCalled};
+use lore_mcp::{Allowed, Forbidden, Keeping, McpCalled};
 use lore_model::{CallerAddress, Code, Failure, LogId};
 use lore_tools::Held;
 use serde_json::Value;
@@ -31,7 +31,7 @@ use crate::{
     McpSetup, RouteRow, ServerOptions,
     answer::{HttpResponse, Refusal, Surface, empty},
     bearer,
-    finish::{Finishing, Noted},
+    finish::Noted,
     input::{Budget, Reading, Whose},
     mcp::Endpoints,
     metrics::Metrics,
@@ -219,7 +219,7 @@ impl App {
         noted.called = response.extensions_mut().remove::<McpCalled>();
         let (head, body) = response.into_parts();
         let body = if is_head { empty(StatusCode::OK).into_body() } else { body };
-        HttpResponse::from_parts(head, Finishing { body, noted: Some(noted) }.boxed())
+        HttpResponse::from_parts(head, Keeping::new(body, noted).boxed())
     }
 
     async fn serve<B>(

@@ -1,17 +1,7 @@
 //! Notes how a request ended when the last of its answer is out: one line of the log, and the numbers.
 
-use std::{
-    convert::Infallible,
-    net::IpAddr,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Instant,
-};
+use std::{net::IpAddr, sync::Arc, time::Instant};
 
-use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
-use http_body_util::combinators::BoxBody;
 use lore_mcp::McpCalled;
 use lore_model::UserName;
 
@@ -56,35 +46,5 @@ impl Drop for Noted {
             outcome,
             "request"
         );
-    }
-}
-
-/// A body that takes note when it is over, read to its end or not.
-pub(crate) struct Finishing {
-    pub(crate) body: BoxBody<Bytes, Infallible>,
-    pub(crate) noted: Option<Noted>,
-}
-
-impl Body for Finishing {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        if matches!(polled, Poll::Ready(None)) {
-            drop(self.noted.take());
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -41,7 +41,6 @@ pub(crate) fn foreign(error: &Error) -> Option<String> {
     }
 }
 
-
 /// The same for a file or folder outside SQLite.
 pub(crate) fn explain_io(path: &Path, error: &std::io::Error) -> StoreError {
     if error.kind() == std::io::ErrorKind::StorageFull {

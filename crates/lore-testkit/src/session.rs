@@ -96,7 +96,7 @@ impl Session {
     }
 
     /// Waits for the result of a request; notifications on the way are passed over.
-    pub fn result_of(&mut self, id: u64) -> Result<Value> {
+    fn result_of(&mut self, id: u64) -> Result<Value> {
         loop {
             let mut line = String::new();
             if self.output.read_line(&mut line)? == 0 {

@@ -1,7 +1,10 @@
 //! The parts that answers have in common.
 
-use lore_core::history::{FreshState, Freshness};
-use lore_model::Failure;
+use lore_core::{
+    history::{FreshState, Freshness},
+    search::estimate_tokens,
+};
+use lore_model::{Failure, escape_controls};
 use serde_json::{Map, Value, json};
 
 use crate::{Answer, Body, Receipt};
@@ -123,4 +126,10 @@ fn freshness_json(freshness: &Freshness, mentioned: &dyn Fn(&str) -> bool) -> Va
         object.insert("other_repos".to_owned(), json!(unlisted));
     }
     Value::Object(object)
+}
+
+/// How many tokens a value is as text, with a comma behind it. What is invisible is shown, which takes more room.
+pub(crate) fn size(value: &Value) -> usize {
+    let text = value.to_string();
+    estimate_tokens(&escape_controls(&text)) + 2 * text.matches("\\u00").count() + 1
 }

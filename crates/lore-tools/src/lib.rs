@@ -10,6 +10,7 @@ mod registry;
 mod repositories;
 pub mod schema;
 mod scope;
+pub mod shown;
 mod told;
 mod tools;
 mod why;

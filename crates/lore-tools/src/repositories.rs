@@ -5,7 +5,7 @@ use lore_core::{
     browse::{Report, Standing},
     files::Depth,
 };
-use lore_model::{Code, Failure, Job, Repo, RepoName, RepoPath, Source, brief, without_user};
+use lore_model::{Code, Failure, Job, Repo, RepoPath, Source, brief, without_user};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -125,26 +125,6 @@ pub(crate) fn job(job: &Job, message: &str) -> Answer {
     succeeded(json!({"job_id": job.id.as_str(), "message": message, "status": job.status.as_str()}))
 }
 
-/// A job as the contract has it.
-pub(crate) fn job_json(context: &Context, job: &Job) -> Value {
-    json!({
-        "job_id": job.id.as_str(),
-        "operation_type": job.task.operation.as_str(),
-        "status": job.status.as_str(),
-        "created_at": time(Some(job.created_at)),
-        "started_at": time(job.started_at),
-        "completed_at": time(job.completed_at),
-        "progress": job.progress,
-        "result": job.result,
-        "error": job.error.as_deref().map(|error| context.told(error)),
-        "username": job.username,
-        "repositories": job.task.golden.iter().map(RepoName::as_str).collect::<Vec<_>>(),
-        "user_alias": job.task.alias.as_ref().map(RepoName::as_str),
-        "branch": job.task.branch,
-        "attempts": job.attempts,
-    })
-}
-
 /// The path that an argument names.
 pub(crate) fn path(argument: &str, text: Option<&str>) -> Result<RepoPath, Failure> {
     let text = text.unwrap_or_default();
@@ -156,8 +136,8 @@ pub(crate) fn path(argument: &str, text: Option<&str>) -> Result<RepoPath, Failu
 
 /// Seconds since 1970 as RFC 3339 in UTC; null where they are not known.
 pub(crate) fn time(seconds: Option<i64>) -> Value {
-    let told = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
-    told.map_or(Value::Null, |told| told.to_string().into())
+    // Dates of commits may be beyond all calendars.
+    seconds.filter(|seconds| jiff::Timestamp::from_second(*seconds).is_ok()).map(lore_core::rfc3339).into()
 }
 
 /// A text of one line that is short enough.
@@ -349,22 +329,4 @@ pub(crate) struct FileList {
     pub(crate) directories: Vec<Value>,
     /// Of which repository and commit, and what is not listed.
     pub(crate) about: Map<String, Value>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_does_not_tell_who_asks() {
-        for (url, shown) in [
-            ("https://TOKEN@example.com/o/n.git", "https://example.com/o/n.git"),
-            ("https://a:b@example.com", "https://example.com"),
-            ("https://example.com/a@b", "https://example.com/a@b"),
-            ("ssh://git@example.com/o/n", "ssh://git@example.com/o/n"),
-            ("git@example.com:o/n", "git@example.com:o/n"),
-        ] {
-            assert_eq!(without_user(url), shown);
-        }
-    }
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use lore_core::{search::estimate_tokens, why::FileRequest};
-use lore_model::{Code, Failure, escape_controls};
+use lore_core::why::FileRequest;
+use lore_model::{Code, Failure};
 use serde_json::{Map, Value};
 
 use crate::{Context, repositories::path, scope::find};
@@ -39,12 +39,6 @@ pub(crate) fn room(max_tokens: Option<i64>) -> Result<usize, Failure> {
     usize::try_from(tokens).map_err(|_| {
         Failure::new(Code::InvalidArgument, "`max_tokens` is negative").hint(format!("leave it out for {MAX_TOKENS}"))
     })
-}
-
-/// How many tokens a value is as text, with a comma behind it. What is invisible is shown, which takes more room.
-pub(crate) fn size(value: &Value) -> usize {
-    let text = value.to_string();
-    estimate_tokens(&escape_controls(&text)) + 2 * text.matches("\\u00").count() + 1
 }
 
 /// The day of a commit as people write it, in UTC; none where git prints none.

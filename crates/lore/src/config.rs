@@ -16,53 +16,52 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment;
 
-/// Every setting. The comment on a field is its documentation.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Config {
-    /// Toolsets that `lore serve` offers; empty for history, context, why, messages, and commands where the project has some.
-    pub(crate) toolsets: Vec<String>,
-    /// Whether `lore serve` and a first `lore search` or `lore log` register the repository they are started in.
-    pub(crate) register_project: bool,
-    /// Files that are left out of the code index: lines as in a `.gitignore`.
-    pub(crate) ignore: Vec<String>,
-    /// A second model beside the built-in one: `local` for none, `minilm` (a transformer, after `lore model install`), or a service: `cortex-embed`, `openai` or `ollama`.
-    pub(crate) embedding_provider: String,
-    /// The model of that service; empty for its default.
-    pub(crate) embedding_model: String,
-    /// Where that service is; empty for its default.
-    pub(crate) embedding_endpoint: String,
-    /// The length of its vectors, 8 to 4096; 0 for what it gives.
-    pub(crate) embedding_dimensions: usize,
-    /// The key for that service, sent as `Authorization: Bearer`. It is never shown.
-    pub(crate) embedding_api_key: Secret,
-    /// How long a question waits for that service before it is answered without, in milliseconds.
-    pub(crate) embedding_query_timeout_ms: u64,
-    /// Runs of git side by side during a sync; 0 for one on each core.
-    pub(crate) jobs: usize,
-    /// The `git` program.
-    pub(crate) git: String,
-    /// The pager for long output on a terminal; empty for `$GIT_PAGER`, `$PAGER` or `less`.
-    pub(crate) pager: String,
+/// Declares the settings once: the struct, its defaults, and the list that `lore config` and the reference show.
+macro_rules! settings {
+    ($(#[doc = $about:literal] $key:ident: $kind:ty = $default:expr,)*) => {
+        /// Every setting. The comment on a field is its documentation.
+        #[derive(Debug, Clone, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct Config {
+            $(#[doc = $about] pub(crate) $key: $kind,)*
+        }
+
+        impl Default for Config {
+            fn default() -> Self {
+                Self { $($key: $default,)* }
+            }
+        }
+
+        /// Name and documentation of every key, in the order in which they are shown.
+        pub(crate) const KEYS: &[(&str, &str)] = &[$((stringify!($key), $about.trim_ascii())),*];
+    };
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            toolsets: Vec::new(),
-            register_project: true,
-            ignore: Vec::new(),
-            embedding_provider: "local".to_owned(),
-            embedding_model: String::new(),
-            embedding_endpoint: String::new(),
-            embedding_dimensions: 0,
-            embedding_api_key: Secret::default(),
-            embedding_query_timeout_ms: 2000,
-            jobs: 0,
-            git: "git".to_owned(),
-            pager: String::new(),
-        }
-    }
+settings! {
+    /// Toolsets that `lore serve` offers; empty for history, context, why, messages, and commands where the project has some.
+    toolsets: Vec<String> = Vec::new(),
+    /// Whether `lore serve` and a first `lore search` or `lore log` register the repository they are started in.
+    register_project: bool = true,
+    /// Files that are left out of the code index: lines as in a `.gitignore`.
+    ignore: Vec<String> = Vec::new(),
+    /// A second model beside the built-in one: `local` for none, `minilm` (a transformer, after `lore model install`), or a service: `cortex-embed`, `openai` or `ollama`.
+    embedding_provider: String = "local".to_owned(),
+    /// The model of that service; empty for its default.
+    embedding_model: String = String::new(),
+    /// Where that service is; empty for its default.
+    embedding_endpoint: String = String::new(),
+    /// The length of its vectors, 8 to 4096; 0 for what it gives.
+    embedding_dimensions: usize = 0,
+    /// The key for that service, sent as `Authorization: Bearer`. It is never shown.
+    embedding_api_key: Secret = Secret::default(),
+    /// How long a question waits for that service before it is answered without, in milliseconds.
+    embedding_query_timeout_ms: u64 = 2000,
+    /// Runs of git side by side during a sync; 0 for one on each core.
+    jobs: usize = 0,
+    /// The `git` program.
+    git: String = "git".to_owned(),
+    /// The pager for long output on a terminal; empty for `$GIT_PAGER`, `$PAGER` or `less`.
+    pager: String = String::new(),
 }
 
 impl Config {
@@ -113,34 +112,6 @@ impl<'de> Deserialize<'de> for Secret {
         }))
     }
 }
-
-/// Name and documentation of every key, in the order in which they are shown.
-pub(crate) const KEYS: [(&str, &str); 12] = [
-    (
-        "toolsets",
-        "Toolsets that `lore serve` offers; empty for history, context, why, messages, and commands where the project has some.",
-    ),
-    (
-        "register_project",
-        "Whether `lore serve` and a first `lore search` or `lore log` register the repository they are started in.",
-    ),
-    ("ignore", "Files that are left out of the code index: lines as in a `.gitignore`."),
-    (
-        "embedding_provider",
-        "A second model beside the built-in one: `local` for none, `minilm` (a transformer, after `lore model install`), or a service: `cortex-embed`, `openai` or `ollama`.",
-    ),
-    ("embedding_model", "The model of that service; empty for its default."),
-    ("embedding_endpoint", "Where that service is; empty for its default."),
-    ("embedding_dimensions", "The length of its vectors, 8 to 4096; 0 for what it gives."),
-    ("embedding_api_key", "The key for that service, sent as `Authorization: Bearer`. It is never shown."),
-    (
-        "embedding_query_timeout_ms",
-        "How long a question waits for that service before it is answered without, in milliseconds.",
-    ),
-    ("jobs", "Runs of git side by side during a sync; 0 for one on each core."),
-    ("git", "The `git` program."),
-    ("pager", "The pager for long output on a terminal; empty for `$GIT_PAGER`, `$PAGER` or `less`."),
-];
 
 /// The configuration together with where each value came from.
 pub(crate) struct Loaded {

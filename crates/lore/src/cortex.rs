@@ -10,7 +10,7 @@ use std::{
 
 use lore_core::search::ChunksPlace;
 use lore_embed::ProviderConfig;
-use lore_model::{Code, Failure};
+use lore_model::{Code, Failure, is_this_machine};
 use serde::Deserialize;
 
 use crate::{config::Loaded, environment};
@@ -186,8 +186,7 @@ fn is_on_this_machine(endpoint: &str) -> bool {
         Some(six) => six.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
     };
-    let is_loopback = host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
-    is_loopback || host.eq_ignore_ascii_case("localhost")
+    is_this_machine(host)
 }
 
 #[cfg(test)]

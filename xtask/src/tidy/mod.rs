@@ -2,12 +2,14 @@
 //!
 //! Each check takes data and gives a list of problems, so that its own tests need no workspace. Taste is not checked.
 
+mod architecture;
 mod files;
 mod layers;
 mod links;
 mod manifests;
 mod modules;
 mod sources;
+mod unused;
 
 use std::path::PathBuf;
 
@@ -33,6 +35,8 @@ pub(crate) fn run() -> Result<()> {
     problems.extend(manifests::check_dependencies(packages));
     problems.extend(manifests::check_crates(packages)?);
     problems.extend(modules::check(root(), &files)?);
+    problems.extend(unused::check(root(), &files, packages)?);
+    problems.extend(architecture::check(root(), &files)?);
     problems.extend(files::check(root(), &files, &machine())?);
     say(&format!("tidy: in several versions: {}", sources::duplicates(packages).join(", ")));
     problems.extend(crate::bench::check_pages(root())?);

@@ -16,7 +16,7 @@ use lore_git::{
     WorktreeOptions,
 };
 use lore_model::{BranchChoice, Code, CommitId, Failure, Repo, RepoPath, brief, closest, escape_controls};
-pub use text::{Range, Shown, TEXT_MAX};
+pub use text::{Range, Shown};
 
 use crate::git_failure;
 

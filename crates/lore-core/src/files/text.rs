@@ -4,7 +4,7 @@ use lore_chunk::{is_binary, is_utf16};
 use lore_model::{Code, Failure, RepoPath, brief};
 
 /// So many bytes of text are shown at once.
-pub const TEXT_MAX: usize = 1 << 20;
+const TEXT_MAX: usize = 1 << 20;
 
 /// The lines that are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,8 +17,7 @@ use lore_git::{Git, RemotePolicy};
 use lore_model::{Code, Failure, Repo, RepoId, brief};
 use lore_store::{HistoryStore, IndexWriter, StoreError};
 pub use query::{
-    CommitAnswer, Hit, LIMIT_MAX, MATCHED_PATHS_MAX, PatchAnswer, Repos, SearchAnswer, SearchRequest, TouchAnswer,
-    TouchRequest, Touched,
+    CommitAnswer, Hit, LIMIT_MAX, PatchAnswer, Repos, SearchAnswer, SearchRequest, TouchAnswer, TouchRequest, Touched,
 };
 pub use register::{AddRequest, Target};
 pub use sync::{PATCH_CAP, Progress, SyncEvent, SyncOptions, SyncReport, SyncTask};
@@ -101,7 +100,7 @@ impl History {
     }
 
     /// The repository of that id, as it is registered now.
-    pub async fn get_repo(&self, id: RepoId) -> Result<Repo, Failure> {
+    pub(crate) async fn get_repo(&self, id: RepoId) -> Result<Repo, Failure> {
         self.repos().await?.into_iter().find(|repo| repo.id == id).ok_or_else(|| {
             Failure::new(Code::RepoNotFound, format!("repository {id} is not registered any more"))
                 .hint("run `lore repos` to see what is registered")

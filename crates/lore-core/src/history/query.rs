@@ -10,7 +10,7 @@ use crate::store_failure;
 pub const LIMIT_MAX: usize = 500;
 
 /// The most paths that are listed of one hit.
-pub const MATCHED_PATHS_MAX: usize = 1000;
+const MATCHED_PATHS_MAX: usize = 1000;
 
 /// The most files that are listed of one commit.
 const CHANGED_FILES_MAX: usize = 10_000;

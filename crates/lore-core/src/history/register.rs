@@ -134,7 +134,7 @@ impl History {
     }
 
     /// Fails where nothing can or may be cloned from this URL. That the network is down is no reason: it may be up later.
-    pub async fn check_url(&self, url: &str) -> Result<(), Failure> {
+    pub(crate) async fn check_url(&self, url: &str) -> Result<(), Failure> {
         let url = CloneUrl::parse(url).map_err(git_failure)?;
         let Some(policy) = self.policy.clone() else { return Ok(()) };
         match blocking(move || policy.check(&url)).await {
@@ -179,7 +179,7 @@ impl History {
     }
 
     /// Deletes the mirror that an interrupted removal of this repository has left, if nobody has it.
-    pub async fn remove_left(&self, name: &RepoName) -> Result<(), Failure> {
+    pub(crate) async fn remove_left(&self, name: &RepoName) -> Result<(), Failure> {
         let mirror = self.places.clones.join(format!("{name}.git"));
         let folded = |path: &Path| path.to_string_lossy().to_lowercase();
         if self.repos().await?.iter().any(|repo| folded(&repo.info.local_path) == folded(&mirror)) {

@@ -14,7 +14,7 @@ use super::{Messages, Placed, failure, place, project_root};
 use crate::blocking;
 
 /// Messages that one call gives.
-pub const PER_CALL: usize = 10;
+const PER_CALL: usize = 10;
 
 /// How long another reader of the project may take to answer before what it has not claimed is given out of order.
 const ANSWERING: Duration = Duration::from_secs(2);

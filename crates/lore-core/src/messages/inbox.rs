@@ -16,9 +16,9 @@ use serde::Deserialize;
 
 use super::{
     Messages, failure, project_root,
-    write::{Surroundings, key, timestamp},
+    write::{Surroundings, key},
 };
-use crate::blocking;
+use crate::{blocking, rfc3339};
 
 /// The largest file that is taken for a message.
 const FILE_MAX: u64 = 1 << 20;
@@ -279,7 +279,7 @@ fn convert(found: Found) -> NewMessage {
         project,
         lines,
         comment: left.comment,
-        time: left.time.filter(|time| !time.is_empty()).unwrap_or_else(|| timestamp(written)),
+        time: left.time.filter(|time| !time.is_empty()).unwrap_or_else(|| rfc3339(written)),
         branch: seen.head.branch,
         head: seen.head.commit,
         hunk: seen.hunk,

@@ -18,7 +18,7 @@ use lore_store::{MessageQuery, MessageStore, StoreError, Withdrawal};
 use tokio::sync::watch;
 
 pub use self::{
-    deliver::{Claim, Delivery, PER_CALL, Waiting},
+    deliver::{Claim, Delivery, Waiting},
     inbox::{Imported, Unreadable},
     place::{Fate, Place, Placed, SymbolAt},
     write::{COMMENT_MAX, CommentRequest, Commented, project_root},

@@ -13,7 +13,7 @@ use super::{
     place::{FILE_MAX, symbol_at},
     relocate::lines,
 };
-use crate::blocking;
+use crate::{blocking, rfc3339};
 
 /// The longest comment.
 pub const COMMENT_MAX: usize = 1 << 20;
@@ -92,11 +92,6 @@ fn invalid(message: String) -> Failure {
     Failure::new(Code::InvalidArgument, message)
 }
 
-/// RFC 3339, in UTC and whole seconds, as the contract shows times.
-pub(super) fn timestamp(seconds: i64) -> String {
-    jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
-}
-
 /// Equal for what is one message: the same text about the same place at the same time.
 pub(super) fn key(message: &NewMessage) -> [u8; 32] {
     let mut hash = Sha256::new();
@@ -124,7 +119,7 @@ fn compose(request: &CommentRequest, now: i64) -> Result<(NewMessage, Vec<String
         file,
         lines: request.lines,
         comment: request.text.clone(),
-        time: timestamp(now),
+        time: rfc3339(now),
         branch: seen.head.branch,
         head: seen.head.commit,
         hunk: seen.hunk,

@@ -132,7 +132,7 @@ pub struct ChunkAnswer {
 }
 
 impl ChunkAnswer {
-    /// Cuts texts so that all hits together take at most so many bytes where they are shown; `size` tells how many one does.
+    /// Cuts texts so that all hits together take at most so many tokens where they are shown; `size` tells how many one does.
     pub fn fit(&mut self, tokens: usize, size: &dyn Fn(&ChunkHit) -> usize) {
         let hits = std::mem::take(&mut self.hits);
         (self.hits, self.no_room) = fit(hits, tokens, size, |hit| &mut hit.snippet);

@@ -89,7 +89,7 @@ impl Search {
     }
 
     /// Reads a little of everything that is kept of a snapshot: words, vectors and a text.
-    pub async fn try_reading(&self, snapshot: SnapshotId) -> Result<(), Failure> {
+    pub(crate) async fn try_reading(&self, snapshot: SnapshotId) -> Result<(), Failure> {
         let view = match self.open(snapshot).await {
             // Another one has taken its place, which says nothing against either.
             Err(StoreError::Absent(_)) => return Ok(()),

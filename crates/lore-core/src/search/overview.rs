@@ -3,7 +3,7 @@
 use lore_model::{Failure, Repo};
 use lore_store::{LeftOut, PastInfo, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart};
 
-use super::{CodeFreshness, Search, SecondState, left_out_of};
+use super::{CodeFreshness, Search, SecondState, work_tree::left_out_of};
 use crate::{blocking, store_failure};
 
 /// What is indexed of one repository.

@@ -3,7 +3,7 @@
 use lore_model::{Activation, Code, Failure, Golden, GoldenState, Job, JobId, JobTask, Operation, RepoName, brief};
 use lore_store::{NewJob, TeamChange};
 
-use super::{Asker, Concerned, Team, access::random_id};
+use super::{Asker, Concerned, Team, access::random_id, repos::repo_of};
 use crate::store_failure;
 
 /// The most golden repositories that a composite has.
@@ -214,9 +214,10 @@ impl Team {
 
     /// Whether the branch of each of these is read already.
     async fn is_read(&self, golden: &[RepoName], branch: Option<&str>) -> Result<bool, Failure> {
+        let indexed = self.lore.history.repos().await?;
         for alias in golden {
             let golden = self.find_ready(alias.as_str()).await?;
-            let repo = self.repo_of(&golden, None).await?;
+            let repo = repo_of(&golden, None, &indexed)?;
             if let Some(branch) = branch
                 && !self.lore.branch_indexed(&repo, branch).await?
             {

@@ -137,11 +137,11 @@ impl Team {
         let Ok(name) = RepoName::parse(alias) else { return Err(self.unknown_to(caller, alias).await?) };
         if let Some(activation) = self.store.find_activation(caller.id, &name).await.map_err(store_failure)? {
             self.uses.note_alias(caller.id, name, self.clock.now());
-            return self.members(activation).await;
+            return self.members(activation, &self.lore.history.repos().await?).await;
         }
         match self.store.find_golden(&name).await.map_err(store_failure)? {
             Some(golden) => {
-                let repo = self.repo_of(&golden, None).await?;
+                let repo = repo_of(&golden, None, &self.lore.history.repos().await?)?;
                 Ok(Visible { repos: vec![shown_golden(golden, repo)], notes: Vec::new() })
             }
             None => Err(self.unknown_to(caller, alias).await?),
@@ -167,12 +167,13 @@ impl Team {
     pub async fn all_visible(&self, caller: &Caller) -> Result<Visible, Failure> {
         let mut all = Visible::default();
         let activations = self.activations(caller).await?;
+        let indexed = self.lore.history.repos().await?;
         let now = self.clock.now();
         let has_some = !activations.is_empty();
         for activation in activations {
             self.uses.note_alias(caller.id, activation.alias.clone(), now);
             let alias = activation.alias.clone();
-            let members = match self.members(activation).await {
+            let members = match self.members(activation, &indexed).await {
                 Ok(members) => members,
                 Err(failure) => {
                     let why = self.lore.without_home(&failure.message);
@@ -204,7 +205,7 @@ impl Team {
         }
         if all.repos.is_empty() {
             for golden in self.golden().await?.into_iter().filter(|golden| golden.state == GoldenState::Ready) {
-                match self.repo_of(&golden, None).await {
+                match repo_of(&golden, None, &indexed) {
                     Ok(repo) => all.repos.push(shown_golden(golden, repo)),
                     Err(failure) => {
                         let why = self.lore.without_home(&failure.message);
@@ -228,12 +229,13 @@ impl Team {
     /// repository. Nothing is left out: what cannot be asked says why.
     pub async fn each_visible(&self, caller: &Caller) -> Result<Vec<Standing>, Failure> {
         let golden = self.golden().await?;
+        let indexed = self.lore.history.repos().await?;
         let mut all = Vec::new();
         let activations = self.activations(caller).await?;
         if activations.is_empty() {
             for golden in golden {
                 let alias = golden.alias.clone();
-                let shown = self.repo_of(&golden, None).await.map(|repo| shown_golden(golden, repo));
+                let shown = repo_of(&golden, None, &indexed).map(|repo| shown_golden(golden, repo));
                 all.push(Standing { golden: alias.clone(), alias, is_activated: false, shown });
             }
             return Ok(all);
@@ -242,7 +244,7 @@ impl Team {
             for member in &activation.golden {
                 let known = golden.iter().find(|golden| golden.alias == *member);
                 let mut shown = match known {
-                    Some(golden) => self.member(&activation, golden).await,
+                    Some(golden) => shown_member(&activation, golden, &indexed),
                     None => Err(gone(member)),
                 };
                 if let Ok(found) = &shown
@@ -276,23 +278,12 @@ impl Team {
         (!is_there).then(|| format!("its branch `{branch}` is not there any more; choose another with `switch_branch`"))
     }
 
-    /// One golden repository of an activation.
-    async fn member(&self, activation: &Activation, golden: &Golden) -> Result<Shown, Failure> {
-        Ok(Shown {
-            alias: activation.alias.clone(),
-            repo: self.repo_of(golden, activation.branch.as_deref()).await?,
-            branch: activation.branch.clone(),
-            activation: Some(activation.clone()),
-            golden: golden.clone(),
-        })
-    }
-
     /// The repositories of an activation. One that cannot be asked now does not keep the others of a composite back.
-    async fn members(&self, activation: Activation) -> Result<Visible, Failure> {
+    async fn members(&self, activation: Activation, indexed: &[Repo]) -> Result<Visible, Failure> {
         let mut visible = Visible::default();
         for alias in &activation.golden {
             let found = match self.store.find_golden(alias).await.map_err(store_failure)? {
-                Some(golden) => self.member(&activation, &golden).await,
+                Some(golden) => shown_member(&activation, &golden, indexed),
                 None => Err(gone(alias)),
             };
             match found {
@@ -306,33 +297,6 @@ impl Team {
             return Err(Failure::new(Code::RepoNotFound, what));
         }
         Ok(visible)
-    }
-
-    /// The repository in the index behind a golden one, on a branch.
-    pub(super) async fn repo_of(&self, golden: &Golden, branch: Option<&str>) -> Result<Repo, Failure> {
-        let alias = &golden.alias;
-        let not_yet = |why: &str| {
-            Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` {why}"))
-                .hint("`get_job_statistics` and `get_job_details` tell how far the server is")
-        };
-        match golden.state {
-            GoldenState::Removing => return Err(not_yet("is being removed")),
-            GoldenState::Adding => return Err(not_yet("is being added")),
-            GoldenState::Ready => {}
-        }
-        let repos = self.lore.history.repos().await?;
-        let found = repos.into_iter().find(|repo| repo.name() == alias.as_str());
-        let mut repo = found.ok_or_else(|| match golden.state {
-            GoldenState::Ready => {
-                Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` is not indexed"))
-                    .hint("an admin has it read again with `refresh_golden_repo`")
-            }
-            _ => not_yet("is not cloned yet"),
-        })?;
-        repo.shown = branch.map(str::to_owned);
-        // Others choose what else is indexed.
-        repo.alone = true;
-        Ok(repo)
     }
 
     /// What is told of a name that will soon mean something to this user.
@@ -370,6 +334,39 @@ impl Team {
 /// A golden repository as somebody sees it who has not activated it.
 fn shown_golden(golden: Golden, repo: Repo) -> Shown {
     Shown { alias: golden.alias.clone(), repo, branch: None, activation: None, golden }
+}
+
+/// One golden repository of an activation.
+fn shown_member(activation: &Activation, golden: &Golden, indexed: &[Repo]) -> Result<Shown, Failure> {
+    Ok(Shown {
+        alias: activation.alias.clone(),
+        repo: repo_of(golden, activation.branch.as_deref(), indexed)?,
+        branch: activation.branch.clone(),
+        activation: Some(activation.clone()),
+        golden: golden.clone(),
+    })
+}
+
+/// The repository behind a golden one, on a branch, among those of the index.
+pub(super) fn repo_of(golden: &Golden, branch: Option<&str>, indexed: &[Repo]) -> Result<Repo, Failure> {
+    let alias = &golden.alias;
+    let not_yet = |why: &str| {
+        Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` {why}"))
+            .hint("`get_job_statistics` and `get_job_details` tell how far the server is")
+    };
+    match golden.state {
+        GoldenState::Removing => return Err(not_yet("is being removed")),
+        GoldenState::Adding => return Err(not_yet("is being added")),
+        GoldenState::Ready => {}
+    }
+    let mut repo = indexed.iter().find(|repo| repo.name() == alias.as_str()).cloned().ok_or_else(|| {
+        Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` is not indexed"))
+            .hint("an admin has it read again with `refresh_golden_repo`")
+    })?;
+    repo.shown = branch.map(str::to_owned);
+    // Others choose what else is indexed.
+    repo.alone = true;
+    Ok(repo)
 }
 
 fn gone(alias: &RepoName) -> Failure {

@@ -29,7 +29,7 @@ impl Uses {
 
 impl Team {
     /// Writes down what was used.
-    pub async fn write_uses(&self) -> Result<(), Failure> {
+    pub(super) async fn write_uses(&self) -> Result<(), Failure> {
         let tokens = std::mem::take(&mut *self.uses.tokens.lock().unwrap_or_else(PoisonError::into_inner));
         let aliases = std::mem::take(&mut *self.uses.aliases.lock().unwrap_or_else(PoisonError::into_inner));
         if tokens.is_empty() && aliases.is_empty() {

@@ -7,13 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use lore_model::{is_this_machine, without_secrets};
 use ureq::{
     Agent, Proxy,
     http::{HeaderValue, Uri, header},
     tls::{Certificate, RootCerts, TlsConfig},
 };
 
-use crate::{EmbedError, Patience, ProviderConfig, endpoint};
+use crate::{EmbedError, Patience, ProviderConfig};
 
 /// How long a question may take, and how long many passages may.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -55,7 +56,7 @@ struct Refusal {
 
 impl Client {
     pub(super) fn new(uri: Uri, config: &ProviderConfig) -> Result<Self, EmbedError> {
-        let endpoint = endpoint::shown(&uri.to_string());
+        let endpoint = without_secrets(&uri.to_string());
         let timeout = config.timeout.unwrap_or(TIMEOUT);
         let passages_timeout = config.timeout.unwrap_or(PASSAGES_TIMEOUT);
         let key = config.api_key.as_ref().map(|key| key.expose().to_owned()).filter(|key| !key.is_empty());
@@ -64,6 +65,7 @@ impl Client {
         if let Some(value) = &mut authorization {
             value.set_sensitive(true);
         }
+        let is_here = is_this_machine(uri.host().unwrap_or_default());
         let mut settings = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -73,11 +75,11 @@ impl Client {
             .user_agent(concat!("lore/", env!("CARGO_PKG_VERSION")))
             // The usual variables of the environment, for services elsewhere. A service on this machine is not asked
             // through another one.
-            .proxy(if is_this_machine(&uri) { None } else { Proxy::try_from_env() });
+            .proxy(if is_here { None } else { Proxy::try_from_env() });
         if uri.scheme_str() == Some("https") {
             settings = settings.tls_config(tls(&endpoint)?);
         }
-        let (is_here, patience) = (is_this_machine(&uri), config.patience);
+        let patience = config.patience;
         let agent = settings.build().into();
         Ok(Self { agent, uri, authorization, key, timeout, passages_timeout, patience, is_here, endpoint })
     }
@@ -189,11 +191,6 @@ fn varied(pause: Duration) -> Duration {
 
 fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
-}
-
-fn is_this_machine(uri: &Uri) -> bool {
-    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// The certificates of the system, so that a company's own authority counts.

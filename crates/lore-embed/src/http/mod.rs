@@ -15,13 +15,14 @@ use std::{
 };
 
 use async_trait::async_trait;
+use lore_model::without_secrets;
 use tokio::task::JoinSet;
 use ureq::http::{
     Uri,
     uri::{Parts, PathAndQuery},
 };
 
-use crate::{EmbedError, Embedder, Mode, ProviderConfig, endpoint, error::LENGTHS};
+use crate::{EmbedError, Embedder, Mode, ProviderConfig, error::LENGTHS};
 use client::Client;
 use service::Asked;
 pub(crate) use service::Service;
@@ -316,7 +317,7 @@ fn cut(text: &str) -> &str {
 /// The whole address of a service.
 fn uri(service: Service, configured: Option<&str>) -> Result<Uri, EmbedError> {
     let text = configured.map(str::trim).filter(|text| !text.is_empty()).unwrap_or(service.default_endpoint());
-    let bad = |what: &str| EmbedError::BadEndpoint { endpoint: endpoint::shown(text), what: what.to_owned() };
+    let bad = |what: &str| EmbedError::BadEndpoint { endpoint: without_secrets(text), what: what.to_owned() };
     let given: Uri = text.parse().map_err(|_| bad("it is not an address"))?;
     if !matches!(given.scheme_str(), Some("http" | "https")) {
         return Err(bad("it must begin with http:// or https://"));

@@ -134,24 +134,17 @@ impl Drop for Watcher {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path, time::Instant};
+    use std::time::Instant;
 
     use super::*;
-
-    fn repository(folder: &Path) -> Repository {
-        for name in [".git/objects", ".git/refs"] {
-            fs::create_dir_all(folder.join(name)).unwrap();
-        }
-        fs::write(folder.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-        Repository::open(folder).unwrap()
-    }
+    use crate::repository::empty;
 
     #[test]
     fn a_system_that_loses_count_again_and_again_is_not_believed_for_a_while() {
         let root = tempfile::tempdir().unwrap();
         let poll = Duration::from_secs(1);
         let options = WatchOptions { debounce: Duration::from_millis(1), poll, ..WatchOptions::default() };
-        let (watcher, mut events) = Watcher::start(&repository(root.path()), options).unwrap();
+        let (watcher, mut events) = Watcher::start(&empty(root.path()), options).unwrap();
         let mut lose_count = || {
             watcher.inbox.send(Report::Overflow).unwrap();
             assert_eq!(events.blocking_recv(), Some(Event::Rescan));

@@ -53,7 +53,7 @@ struct Origin {
 
 impl Allowed {
     /// The names of this machine to itself, and no page at all.
-    pub fn loopback() -> Self {
+    pub(crate) fn loopback() -> Self {
         let hosts = ["localhost", "127.0.0.1", "[::1]"];
         let named = |name: &str| Host::Named { name: name.to_owned(), port: None };
         Self { hosts: hosts.into_iter().map(named).collect(), origins: Vec::new() }

@@ -67,9 +67,16 @@ pub(super) fn refusal(status: StatusCode, code: i32, message: &str) -> HttpRespo
 }
 
 /// A body that keeps something until it is at its end, or nobody wants the rest.
-pub(super) struct Keeping<K> {
-    pub(super) body: BoxBody<Bytes, Infallible>,
-    pub(super) kept: Option<K>,
+pub struct Keeping<K> {
+    body: BoxBody<Bytes, Infallible>,
+    kept: Option<K>,
+}
+
+impl<K> Keeping<K> {
+    /// This body, which keeps this.
+    pub fn new(body: BoxBody<Bytes, Infallible>, kept: K) -> Self {
+        Self { body, kept: Some(kept) }
+    }
 }
 
 impl<K: Unpin> Body for Keeping<K> {

@@ -37,11 +37,12 @@ use serde_json::{Value, json};
 pub(crate) use self::under_way::UnderWay;
 use self::{
     accept::{Takes, is_json},
-    body::{HttpResponse, Keeping, Listening, Unread, empty, refusal},
+    body::{HttpResponse, Listening, Unread, empty, refusal},
     sessions::{Endpoint, InUse, Key, Owner},
 };
 pub use self::{
     allowed::{Allowed, Forbidden},
+    body::Keeping,
     sessions::{SessionLimits, Sessions},
 };
 use crate::{
@@ -515,5 +516,5 @@ fn not_allowed(methods: &'static str) -> HttpResponse {
 
 /// The session is in use for as long as its answer is being written.
 fn keep(response: HttpResponse, in_use: InUse) -> HttpResponse {
-    response.map(|body| Keeping { body, kept: Some(in_use) }.boxed())
+    response.map(|body| Keeping::new(body, in_use).boxed())
 }

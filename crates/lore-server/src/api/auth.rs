@@ -5,10 +5,11 @@ use std::sync::Arc;
 use http::header::RETRY_AFTER;
 use lore_core::team::{LoginRefused, Session, Through};
 use lore_model::Permission;
+use lore_tools::shown::UserShown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DONE, Done, UserShown};
+use super::{DONE, Done};
 use crate::{
     answer::{Json, Refusal},
     app::App,

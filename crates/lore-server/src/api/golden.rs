@@ -2,73 +2,19 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use lore_core::team::{AddGolden, GoldenChange, main_branch};
-use lore_model::{Golden, GoldenState, Job, Permission, Repo, brief, parse_interval, without_user};
+use lore_core::team::{AddGolden, GoldenChange};
+use lore_model::{Job, Permission, brief, parse_interval};
+use lore_tools::shown::GoldenShown;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use super::{ListQuery, cut, limit, time};
+use super::{ListQuery, cut, limit};
 use crate::{
     answer::{Json, Refusal},
     app::App,
     input::Nothing,
     routes::Asked,
 };
-
-/// How far a repository is.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum StateWord {
-    /// It is being cloned and read for the first time.
-    Adding,
-    /// It answers.
-    Ready,
-    /// It is being removed.
-    Removing,
-}
-
-/// A repository that the server keeps.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Golden")]
-pub(crate) struct GoldenShown {
-    alias: String,
-    /// Where it is cloned from.
-    repo_url: String,
-    /// The branch that counts as its main one; null as long as that is not known.
-    default_branch: Option<String>,
-    /// Whether its past is kept.
-    enable_temporal: bool,
-    /// How often it is fetched by itself, in seconds; null for never.
-    refresh_every: Option<i64>,
-    /// How far it is.
-    state: StateWord,
-    /// Since when.
-    created_at: String,
-    /// When it was last fetched and read.
-    refreshed_at: Option<String>,
-    /// Why the last attempt failed, for those who manage repositories.
-    last_error: Option<String>,
-}
-
-impl GoldenShown {
-    fn new(golden: Golden, repos: &[Repo], manages: bool) -> Self {
-        Self {
-            default_branch: main_branch(&golden, repos),
-            alias: golden.alias.to_string(),
-            repo_url: without_user(&golden.url),
-            enable_temporal: golden.temporal,
-            refresh_every: golden.refresh_every,
-            state: match golden.state {
-                GoldenState::Adding => StateWord::Adding,
-                GoldenState::Ready => StateWord::Ready,
-                GoldenState::Removing => StateWord::Removing,
-            },
-            created_at: time(golden.created_at),
-            refreshed_at: golden.refreshed_at.map(time),
-            last_error: golden.last_error.filter(|_| manages),
-        }
-    }
-}
 
 /// The repositories that the server keeps.
 #[derive(Serialize, JsonSchema)]
@@ -83,11 +29,8 @@ pub(crate) async fn list(app: Arc<App>, asked: Asked, query: ListQuery) -> Resul
     let manages = asked.caller()?.role.may(Permission::ManageGoldenRepos);
     let (golden, total) = cut(app.team.golden().await?, limit(query.limit));
     let repos = app.team.lore().history.repos().await?;
-    let shown = |mut golden: Golden| {
-        golden.last_error = golden.last_error.map(|error| app.team.lore().without_home(&error));
-        GoldenShown::new(golden, &repos, manages)
-    };
-    let repositories = golden.into_iter().map(shown).collect();
+    let told = |error: &str| manages.then(|| app.team.lore().without_home(error));
+    let repositories = golden.into_iter().map(|golden| GoldenShown::new(golden, &repos, told)).collect();
     Ok(Json(GoldenList { repositories, total }))
 }
 
@@ -244,13 +187,5 @@ mod tests {
         assert_eq!(read("{}"), None);
         assert_eq!(read(r#"{"refresh_every": null}"#), Some(Interval(None)));
         assert_eq!(read(r#"{"refresh_every": "1m"}"#), Some(Interval(Some(Span(60)))));
-    }
-
-    #[test]
-    fn tokens_in_urls_are_not_shown() {
-        assert_eq!(without_user("https://ghp_x@example.com/a@b"), "https://example.com/a@b");
-        assert_eq!(without_user("https://example.com"), "https://example.com");
-        assert_eq!(without_user("ssh://git@example.com/a"), "ssh://git@example.com/a");
-        assert_eq!(without_user("git@example.com:a"), "git@example.com:a");
     }
 }

@@ -2,48 +2,22 @@
 
 use std::sync::Arc;
 
-use lore_core::team::{Known, Through};
-use lore_model::{Code, Failure, Permission, Token, TokenId, brief};
+use lore_core::{
+    rfc3339,
+    team::{Known, Through},
+};
+use lore_model::{Code, Failure, Permission, TokenId, brief};
+use lore_tools::shown::TokenShown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DONE, Done, cut, limit, time};
+use super::{DONE, Done, cut, limit};
 use crate::{
     answer::{Json, Refusal},
     app::App,
     input::Nothing,
     routes::Asked,
 };
-
-/// A personal token without its secret.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Token")]
-pub(crate) struct TokenShown {
-    id: i64,
-    /// What its owner calls it.
-    name: String,
-    /// Its owner.
-    username: String,
-    /// Since when.
-    created_at: String,
-    /// Until when; null for as long as it is not revoked.
-    expires_at: Option<String>,
-    /// When it was last used.
-    last_used_at: Option<String>,
-}
-
-impl From<Token> for TokenShown {
-    fn from(token: Token) -> Self {
-        Self {
-            id: token.id.0,
-            name: token.name,
-            username: token.username.to_string(),
-            created_at: time(token.created_at),
-            expires_at: token.expires_at.map(time),
-            last_used_at: token.last_used_at.map(time),
-        }
-    }
-}
 
 /// Whose tokens, and how many.
 #[derive(Deserialize, JsonSchema)]
@@ -105,7 +79,7 @@ pub(crate) async fn create(app: Arc<App>, asked: Asked, given: NewToken) -> Resu
         token: created.secret,
         id: created.token.id.0,
         name: created.token.name,
-        expires_at: created.token.expires_at.map(time),
+        expires_at: created.token.expires_at.map(rfc3339),
     }))
 }
 
@@ -117,7 +91,7 @@ fn outlives_not(known: &Known, days: Option<u32>, now: i64) -> Result<(), Refusa
         return Ok(());
     }
     let message =
-        format!("a token made with a token lasts no longer than that one, which is valid until {}", time(until));
+        format!("a token made with a token lasts no longer than that one, which is valid until {}", rfc3339(until));
     let refusal = Refusal::from(Failure::new(Code::PermissionDenied, message));
     Err(if left > 0 {
         refusal.hint(format!("give it `expires_in_days` of {left} or less, or log in with your password"))

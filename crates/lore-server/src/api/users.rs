@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use lore_tools::shown::{RoleWord, UserShown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ListQuery, RoleWord, Told, UserShown, cut, limit, told};
+use super::{ListQuery, Told, cut, limit, told};
 use crate::{
     answer::{Json, Refusal},
     app::App,

@@ -11,7 +11,7 @@ use rusqlite::{Transaction, params};
 use super::{SegmentRow, damaged, open_segment, pack::unpack_files, past, retired_before, segment_fault, segment_rows};
 use crate::{
     db::{file_id, run},
-    segment::{Segment, merge, write_atomically},
+    segment::{Segment, merge, remove_unnamed, write_atomically},
     writer::Shared,
 };
 
@@ -125,7 +125,7 @@ fn drop_retired(shared: &Shared) -> Result<Collected> {
     shared.claims.renew();
     let folder = shared.store.segments_dir();
     for row in &old {
-        remove(&folder.join(&row.file));
+        remove_unnamed(&folder.join(&row.file));
     }
     Ok(Collected { chunks: old.iter().map(|row| row.chunks).sum(), bytes: old.iter().map(|row| row.bytes).sum() })
 }
@@ -227,7 +227,7 @@ fn replace(
     shared.claims.renew();
     for row in group {
         // Those who have it open go on reading it.
-        remove(&folder.join(&row.file));
+        remove_unnamed(&folder.join(&row.file));
     }
     Ok(group.iter().map(|row| row.bytes).sum::<u64>().saturating_sub(bytes))
 }
@@ -244,18 +244,8 @@ fn remove_strays(shared: &Shared) -> Result<()> {
     for entry in entries.flatten() {
         let is_named = entry.file_name().to_str().is_some_and(|name| named.contains(name));
         if !is_named && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            remove(&entry.path());
+            remove_unnamed(&entry.path());
         }
     }
     Ok(())
-}
-
-/// Deletes a file that nothing names. Where that is not possible now, the next writer tries again.
-fn remove(path: &std::path::Path) {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            tracing::warn!(path = %path.display(), %error, "a file that is not needed any more could not be deleted");
-        }
-        _ => {}
-    }
 }

@@ -44,7 +44,7 @@ pub(crate) use kernels::{WIDE_STEP, dot_wide};
 pub(crate) use map::Bytes;
 pub(crate) use merge::merge;
 pub(crate) use prepare::{ChunkInput, Prepared, Scratch};
-pub(crate) use publish::{make_folder, sync_parent, write_atomically};
+pub(crate) use publish::{make_folder, remove_unnamed, sync_parent, write_atomically};
 pub(crate) use segment_file::Segment;
 pub(crate) use text_cache::{TEXT_MEMORY, TextCache};
 pub(crate) use view::View;

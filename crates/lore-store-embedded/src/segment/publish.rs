@@ -29,6 +29,16 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
     sync_parent(path)
 }
 
+/// Deletes a file that nothing names. Where that is not possible now, the next writer tries again.
+pub(crate) fn remove_unnamed(path: &Path) {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(path = %path.display(), %error, "a file that is not needed any more could not be deleted");
+        }
+        _ => {}
+    }
+}
+
 /// Makes the name of what is at `path` durable. Windows cannot open a folder, and does not need it: its journal orders
 /// what is renamed.
 pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {

@@ -20,7 +20,7 @@ use crate::{
     db::{file_id, make_home, run},
     error::explain_io,
     lock::WriterLock,
-    segment::{make_folder, write_atomically},
+    segment::{make_folder, remove_unnamed, write_atomically},
     writer::Shared,
 };
 
@@ -197,7 +197,7 @@ impl Inner {
         })?;
         // Those who have one open go on reading it.
         for old in instead_of {
-            remove_file(&folder.join(&old.file));
+            remove_unnamed(&folder.join(&old.file));
         }
         Ok(set)
     }
@@ -236,7 +236,7 @@ impl Inner {
         writer.write(|transaction, _| forget(transaction))?;
         let folder = self.store.vectors_dir();
         for row in &files {
-            remove_file(&folder.join(&row.file));
+            remove_unnamed(&folder.join(&row.file));
         }
         let (chunks, bytes) = files.iter().fold((0, 0), |(a, b), row| (a + row.vectors, b + row.bytes));
         Ok(Some(Collected { chunks, bytes }))
@@ -283,19 +283,9 @@ impl Inner {
         for entry in entries.flatten() {
             let is_named = entry.file_name().to_str().is_some_and(|name| named.contains(name));
             if !is_named && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-                remove_file(&entry.path());
+                remove_unnamed(&entry.path());
             }
         }
         Ok(())
-    }
-}
-
-/// Deletes a file that nothing names. Where that is not possible now, the next writer tries again.
-fn remove_file(path: &std::path::Path) {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            tracing::warn!(path = %path.display(), %error, "a file that is not needed any more could not be deleted");
-        }
-        _ => {}
     }
 }

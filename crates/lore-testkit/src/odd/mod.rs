@@ -25,7 +25,8 @@ use anyhow::Result;
 pub use bombs::{Bomb, ORDINARY, Place, bomb};
 pub use crafted::{BESIDE_CRAFTED, crafted};
 pub use hostile::{COMMAND_KEYS, Hostile, hostile, hostile_by};
-pub use variants::{bare, blobless, empty, linked_worktree, sha256, shallow, shared, treeless};
+pub use variants::{bare, empty, sha256, shallow, shared};
+use variants::{blobless, linked_worktree, treeless};
 
 use crate::Git;
 use stream::{Commit, MAIN, Stream};

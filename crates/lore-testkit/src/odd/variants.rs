@@ -16,7 +16,7 @@ pub fn bare(dir: &Path) -> Result<OddRepo> {
 }
 
 /// The second working tree, in `dir/linked`, with its own branch and commit; the first is `dir/source`.
-pub fn linked_worktree(dir: &Path) -> Result<OddRepo> {
+pub(super) fn linked_worktree(dir: &Path) -> Result<OddRepo> {
     let mut repo = source(dir)?;
     Git::at(&repo.path).bytes(&["worktree", "add", "--quiet", "-b", "linked", "../linked"])?;
     repo.path = dir.join("linked");
@@ -41,12 +41,12 @@ pub fn shallow(dir: &Path) -> Result<OddRepo> {
 }
 
 /// A partial clone without most files, in `dir/clone`; it has those of its working tree.
-pub fn blobless(dir: &Path) -> Result<OddRepo> {
+pub(super) fn blobless(dir: &Path) -> Result<OddRepo> {
     clone(dir, "clone", &["--filter=blob:none"])
 }
 
 /// A partial clone without any directory or file, in `dir/clone.git`.
-pub fn treeless(dir: &Path) -> Result<OddRepo> {
+pub(super) fn treeless(dir: &Path) -> Result<OddRepo> {
     clone(dir, "clone.git", &["--bare", "--filter=tree:0"])
 }
 

@@ -149,7 +149,7 @@ impl Truth {
     }
 
     /// Those of the given commits that rename or copy a file; all of them where git cannot tell in one go.
-    pub fn with_renames(&self, commits: &[String]) -> Vec<String> {
+    pub(super) fn with_renames(&self, commits: &[String]) -> Vec<String> {
         let args = diff("log", &["--stdin", "--no-walk=unsorted", "--diff-filter=RC", "--format=%H", "--raw"]);
         match self.git.feed(&args, commits.join("\n").as_bytes()) {
             Ok(printed) => {

@@ -34,7 +34,7 @@ impl Fault {
     }
 
     /// Whether it may have been done all the same.
-    pub fn is_unsure(&self) -> bool {
+    pub(super) fn is_unsure(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Refused(500.., _))
     }
 }

@@ -73,7 +73,7 @@ const ADDED: usize = 32;
 
 /// Adds a commit that changes one file and adds another, or writes anew what an earlier one added: however many commits
 /// there are, the code does not grow, so that memory which does cannot be excused by it.
-pub fn add_commit(repo: &Repo, number: usize, random: &mut Random) {
+pub(super) fn add_commit(repo: &Repo, number: usize, random: &mut Random) {
     repo.write("src/changing.rs", file(number, random).1);
     repo.write(format!("src/added/file_{}.rs", number % ADDED), file(number, random).1);
     repo.commit(&subject(random));

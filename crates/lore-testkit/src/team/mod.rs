@@ -13,7 +13,8 @@ mod traffic;
 use std::{sync::mpsc, time::Duration};
 
 pub use client::{Client, Fault, Reply};
-pub use corpus::{Corpus, Size, add_commit};
+use corpus::add_commit;
+pub use corpus::{Corpus, Size};
 pub use questions::{KINDS, Material};
 pub use server::{Running, Server};
 

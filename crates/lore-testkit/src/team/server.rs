@@ -95,7 +95,7 @@ impl Server {
     }
 
     /// What is wrong with the index, where something is. No server may be running.
-    pub fn diagnosis(&self) -> Result<Option<String>> {
+    pub(super) fn diagnosis(&self) -> Result<Option<String>> {
         let data = self.data.to_str().context("the data folder is no text")?;
         let output = self.lore.run(&["doctor", "--deep", "--json", "--home", data]);
         let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();

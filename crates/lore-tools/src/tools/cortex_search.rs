@@ -6,16 +6,19 @@ use lore_core::{
     FoundProject,
     search::{
         ChunkAnswer, ChunkHit, CodeAnswer, CodeFreshness, CodeHit, CodeRequest, CodeState, LIMIT_DEFAULT, LIMIT_MAX,
-        estimate_tokens,
     },
 };
-use lore_model::{ChunkKind, Code, Failure, Permission, Repo, brief, closest, escape_controls};
+use lore_model::{ChunkKind, Code, Failure, Permission, Repo, brief, closest};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::run;
-use crate::{Answer, Context, Effect, Errors, Offered, Source, Tool, Toolset, Upkeep, answer::AnswerBuilder, schema};
+use crate::{
+    Answer, Context, Effect, Errors, Offered, Source, Tool, Toolset, Upkeep,
+    answer::{AnswerBuilder, size},
+    schema,
+};
 
 /// What is said of a question that is too long.
 const QUERY_CUT: &str = "the query is very long: only its first 64 words, of at most 8 KiB, were looked for";
@@ -104,12 +107,6 @@ fn room(max_tokens: Option<usize>, metadata: &Map<String, Value>) -> Option<usiz
     const NUMBERS: usize = 30;
     let frame = Value::Object(fields(Vec::new(), metadata.clone()));
     Some(max_tokens?.saturating_sub(size(&frame) + NUMBERS))
-}
-
-/// How many tokens a value is as text, with a comma behind it. What is invisible is shown, which takes more room.
-fn size(value: &Value) -> usize {
-    let text = value.to_string();
-    estimate_tokens(&escape_controls(&text)) + 2 * text.matches("\\u00").count() + 1
 }
 
 /// The arguments as a question, or what is wrong with them.
@@ -251,7 +248,7 @@ fn fields(results: Vec<Value>, metadata: Map<String, Value>) -> Map<String, Valu
 
 fn hit_json(hit: &CodeHit, freshness: &[CodeFreshness]) -> Value {
     let state = freshness.iter().find(|state| state.repo == hit.repo);
-    let at = timestamp(state.and_then(|state| state.committed_at).unwrap_or(0));
+    let at = lore_core::rfc3339(state.and_then(|state| state.committed_at).unwrap_or(0));
     let is_code = hit.kind != ChunkKind::Documentation;
     let mut metadata = Fields::default();
     metadata.put("source", if is_code { "code" } else { "documentation" });
@@ -393,11 +390,6 @@ fn score(score: f32) -> f64 {
     (f64::from(score) * 10_000.0).round() / 10_000.0
 }
 
-/// Seconds since 1970 as RFC 3339.
-fn timestamp(seconds: i64) -> String {
-    jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -420,8 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_scores_are_short() {
-        assert_eq!(timestamp(1_700_000_000), "2023-11-14T22:13:20Z");
+    fn scores_are_short() {
         assert_eq!(score(0.872_349_9).to_string(), "0.8723");
     }
 }

@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::list_users::user_json;
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     repositories::{run, succeeded},
     schema,
+    shown::UserShown,
 };
 
 pub(super) static TOOL: Tool = Tool {
@@ -42,5 +42,5 @@ async fn create(context: Context, input: Input) -> Result<Answer, Failure> {
             .hint("it is admin, power_user or normal_user")
     })?;
     let user = team.create_user(&by, input.username.trim(), &input.password, role).await?;
-    Ok(succeeded(json!({"user": user_json(&user), "message": format!("user `{}` is created", user.name)})))
+    Ok(succeeded(json!({"user": UserShown::from(&user), "message": format!("user `{}` is created", user.name)})))
 }

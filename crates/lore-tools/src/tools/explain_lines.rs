@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::run;
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    answer::AnswerBuilder,
+    answer::{AnswerBuilder, size},
     repositories::line,
     schema,
-    why::{Fields, day, file, room, size},
+    why::{Fields, day, file, room},
 };
 
 pub(super) static TOOL: Tool = Tool {

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use super::run;
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    answer::AnswerBuilder,
+    answer::{AnswerBuilder, size},
     schema,
-    why::{Fields, MAX_TOKENS, file, size},
+    why::{Fields, MAX_TOKENS, file},
 };
 
 const LIMIT: i64 = 8;

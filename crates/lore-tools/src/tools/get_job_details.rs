@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{job_json, run_waiting, succeeded, time},
+    repositories::{run_waiting, succeeded},
     schema,
+    shown::{JobLog, JobShown},
 };
 
 pub(super) static TOOL: Tool = Tool {
@@ -53,7 +54,7 @@ async fn details(context: Context, input: Input) -> Result<Answer, Failure> {
         }
         team.job_moved().await;
     };
-    let lines: Vec<Value> =
-        report.lines.iter().map(|line| json!({"at": time(Some(line.at)), "text": context.told(&line.text)})).collect();
-    Ok(succeeded(json!({"job": job_json(&context, &report.job), "logs": lines})))
+    let told = |text: &str| context.told(text);
+    let lines: Vec<JobLog> = report.lines.iter().map(|line| JobLog::new(line, told)).collect();
+    Ok(succeeded(json!({"job": JobShown::new(report.job, told), "logs": lines})))
 }

@@ -1,14 +1,15 @@
 //! `list_users`: who may use the server.
 
-use lore_model::{Failure, Permission, User};
+use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{run, succeeded, time},
+    repositories::{run, succeeded},
     schema,
+    shown::UserShown,
 };
 
 pub(super) static TOOL: Tool = Tool {
@@ -30,7 +31,7 @@ struct Input {}
 async fn list(context: Context, _: Input) -> Result<Answer, Failure> {
     let (team, _) = context.on_server()?;
     let users = team.users().await?;
-    let rows: Vec<Value> = users.iter().take(USERS_MAX).map(user_json).collect();
+    let rows: Vec<UserShown> = users.iter().take(USERS_MAX).map(UserShown::from).collect();
     let mut fields = json!({"users": rows, "total": users.len()});
     if users.len() > USERS_MAX {
         fields["truncated"] = true.into();
@@ -41,12 +42,3 @@ async fn list(context: Context, _: Input) -> Result<Answer, Failure> {
 
 /// So many users are told of at once.
 const USERS_MAX: usize = 1000;
-
-/// A user as the contract has them.
-pub(super) fn user_json(user: &User) -> Value {
-    json!({
-        "username": user.name.as_str(),
-        "role": user.role.as_str(),
-        "created_at": time(Some(user.created_at)),
-    })
-}

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::run;
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    answer::AnswerBuilder,
+    answer::{AnswerBuilder, size},
     repositories::line,
     schema,
     scope::find,
-    why::{Fields, day, room, size},
+    why::{Fields, day, room},
 };
 
 const LIMIT: i64 = 5;

@@ -6,8 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use jiff::Timestamp;
-use lore_core::search::{CodeFreshness, CodeState, ExportedChunk};
+use lore_core::{
+    rfc3339,
+    search::{CodeFreshness, CodeState, ExportedChunk},
+};
 use lore_model::{ChunkKind, Code, CommitId, Failure, Repo};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -77,7 +79,7 @@ pub(super) async fn run(context: &Context<'_>, Args { what: What::Chunks(args) }
             "model": export.model(),
             "dimensions": export.dimensions(),
             "chunk_type": kind.as_str(),
-            "generated": moment(now),
+            "generated": rfc3339(now),
             "version": "2.0.0",
         })
     };
@@ -178,7 +180,7 @@ impl Made<'_> {
         put("part", chunk.part.map(|(part, of)| format!("{part} of {of}")).into());
         put("commit", self.commit.map(|commit| commit.to_hex()).into());
         put("uncommitted", chunk.uncommitted.then_some(true).into());
-        let at = moment(if chunk.uncommitted { self.now } else { self.committed_at });
+        let at = rfc3339(if chunk.uncommitted { self.now } else { self.committed_at });
         ChunkRow {
             id: chunk.id,
             chunk_type: chunk.kind.as_str(),
@@ -191,11 +193,6 @@ impl Made<'_> {
             updated_at: at,
         }
     }
-}
-
-/// A moment as RFC 3339.
-fn moment(seconds: i64) -> String {
-    Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
 }
 
 /// A file under way, beside the place that it will take.

@@ -13,15 +13,16 @@ use std::{
 
 use async_trait::async_trait;
 use lore_core::{
-    Cancel,
-    team::{AddGolden, Asker, Cancelled, GoldenChange as CoreChange, Team, main_branch},
+    Cancel, rfc3339,
+    team::{AddGolden, Asker, Cancelled, GoldenChange as CoreChange, Team},
 };
-use lore_model::{Code, Failure, JobStatus, Role, TokenId, User as CoreUser, UserName, brief, without_user};
+use lore_model::{Code, Failure, JobStatus, Role, TokenId, User as CoreUser, UserName, brief};
 use lore_remote::{
-    AuditEntry, Golden, GoldenChange, Job, JobDetails, JobLog, Listed, NewGolden, NewToken, RefreshEvery, Secret,
-    Started, Token, User,
+    AuditEntry, Golden, GoldenChange, Job, JobDetails, Listed, NewGolden, NewToken, RefreshEvery, Secret, Started,
+    Token, User,
 };
-use serde_json::Value;
+use lore_tools::shown::{AuditShown, GoldenShown, JobLog, JobShown, TokenShown, UserShown};
+use serde::{Serialize, de::DeserializeOwned};
 use tokio::{sync::Mutex, task::JoinHandle};
 
 use super::{
@@ -142,20 +143,20 @@ impl Administration for Local {
     }
 
     async fn users(&self) -> Result<Listed<User>, Failure> {
-        Ok(self.team.users().await?.iter().map(user).collect())
+        self.team.users().await?.iter().map(user).collect()
     }
 
     async fn add_user(&self, name: &UserName, role: Role, password: &Secret) -> Result<User, Failure> {
         let added = self.team.create_user(&Asker::local(), name.as_str(), password.expose(), role).await?;
-        Ok(user(&added))
+        user(&added)
     }
 
     async fn set_role(&self, name: &UserName, role: Role) -> Result<User, Failure> {
-        Ok(user(&self.team.set_role(&Asker::local(), name.as_str(), role).await?))
+        user(&self.team.set_role(&Asker::local(), name.as_str(), role).await?)
     }
 
     async fn set_password(&self, name: &UserName, password: &Secret) -> Result<User, Failure> {
-        Ok(user(&self.team.set_password(&Asker::local(), name.as_str(), password.expose()).await?))
+        user(&self.team.set_password(&Asker::local(), name.as_str(), password.expose()).await?)
     }
 
     async fn remove_user(&self, name: &UserName) -> Result<(), Failure> {
@@ -164,30 +165,15 @@ impl Administration for Local {
 
     async fn audit(&self, limit: usize) -> Result<Listed<AuditEntry>, Failure> {
         let (acts, total) = self.team.acts(limit).await?;
-        let entry = |act: lore_model::AuditEntry| AuditEntry {
-            at: time(Some(act.at)),
-            username: Some(act.username),
-            address: act.address,
-            act: act.act,
-            subject: Some(act.subject),
-            outcome: Some(act.outcome),
-        };
-        Ok(Listed { entries: acts.into_iter().map(entry).collect(), total })
+        let entries = acts.into_iter().map(|act| as_told(&AuditShown::from(act))).collect::<Result<_, _>>()?;
+        Ok(Listed { entries, total })
     }
 
     async fn tokens(&self, whose: &Whose) -> Result<Listed<Token>, Failure> {
         // Whoever can open the data sees all of it.
         let owner = if *whose == Whose::Own { None } else { self.owner(whose).await? };
         let tokens = self.team.tokens(owner.map(|owner| owner.id)).await?;
-        let token = |token: lore_model::Token| Token {
-            id: token.id.0.to_string(),
-            name: token.name,
-            username: Some(token.username.to_string()),
-            created_at: time(Some(token.created_at)),
-            expires_at: time(token.expires_at),
-            last_used_at: time(token.last_used_at),
-        };
-        Ok(tokens.into_iter().map(token).collect())
+        tokens.into_iter().map(|token| as_told(&TokenShown::from(token))).collect()
     }
 
     async fn create_token(&self, whose: &Whose, name: &str, days: Option<u32>) -> Result<NewToken, Failure> {
@@ -199,7 +185,7 @@ impl Administration for Local {
             token: Secret::new(made.secret),
             id: made.token.id.0.to_string(),
             name: made.token.name,
-            expires_at: time(made.token.expires_at),
+            expires_at: made.token.expires_at.map(rfc3339),
         })
     }
 
@@ -213,24 +199,9 @@ impl Administration for Local {
 
     async fn golden(&self) -> Result<Listed<Golden>, Failure> {
         let repos = self.team.lore().history.repos().await?;
-        let row = |golden: lore_model::Golden| {
-            let main = main_branch(&golden, &repos);
-            let mut more = serde_json::Map::new();
-            more.insert("state".to_owned(), golden.state.as_str().into());
-            more.insert("refreshed_at".to_owned(), time(golden.refreshed_at).into());
-            more.insert("last_error".to_owned(), golden.last_error.clone().into());
-            Golden {
-                alias: golden.alias.to_string(),
-                // Tokens that stand in a URL are shown to nobody.
-                repo_url: Some(without_user(&golden.url)),
-                default_branch: main,
-                created_at: time(Some(golden.created_at)),
-                enable_temporal: golden.temporal,
-                refresh_every: golden.refresh_every.and_then(|seconds| u64::try_from(seconds).ok()),
-                more,
-            }
-        };
-        Ok(self.team.golden().await?.into_iter().map(row).collect())
+        let told = |error: &str| Some(error.to_owned());
+        let row = |golden: lore_model::Golden| as_told(&GoldenShown::new(golden, &repos, told));
+        self.team.golden().await?.into_iter().map(row).collect()
     }
 
     async fn add_golden(&self, new: &NewGolden) -> Result<Started, Failure> {
@@ -265,13 +236,14 @@ impl Administration for Local {
 
     async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Listed<Job>, Failure> {
         let (jobs, total) = self.team.jobs(&Asker::local(), status, limit).await?;
-        Ok(Listed { entries: jobs.iter().map(job).collect(), total })
+        let entries = jobs.into_iter().map(job).collect::<Result<_, _>>()?;
+        Ok(Listed { entries, total })
     }
 
     async fn job(&self, id: &str) -> Result<JobDetails, Failure> {
         let report = self.team.job(&Asker::local(), id).await?;
-        let line = |line: lore_model::JobLine| JobLog { at: time(Some(line.at)), text: line.text };
-        Ok(JobDetails { job: job(&report.job), logs: report.lines.into_iter().map(line).collect() })
+        let logs = report.lines.iter().map(|line| as_told(&JobLog::new(line, str::to_owned)));
+        Ok(JobDetails { logs: logs.collect::<Result<_, _>>()?, job: job(report.job)? })
     }
 
     async fn cancel_job(&self, id: &str) -> Result<String, Failure> {
@@ -287,10 +259,6 @@ fn started(job: Option<&lore_model::Job>, message: String) -> Started {
     Started { job_id: job.map(|job| job.id.to_string()), message }
 }
 
-fn time(seconds: Option<i64>) -> Option<String> {
-    Some(jiff::Timestamp::from_second(seconds?).ok()?.to_string())
-}
-
 fn seconds(every: RefreshEvery) -> Option<i64> {
     match every {
         RefreshEvery::Seconds(seconds) => i64::try_from(seconds).ok(),
@@ -298,30 +266,16 @@ fn seconds(every: RefreshEvery) -> Option<i64> {
     }
 }
 
-fn user(user: &CoreUser) -> User {
-    User {
-        username: user.name.to_string(),
-        role: user.role.as_str().to_owned(),
-        created_at: time(Some(user.created_at)),
-    }
+fn user(user: &CoreUser) -> Result<User, Failure> {
+    as_told(&UserShown::from(user))
 }
 
-fn job(job: &lore_model::Job) -> Job {
-    let text = |text: &Option<String>| text.clone().map_or(Value::Null, Value::String);
-    Job {
-        job_id: job.id.to_string(),
-        operation_type: job.task.operation.as_str().to_owned(),
-        status: job.status.as_str().to_owned(),
-        created_at: time(Some(job.created_at)),
-        started_at: time(job.started_at),
-        completed_at: time(job.completed_at),
-        progress: Some(f64::from(job.progress)),
-        result: text(&job.result),
-        error: text(&job.error),
-        username: Some(job.username.clone()),
-        repositories: job.task.golden.iter().map(ToString::to_string).collect(),
-        user_alias: job.task.alias.as_ref().map(ToString::to_string),
-        branch: job.task.branch.clone(),
-        attempts: Some(job.attempts),
-    }
+fn job(job: lore_model::Job) -> Result<Job, Failure> {
+    as_told(&JobShown::new(job, str::to_owned))
+}
+
+/// What a server would tell of it, as it is read when one does: both ways show the same.
+fn as_told<T: DeserializeOwned>(shown: &impl Serialize) -> Result<T, Failure> {
+    let read = serde_json::to_value(shown).and_then(serde_json::from_value);
+    read.map_err(|error| Failure::new(Code::Internal, "what is told of the team cannot be read").caused_by(error))
 }

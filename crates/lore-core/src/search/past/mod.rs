@@ -104,7 +104,7 @@ impl ChangeKind {
 
 impl When {
     /// Whether it is about the past.
-    pub fn is_past(&self) -> bool {
+    pub(crate) fn is_past(&self) -> bool {
         *self != Self::Now
     }
 
