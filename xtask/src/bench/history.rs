@@ -22,37 +22,43 @@ const NAME: &str = "bench";
 const QUICK_RUNS: usize = 20;
 
 /// A machine with more load than this does something else as well.
-const QUIET: f64 = 0.5;
+pub(super) const QUIET: f64 = 0.5;
+
+/// A peer that has taken so long is not run again.
+pub(super) const PEER_PATIENCE: Duration = Duration::from_mins(2);
 
 /// Measures a full sync, a sync with nothing to do, and answers.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The repository.
     #[arg(long, value_name = "PATH")]
-    repo: PathBuf,
+    pub(super) repo: PathBuf,
 
-    /// A commitmux binary to compare with; it runs once.
+    /// A commitmux binary to compare with; it runs in turn with the others until it has taken two minutes.
     #[arg(long, value_name = "COMMITMUX_BINARY")]
-    peer: Option<PathBuf>,
+    pub(super) peer: Option<PathBuf>,
 
     /// How often lore and git run in turn.
     #[arg(long, default_value_t = 3, value_name = "N")]
-    runs: usize,
+    pub(super) runs: usize,
 
     /// The binary to measure, instead of a fresh release build.
     #[arg(long, value_name = "BINARY")]
-    lore: Option<PathBuf>,
+    pub(super) lore: Option<PathBuf>,
 
     /// Prints JSON.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// All that was measured.
-struct Measured {
+pub(super) struct Measured {
+    repo: PathBuf,
+    pub(super) commits: String,
+    load: Option<f64>,
     lore: Vec<Cost>,
     git: Vec<Cost>,
-    peer: Option<Cost>,
+    peer: Vec<Cost>,
     index_bytes: u64,
     git_bytes: u64,
     resync: Times,
@@ -62,34 +68,13 @@ struct Measured {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
-    let repo = args.repo.canonicalize().with_context(|| format!("cannot find {}", args.repo.display()))?;
-    let peer = args.peer.as_ref().map(|peer| peer.canonicalize()).transpose().context("cannot find the peer")?;
-    let load = load();
-    let git = Git::at(&repo);
-    let commits = git.text(&["rev-list", "--count", "HEAD"])?;
-    let git_dir = repo.join(git.text(&["rev-parse", "--git-common-dir"])?);
-    warm_files(&git_dir.join("objects"))?;
-
-    let (lore, costs, git_costs) = sync_in_turn(&binary, &repo, args.runs.max(1))?;
-    let words = Words::of(&repo)?;
-    let resync = (0..QUICK_RUNS).map(|_| Ok(measure(&lore.command(&["sync", "--repo", NAME]))?.wall));
-    let measured = Measured {
-        index_bytes: size(lore.home())?,
-        git_bytes: size(&git_dir)?,
-        resync: Times::new(resync.collect::<Result<_>>()?),
-        latency: latency::answers(&lore, &words)?,
-        first: latency::first_answers(&lore, &words, QUICK_RUNS)?,
-        peer: peer.map(|peer| sync_peer(&peer, &repo)).transpose()?,
-        lore: costs,
-        git: git_costs,
-    };
+    let measured = measured(args)?;
     let figures = figures(&measured);
     if args.json {
-        say(&serde_json::to_string_pretty(&report(&measured, &figures, &repo, &commits, load))?);
+        say(&serde_json::to_string_pretty(&report(&measured, &figures))?);
         return Ok(());
     }
+    let Measured { repo, commits, load, .. } = &measured;
     say(&format!("{}: {commits} commits; {} runs of lore and git in turn, medians", repo.display(), args.runs.max(1)));
     if let Some(load) = load.filter(|load| *load > QUIET) {
         say(&format!(
@@ -106,16 +91,55 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// Measures everything.
+pub(super) fn measured(args: &Args) -> Result<Measured> {
+    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
+    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let repo = args.repo.canonicalize().with_context(|| format!("cannot find {}", args.repo.display()))?;
+    let peer = args.peer.as_ref().map(|peer| peer.canonicalize()).transpose().context("cannot find the peer")?;
+    let load = load();
+    let git = Git::at(&repo);
+    let commits = git.text(&["rev-list", "--count", "HEAD"])?;
+    let git_dir = repo.join(git.text(&["rev-parse", "--git-common-dir"])?);
+    warm_files(&git_dir.join("objects"))?;
+
+    let Synced { last: lore, lore: costs, git: git_costs, peer } =
+        sync_in_turn(&binary, &repo, peer.as_deref(), args.runs.max(1))?;
+    let words = Words::of(&repo)?;
+    let resync = (0..QUICK_RUNS).map(|_| Ok(measure(&lore.command(&["sync", "--repo", NAME]))?.wall));
+    Ok(Measured {
+        index_bytes: size(lore.home())?,
+        git_bytes: size(&git_dir)?,
+        resync: Times::new(resync.collect::<Result<_>>()?),
+        latency: latency::answers(&lore, &words)?,
+        first: latency::first_answers(&lore, &words, QUICK_RUNS)?,
+        repo,
+        commits,
+        load,
+        lore: costs,
+        git: git_costs,
+        peer,
+    })
+}
+
 /// How many processes wanted to run during the last minute, where the system tells.
 pub(super) fn load() -> Option<f64> {
     fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
-/// Full syncs and `git log -p -M`, each time in the other order; gives the last home.
-fn sync_in_turn(binary: &Path, repo: &Path, runs: usize) -> Result<(Lore, Vec<Cost>, Vec<Cost>)> {
+/// What full syncs cost, with the last home.
+struct Synced {
+    last: Lore,
+    lore: Vec<Cost>,
+    git: Vec<Cost>,
+    peer: Vec<Cost>,
+}
+
+/// Full syncs and `git log -p -M`, each time in the other order, and the peer after both.
+fn sync_in_turn(binary: &Path, repo: &Path, peer: Option<&Path>, runs: usize) -> Result<Synced> {
     let mut log = Git::at(repo).command();
     log.args(["log", "-p", "-M"]);
-    let (mut costs, mut git_costs) = (Vec::new(), Vec::new());
+    let (mut costs, mut git_costs, mut peer_costs) = (Vec::new(), Vec::new(), Vec::<Cost>::new());
     let mut last = None;
     for run in 0..runs {
         let lore = Lore::new(binary);
@@ -129,9 +153,14 @@ fn sync_in_turn(binary: &Path, repo: &Path, runs: usize) -> Result<(Lore, Vec<Co
             git_costs.push(measure(&log)?);
             costs.push(measure(&sync)?);
         }
+        let spent: Duration = peer_costs.iter().map(|cost| cost.wall).sum();
+        if let Some(peer) = peer.filter(|_| spent < PEER_PATIENCE) {
+            peer_costs.push(sync_peer(peer, repo)?);
+        }
         last = Some(lore);
     }
-    Ok((last.context("at least one run was made")?, costs, git_costs))
+    let last = last.context("at least one run was made")?;
+    Ok(Synced { last, lore: costs, git: git_costs, peer: peer_costs })
 }
 
 /// One full sync of commitmux into a database of its own.
@@ -172,8 +201,8 @@ fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn figures(measured: &Measured) -> Vec<Figure> {
-    let Measured { lore, git, peer, index_bytes, git_bytes, resync, latency, first } = measured;
+pub(super) fn figures(measured: &Measured) -> Vec<Figure> {
+    let Measured { lore, git, peer, index_bytes, git_bytes, resync, latency, first, .. } = measured;
     let lore_wall = median(lore, |cost| cost.wall.as_secs_f64());
     let lore_cpu = median(lore, |cost| cost.cpu.as_secs_f64());
     let git_wall = median(git, |cost| cost.wall.as_secs_f64());
@@ -186,8 +215,9 @@ fn figures(measured: &Measured) -> Vec<Figure> {
         against("full sync, wall", "s", lore_wall, ("git log -p -M", git_wall), Aim::RatioAtMost(0.9)),
         against("full sync, CPU", "s", lore_cpu, ("git log -p -M", git_cpu), Aim::RatioAtMost(1.5)),
     ];
-    if let Some(peer) = peer {
-        let (wall, cpu) = (peer.wall.as_secs_f64(), peer.cpu.as_secs_f64());
+    if !peer.is_empty() {
+        let wall = median(peer, |cost| cost.wall.as_secs_f64());
+        let cpu = median(peer, |cost| cost.cpu.as_secs_f64());
         figures.push(against("full sync, wall", "s", lore_wall, ("commitmux", wall), Aim::TimesFaster(10.0)));
         figures.push(against("full sync, CPU", "s", lore_cpu, ("commitmux", cpu), Aim::None));
     }
@@ -211,19 +241,19 @@ fn figures(measured: &Measured) -> Vec<Figure> {
     figures
 }
 
-fn report(measured: &Measured, figures: &[Figure], repo: &Path, commits: &str, load: Option<f64>) -> Value {
+fn report(measured: &Measured, figures: &[Figure]) -> Value {
     let runs = |costs: &[Cost]| -> Value {
         let run = |cost: &Cost| json!({"wall_s": cost.wall.as_secs_f64(), "cpu_s": cost.cpu.as_secs_f64(), "peak_bytes": cost.peak_bytes});
         costs.iter().map(run).collect()
     };
     json!({
-        "repository": repo.to_string_lossy(),
-        "commits": commits.parse::<u64>().ok(),
+        "repository": measured.repo.to_string_lossy(),
+        "commits": measured.commits.parse::<u64>().ok(),
         "cores": std::thread::available_parallelism().map_or(0, usize::from),
-        "load_before": load,
+        "load_before": measured.load,
         "lore_commit": output(program("git").args(["rev-parse", "HEAD"])).ok(),
         "figures": figures.iter().map(Figure::json).collect::<Vec<_>>(),
-        "runs": {"lore": runs(&measured.lore), "git": runs(&measured.git), "commitmux": runs(measured.peer.as_slice())},
+        "runs": {"lore": runs(&measured.lore), "git": runs(&measured.git), "commitmux": runs(&measured.peer)},
         "questions": {
             "asked": measured.latency.search.count() + measured.latency.touches.count(),
             "with_results": measured.latency.with_results,

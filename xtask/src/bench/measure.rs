@@ -56,6 +56,13 @@ pub(crate) fn measure(command: &Command) -> Result<Cost> {
     })
 }
 
+/// The most memory that a running process ever held, in bytes; nothing where the system does not tell.
+pub(crate) fn most_memory(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
 /// The program to run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -2,6 +2,7 @@
 //!
 //! It prints and judges nothing but the aims: no test fails because a machine is slow.
 
+mod all;
 mod history;
 mod index;
 mod latency;
@@ -14,12 +15,17 @@ mod table;
 
 use anyhow::Result;
 
+pub(crate) use all::check_pages;
 pub(crate) use lore_bench::grid;
 pub(crate) use measure::{Args as MeasuredArgs, run_measured};
 
 /// Measures Lore.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Bench {
+    /// Everything, beside every peer that is given: one table, ratios first.
+    All(Box<all::Args>),
+    /// Writes the pages with figures from a run that was kept.
+    Docs(all::DocsArgs),
     /// Indexing and searching git history.
     History(history::Args),
     /// Indexing and searching code.
@@ -35,6 +41,8 @@ pub(crate) enum Bench {
 /// Runs the benchmark.
 pub(crate) fn run(bench: Bench) -> Result<()> {
     match bench {
+        Bench::All(args) => all::run(*args),
+        Bench::Docs(args) => all::write_docs(&args),
         Bench::History(args) => history::run(&args),
         Bench::Index(args) => index::run(&args),
         Bench::Search(args) => search::run(&args),

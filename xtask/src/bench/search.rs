@@ -42,23 +42,42 @@ const UNTIMED: usize = 10;
 pub(crate) struct Args {
     /// The repository; of a bare one, HEAD.
     #[arg(long, value_name = "PATH")]
-    repo: PathBuf,
+    pub(super) repo: PathBuf,
 
     /// The binary to measure, instead of a fresh release build.
     #[arg(long, value_name = "BINARY")]
-    lore: Option<PathBuf>,
+    pub(super) lore: Option<PathBuf>,
+
+    /// The ripgrep to compare with.
+    #[arg(long, value_name = "BINARY", default_value = "rg")]
+    pub(super) rg: PathBuf,
 
     /// Measures what keeping the past costs as well, and questions about it; needs the whole history.
     #[arg(long)]
-    temporal: bool,
+    pub(super) temporal: bool,
+}
+
+/// All that was measured.
+pub(super) struct Measured {
+    /// Lines of the source.
+    pub(super) lines: u64,
+    pub(super) figures: Vec<Figure>,
 }
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<()> {
+    let load = load();
+    let measured = measured(args)?;
+    say(&format!("{}: {} lines of code; load before: {load:?}", args.repo.display(), measured.lines));
+    say(&render(&measured.figures));
+    Ok(())
+}
+
+/// Measures everything.
+pub(super) fn measured(args: &Args) -> Result<Measured> {
     let binary = args.lore.clone().map_or_else(build_release, Ok)?;
     let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
     let repo = args.repo.canonicalize().with_context(|| format!("cannot find {}", args.repo.display()))?;
-    let load = load();
     let dir = tempfile::tempdir()?;
     let copy = dir.path().join("copy");
     let url = format!("file://{}", text(&repo)?);
@@ -67,62 +86,94 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let lore = Lore::new(&binary);
     let told: Value = serde_json::from_str(&output(&mut lore.command(&["debug", "index", text(&copy)?]))?)?;
     let mut random = Random::new(SEED);
-    let sample = Sample::new(&copy, &mut random)?;
-    ensure!(!sample.names.is_empty(), "the repository has no names to look for");
-    let kinds = ["literal", "regex", "fuzzy"];
     let mut figures = Vec::new();
-    for (at, kind) in kinds.iter().enumerate() {
-        let patterns: Vec<Value> = (0..PATTERNS).map(|number| pattern(kind, number, &sample, &mut random)).collect();
-        let (own, lines) = ask(&lore, &copy, dir.path(), &patterns)?;
-        let peer = if *kind == "fuzzy" { None } else { ripgrep(&copy, kind, &patterns)? };
-        let names = [
-            ["literal p50", "literal p95"],
-            ["regular expression p50", "regular expression p95"],
-            ["misspelt word p50", "misspelt word p95"],
-        ];
-        let most = if *kind == "fuzzy" { 30.0 } else { 20.0 };
-        let p50 = millis(own.percentile(50));
-        figures.push(Figure { name: names[at][0], unit: "ms", measured: p50, reference: None, aim: Aim::AtMost(most) });
-        let p95 = millis(own.percentile(95));
-        figures.push(Figure { name: names[at][1], unit: "ms", measured: p95, reference: None, aim: Aim::None });
-        if let Some(peer) = peer.as_ref().map(|peer| peer.percentile(50)) {
-            let name = if *kind == "literal" { "literal, to ripgrep" } else { "regular expression, to ripgrep" };
-            let reference = Some(("ripgrep p50", millis(peer)));
-            figures.push(Figure { name, unit: "ms", measured: p50, reference, aim: Aim::TimesFaster(10.0) });
-        }
-        say(&format!("{kind}: {} patterns, {lines} lines", patterns.len()));
+    for found in find_lines(&lore, &copy, dir.path(), Some(&args.rg), &mut random)? {
+        say(&format!("{}: {} patterns, {} lines", found.kind, PATTERNS, found.found));
+        figures.extend(found.figures());
     }
     let words = Words::of(&repo)?;
     let name = told["repo"].as_str().context("`lore debug index` did not answer")?;
-    for (figure, most, mode) in [("hybrid, p50", 5.0, "hybrid"), ("by meaning, p50", 5.0, "semantic")] {
-        let times = search_code(&lore, name, &words, &mut random, &|_| json!({"search_mode": mode}))?;
-        let measured = millis(times.percentile(50));
-        figures.push(Figure { name: figure, unit: "ms", measured, reference: None, aim: Aim::AtMost(most) });
+    for (figures_of, most, mode) in
+        [(["hybrid, p50", "hybrid, p95"], 5.0, "hybrid"), (["by meaning, p50", "by meaning, p95"], 5.0, "semantic")]
+    {
+        let mut asked = |_| json!({"query_text": words.some(&mut random), "search_mode": mode});
+        let times = search_code(&lore, name, &mut asked)?;
+        for (name, percent, aim) in [(figures_of[0], 50, Aim::AtMost(most)), (figures_of[1], 95, Aim::None)] {
+            let measured = millis(times.percentile(percent));
+            figures.push(Figure { name, unit: "ms", measured, reference: None, aim });
+        }
     }
     if args.temporal {
         figures.extend(of_past(&binary, &repo, &words, &mut random)?);
     }
-    say(&format!("{}: {} lines of code; load before: {load:?}", repo.display(), told["lines"]));
-    say(&render(&figures));
-    Ok(())
+    Ok(Measured { lines: told["lines"].as_u64().unwrap_or_default(), figures })
 }
 
-/// How long `search_code` takes over standard input and output, with further arguments for each number.
-fn search_code(
+/// How long patterns of one kind took.
+pub(super) struct Lines {
+    pub(super) kind: &'static str,
+    pub(super) own: Times,
+    /// ripgrep's times, where it was asked.
+    peer: Option<Times>,
+    /// How many lines were found.
+    found: u64,
+}
+
+impl Lines {
+    fn figures(&self) -> Vec<Figure> {
+        let (names, most) = match self.kind {
+            "literal" => (["literal, p50", "literal, p95"], 20.0),
+            "regex" => (["regular expression, p50", "regular expression, p95"], 20.0),
+            _ => (["misspelt word, p50", "misspelt word, p95"], 30.0),
+        };
+        let figure = |name: &'static str, percent, reference, aim| Figure {
+            name,
+            unit: "ms",
+            measured: millis(self.own.percentile(percent)),
+            reference,
+            aim,
+        };
+        let mut figures = vec![figure(names[0], 50, None, Aim::AtMost(most)), figure(names[1], 95, None, Aim::None)];
+        if let Some(peer) = &self.peer {
+            let reference = |percent| Some(("ripgrep", millis(peer.percentile(percent))));
+            figures.push(figure(names[0], 50, reference(50), Aim::TimesFaster(10.0)));
+            figures.push(figure(names[1], 95, reference(95), Aim::None));
+        }
+        figures
+    }
+}
+
+/// Looks for literals, expressions and misspelt names of a copy that is indexed, and lets ripgrep look for the same.
+pub(super) fn find_lines(
     lore: &Lore,
-    repo: &str,
-    words: &Words,
+    copy: &Path,
+    dir: &Path,
+    rg: Option<&Path>,
     random: &mut Random,
-    further: &dyn Fn(usize) -> Value,
-) -> Result<Times> {
+) -> Result<Vec<Lines>> {
+    let sample = Sample::new(copy, random)?;
+    ensure!(!sample.names.is_empty(), "the repository has no names to look for");
+    let mut all = Vec::new();
+    for kind in ["literal", "regex", "fuzzy"] {
+        let patterns: Vec<Value> = (0..PATTERNS).map(|number| pattern(kind, number, &sample, random)).collect();
+        let (own, found) = ask(lore, copy, dir, &patterns)?;
+        let peer = match rg.filter(|_| kind != "fuzzy") {
+            Some(rg) => ripgrep(rg, copy, kind, &patterns)?,
+            None => None,
+        };
+        all.push(Lines { kind, own, peer, found });
+    }
+    Ok(all)
+}
+
+/// How long `search_code` takes over standard input and output for the arguments that each number gives.
+pub(super) fn search_code(lore: &Lore, repo: &str, asked: &mut dyn FnMut(usize) -> Value) -> Result<Times> {
     let mut session = Session::start(lore.command(&["serve", "--no-refresh", "--toolsets", "code"]))?;
     session.initialize()?;
     let mut times = Vec::new();
     for number in 0..UNTIMED + QUESTIONS {
-        let mut asked = json!({"query_text": words.some(random), "repository_alias": repo});
-        for (key, value) in further(number).as_object().into_iter().flatten() {
-            asked[key] = value.clone();
-        }
+        let mut asked = asked(number);
+        asked["repository_alias"] = repo.into();
         let started = Instant::now();
         let answer = session.call("search_code", &asked)?;
         let took = started.elapsed();
@@ -149,12 +200,15 @@ fn of_past(binary: &Path, repo: &Path, words: &Words, random: &mut Random) -> Re
     ensure!(commits > 1, "there is no past to ask about");
     let first = git.text(&["log", "-1", "--format=%cs", &format!("HEAD~{}", commits / 2)])?;
     let last = git.text(&["log", "-1", "--format=%cs", &format!("HEAD~{}", commits / 4)])?;
-    let asked = |number: usize| match number % 3 {
-        0 => json!({"time_range_all": true, "include_removed": true}),
-        1 => json!({"time_range": format!("{first}..{last}")}),
-        _ => json!({"at_commit": format!("HEAD~{}", 1 + (number * 7919) % (commits - 1))}),
+    let mut asked = |number: usize| {
+        let query = words.some(random);
+        match number % 3 {
+            0 => json!({"query_text": query, "time_range_all": true, "include_removed": true}),
+            1 => json!({"query_text": query, "time_range": format!("{first}..{last}")}),
+            _ => json!({"query_text": query, "at_commit": format!("HEAD~{}", 1 + (number * 7919) % (commits - 1))}),
+        }
     };
-    let times = search_code(&lore, NAME, words, random, &asked)?;
+    let times = search_code(&lore, NAME, &mut asked)?;
     let peak = sync.peak_bytes.max(past.peak_bytes);
     say(&format!(
         "past: {commits} commits of the line, {:.0} MB of unique text; sync {:.1} s, {:.1} s CPU; with the past {:.1} s, {:.1} s CPU more; {:.0} MB of memory",
@@ -230,14 +284,14 @@ fn ask(lore: &Lore, copy: &Path, dir: &Path, patterns: &[Value]) -> Result<(Time
 }
 
 /// How long ripgrep takes for some of them; none where it is not installed.
-fn ripgrep(copy: &Path, kind: &str, patterns: &[Value]) -> Result<Option<Times>> {
-    if program("rg").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
+fn ripgrep(rg: &Path, copy: &Path, kind: &str, patterns: &[Value]) -> Result<Option<Times>> {
+    if program(rg).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
         say("ripgrep is not installed: nothing is compared with it");
         return Ok(None);
     }
     let mut times = Vec::new();
     for pattern in patterns.iter().step_by(EVERY) {
-        let mut command = program("rg");
+        let mut command = program(rg);
         command.args(["--no-config", "--no-messages", "-n"]).current_dir(copy).stdout(Stdio::null());
         command.args((kind == "literal").then_some("-F"));
         command.args((pattern["case_sensitive"] != true).then_some("-i"));

@@ -88,6 +88,20 @@ impl Semble {
                 .context("semble could not be installed from PyPI")?;
             fs::write(venv.join("whole"), "")?;
         }
+        Self::at(python, model)
+    }
+
+    /// One that is installed already: the python of its environment, or the environment.
+    pub(crate) fn given(place: &Path) -> Result<Self> {
+        let python = if place.is_dir() { place.join("bin/python") } else { place.to_owned() };
+        anyhow::ensure!(python.exists(), "there is no python at {}", python.display());
+        // Not canonical: the link tells python which environment it belongs to.
+        Self::at(std::path::absolute(&python)?, None)
+    }
+
+    fn at(python: PathBuf, model: Option<&Path>) -> Result<Self> {
+        let ask = "import importlib.metadata as m; print(m.version('semble'))";
+        let version = output(program(&python).args(["-c", ask])).context("this python has no semble")?;
         let dir = tempfile::tempdir()?;
         let driver = dir.path().join("semble_driver.py");
         fs::write(&driver, DRIVER)?;
@@ -95,13 +109,13 @@ impl Semble {
         let mut semble = Self { python, driver, model, about: String::new(), _dir: dir };
         let probe = Cache::new()?;
         semble.about = match output(&mut semble.command(&probe, &["probe"], true)) {
-            Ok(_) => format!("semble {VERSION} with {}", semble.model.as_deref().unwrap_or("its own model")),
+            Ok(_) => format!("semble {version} with {}", semble.model.as_deref().unwrap_or("its own model")),
             Err(error) => {
                 let reason = error.to_string();
                 let reason = reason.lines().last().unwrap_or_default().trim().to_owned();
                 semble.model = None;
                 format!(
-                    "semble {VERSION} WITHOUT its model, which is not in its package: nothing is embedded, BM25 and its \
+                    "semble {version} WITHOUT its model, which is not in its package: nothing is embedded, BM25 and its \
                      reranking answer. Its times are lower bounds, and its answers are not those of its model. ({reason})"
                 )
             }

@@ -34,7 +34,7 @@ impl Figure {
         self.reference.map(|(_, value)| self.measured / value)
     }
 
-    fn aim_text(&self) -> String {
+    pub(crate) fn aim_text(&self) -> String {
         match self.aim {
             Aim::None => String::new(),
             Aim::AtMost(most) => format!("≤ {} {}", shown(most), self.unit).trim_end().to_owned(),
@@ -45,7 +45,7 @@ impl Figure {
     }
 
     /// Whether the aim is met; nothing where there is none.
-    fn is_met(&self) -> Option<bool> {
+    pub(crate) fn is_met(&self) -> Option<bool> {
         match self.aim {
             Aim::None => None,
             Aim::AtMost(most) => Some(self.measured <= most),
@@ -85,7 +85,7 @@ impl Figure {
 }
 
 /// Three digits that mean something.
-fn shown(value: f64) -> String {
+pub(crate) fn shown(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),

@@ -27,6 +27,7 @@ pub(crate) fn run() -> Result<()> {
     problems.extend(manifests::check_crates(packages)?);
     problems.extend(modules::check(root(), &files)?);
     problems.extend(files::check(root(), &files, &machine())?);
+    problems.extend(crate::bench::check_pages(root())?);
     for problem in &problems {
         say(&format!("tidy: {problem}"));
     }

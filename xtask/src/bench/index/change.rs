@@ -33,9 +33,9 @@ const COMMENTS: [(&str, &str); 12] = [
 ];
 
 /// A source file that is changed again and again: each time its last line is a word that is nowhere else.
-pub(super) struct Changing {
+pub(in crate::bench) struct Changing {
     /// Its path in the repository.
-    pub(super) path: String,
+    pub(in crate::bench) path: String,
     file: PathBuf,
     content: Vec<u8>,
     comment: &'static str,
@@ -44,7 +44,7 @@ pub(super) struct Changing {
 
 impl Changing {
     /// A file of middling size.
-    pub(super) fn find(repo: &Path) -> Result<Self> {
+    pub(in crate::bench) fn find(repo: &Path) -> Result<Self> {
         let listed = Git::at(repo).text(&["ls-files"])?;
         let mut sized: Vec<(u64, &str, &'static str)> = listed
             .lines()
@@ -61,7 +61,7 @@ impl Changing {
     }
 
     /// Writes the file with another word at its end, and gives the word.
-    pub(super) fn change(&mut self) -> Result<String> {
+    pub(in crate::bench) fn change(&mut self) -> Result<String> {
         self.number += 1;
         // Letters only, so that no reader of words takes it apart.
         let digits: String = self.number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect();

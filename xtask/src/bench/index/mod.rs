@@ -11,14 +11,16 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use change::{Changing, DEBOUNCE};
+pub(super) use change::Changing;
+use change::DEBOUNCE;
 use lore_testkit::{Git, Lore, Random, Session};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::{
-    history::{load, median, megabytes, millis, size, warm_files},
+    history::{PEER_PATIENCE, QUIET, load, median, megabytes, millis, size, warm_files},
     latency::Times,
-    measure::{Cost, measure},
+    measure::{Cost, measure, most_memory},
     semble::{Cache, Peer, Semble},
     table::{Aim, Figure, render},
 };
@@ -32,39 +34,37 @@ const ROUNDS: &str = "3";
 const QUICK_RUNS: usize = 20;
 /// The same questions on every machine and day.
 const SEED: u64 = 20_240_229;
-/// A machine with more load than this does something else as well.
-const QUIET: f64 = 0.5;
 
 /// Measures indexing and searching code.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The repository; of a bare one, HEAD.
     #[arg(long, value_name = "PATH")]
-    repo: PathBuf,
+    pub(super) repo: PathBuf,
 
     /// Another code search to measure in the same run.
     #[arg(long, value_enum)]
-    peer: Option<Peer>,
+    pub(super) peer: Option<Peer>,
 
     /// The peer's model, where it is on this machine; nothing is downloaded.
     #[arg(long, value_name = "DIR", requires = "peer")]
-    peer_model: Option<PathBuf>,
+    pub(super) peer_model: Option<PathBuf>,
 
     /// How often the index is built, by each in turn.
     #[arg(long, default_value_t = 3, value_name = "N")]
-    runs: usize,
+    pub(super) runs: usize,
 
     /// Questions, one on each line, instead of such that are made of commit subjects.
     #[arg(long, value_name = "FILE")]
-    queries: Option<PathBuf>,
+    pub(super) queries: Option<PathBuf>,
 
     /// The binary to measure, instead of a fresh release build.
     #[arg(long, value_name = "BINARY")]
-    lore: Option<PathBuf>,
+    pub(super) lore: Option<PathBuf>,
 
     /// Prints JSON.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// What was measured of one program.
@@ -84,61 +84,91 @@ struct Own {
     told: Value,
     open: Duration,
     idle: Times,
-    /// Over standard input and output: questions, and changes without the debounce.
-    stdio: Option<(Times, Times)>,
+    stdio: Option<Stdio>,
     recall: Value,
 }
 
+/// What was measured over standard input and output.
+struct Stdio {
+    asked: Times,
+    /// How soon changes were found, without the debounce.
+    changed: Times,
+    /// The most memory that the process ever held; nothing where the system does not tell.
+    peak_bytes: Option<u64>,
+}
+
 /// Where and with what it is measured.
-struct Bench {
+pub(super) struct Bench {
     binary: PathBuf,
+    repo: PathBuf,
     /// A copy of the repository.
-    copy: PathBuf,
+    pub(super) copy: PathBuf,
     /// The questions, also one on each line of a file.
-    queries: Vec<String>,
-    file: PathBuf,
+    pub(super) queries: Vec<String>,
+    pub(super) file: PathBuf,
+    _dir: TempDir,
+}
+
+impl Bench {
+    /// Copies the newest commit of the repository and makes the questions.
+    pub(super) fn prepare(args: &Args) -> Result<Self> {
+        let binary = args.lore.clone().map_or_else(build_release, Ok)?;
+        let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+        let repo = args.repo.canonicalize().with_context(|| format!("cannot find {}", args.repo.display()))?;
+        let dir = tempfile::tempdir()?;
+        let copy = dir.path().join("copy");
+        // One pack with the newest commit: what is read lies as it does in a clone, and there is no history to sync.
+        let url = format!("file://{}", text(&repo)?);
+        Git::at(dir.path()).text(&["clone", "--quiet", "--depth", "1", &url, text(&copy)?])?;
+        warm_files(&copy)?;
+        let queries = questions(args, &repo)?;
+        let file = dir.path().join("queries");
+        fs::write(&file, queries.join("\n"))?;
+        Ok(Self { binary, repo, copy, queries, file, _dir: dir })
+    }
+}
+
+/// All that was measured.
+pub(super) struct Outcome {
+    own: Own,
+    lore: Measured,
+    peer: Option<Measured>,
+}
+
+impl Outcome {
+    /// Lines of the source.
+    pub(super) fn lines(&self) -> u64 {
+        self.own.told["lines"].as_u64().unwrap_or_default()
+    }
+
+    pub(super) fn figures(&self) -> Vec<Figure> {
+        figures(&self.own, &self.lore, self.peer.as_ref())
+    }
 }
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
-    let repo = args.repo.canonicalize().with_context(|| format!("cannot find {}", args.repo.display()))?;
     let load = load();
-    let dir = tempfile::tempdir()?;
-    let copy = dir.path().join("copy");
-    // One pack with the newest commit: what is read lies as it does in a clone, and there is no history to sync.
-    let url = format!("file://{}", text(&repo)?);
-    Git::at(dir.path()).text(&["clone", "--quiet", "--depth", "1", &url, text(&copy)?])?;
-    warm_files(&copy)?;
-    let queries = questions(args, &repo)?;
-    let file = dir.path().join("queries");
-    fs::write(&file, queries.join("\n"))?;
-    let bench = Bench { binary, copy, queries, file };
+    let bench = Bench::prepare(args)?;
     let semble = args.peer.map(|Peer::Semble| Semble::install(args.peer_model.as_deref())).transpose()?;
-
-    let (lore, costs, peer_built) = build_in_turn(&bench, args.runs.max(1), semble.as_ref())?;
-    let (own, measured) = measure_lore(&bench, &lore, costs)?;
-    let peer = match (&semble, peer_built) {
-        (Some(semble), Some((cache, costs))) => Some(measure_semble(&bench, semble, &cache, costs)?),
-        _ => None,
-    };
-    let figures = figures(&own, &measured, peer.as_ref());
+    let outcome = measured(&bench, args.runs.max(1), semble.as_ref())?;
+    let figures = outcome.figures();
+    let repo = bench.repo.display();
     if args.json {
         say(&serde_json::to_string_pretty(&json!({
-            "repository": repo.to_string_lossy(),
+            "repository": repo.to_string(),
             "lore_commit": output(program("git").args(["rev-parse", "HEAD"])).ok(),
             "cores": std::thread::available_parallelism().map_or(0, usize::from),
             "load_before": load,
             "runs": args.runs.max(1),
-            "index": own.told,
-            "recall": own.recall,
+            "index": outcome.own.told,
+            "recall": outcome.own.recall,
             "peer": semble.map(|semble| semble.about),
             "figures": figures.iter().map(Figure::json).collect::<Vec<_>>(),
         }))?);
         return Ok(());
     }
-    say(&format!("{}: {} runs, medians; {} questions", repo.display(), args.runs.max(1), bench.queries.len()));
+    say(&format!("{repo}: {} runs, medians; {} questions", args.runs.max(1), bench.queries.len()));
     if let Some(load) = load.filter(|load| *load > QUIET) {
         say(&format!(
             "the load was {load} before the first run: this machine is not quiet, and the figures are not fair"
@@ -148,10 +178,21 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         say(&semble.about);
     }
     say(&render(&figures));
-    if own.stdio.is_none() {
+    if outcome.own.stdio.is_none() {
         say("this binary has no tool `cortex_search`: nothing was asked over standard input and output");
     }
     Ok(())
+}
+
+/// Measures everything.
+pub(super) fn measured(bench: &Bench, runs: usize, semble: Option<&Semble>) -> Result<Outcome> {
+    let (lore, costs, peer_built) = build_in_turn(bench, runs, semble)?;
+    let (own, measured) = measure_lore(bench, &lore, costs)?;
+    let peer = match (semble, peer_built) {
+        (Some(semble), Some((cache, costs))) => Some(measure_semble(bench, semble, &cache, costs)?),
+        _ => None,
+    };
+    Ok(Outcome { own, lore: measured, peer })
 }
 
 /// Subjects of commits, and every second time one or two words of them.
@@ -185,7 +226,8 @@ fn build_in_turn(bench: &Bench, runs: usize, semble: Option<&Semble>) -> Result<
         let lore = Lore::new(&bench.binary);
         costs.push(measure(&lore.command(&["debug", "index", path]))?);
         last = Some(lore);
-        if let Some(semble) = semble {
+        let spent: Duration = peer.iter().flat_map(|(_, costs)| costs).map(|cost| cost.wall).sum();
+        if let Some(semble) = semble.filter(|_| spent < PEER_PATIENCE) {
             let cache = Cache::new()?;
             let cost = semble.index(&cache, path)?;
             let mut known = peer.take().map_or_else(Vec::new, |(_, costs)| costs);
@@ -242,7 +284,7 @@ fn measure_lore(bench: &Bench, lore: &Lore, costs: Vec<Cost>) -> Result<(Own, Me
 }
 
 /// Questions and changes over standard input and output; nothing where the program has no such tool.
-fn over_stdio(bench: &Bench, lore: &Lore, changing: &mut Changing) -> Result<Option<(Times, Times)>> {
+fn over_stdio(bench: &Bench, lore: &Lore, changing: &mut Changing) -> Result<Option<Stdio>> {
     let mut command = lore.command(&["serve"]);
     command.current_dir(&bench.copy);
     let mut session = Session::start(command)?;
@@ -267,9 +309,10 @@ fn over_stdio(bench: &Bench, lore: &Lore, changing: &mut Changing) -> Result<Opt
     for _ in 0..QUICK_RUNS {
         changes.push(change::over_stdio(&mut session, changing)?.saturating_sub(DEBOUNCE));
     }
+    let peak_bytes = most_memory(session.process_id());
     let ended = session.end()?;
     ensure!(ended.status.success(), "lore serve ended with {}: {}", ended.status, ended.log);
-    Ok(Some((Times::new(times), Times::new(changes))))
+    Ok(Some(Stdio { asked: Times::new(times), changed: Times::new(changes), peak_bytes }))
 }
 
 fn measure_semble(bench: &Bench, semble: &Semble, cache: &Cache, costs: Vec<Cost>) -> Result<Measured> {
@@ -277,11 +320,14 @@ fn measure_semble(bench: &Bench, semble: &Semble, cache: &Cache, costs: Vec<Cost
     let (files, chunks) = semble.counts(cache, path)?;
     // Before anything is asked: it keeps a record of questions beside its index.
     let index_bytes = size(cache.path())?;
-    let cold = (0..QUICK_RUNS).map(|run| semble.cold(cache, path, &bench.queries[run % bench.queries.len()]));
-    let cold = Times::new(cold.collect::<Result<_>>()?);
+    let mut cold: Vec<Duration> = Vec::new();
+    while cold.len() < QUICK_RUNS && cold.iter().sum::<Duration>() < PEER_PATIENCE / 3 {
+        cold.push(semble.cold(cache, path, &bench.queries[cold.len() % bench.queries.len()])?);
+    }
+    let cold = Times::new(cold);
     let mut changing = Changing::find(&bench.copy)?;
-    let mut changed = Vec::new();
-    for _ in 0..QUICK_RUNS.div_ceil(4) {
+    let mut changed: Vec<Duration> = Vec::new();
+    while changed.len() < QUICK_RUNS.div_ceil(4) && changed.iter().sum::<Duration>() < PEER_PATIENCE / 3 {
         let word = changing.change()?;
         let started = Instant::now();
         let found = semble.files(cache, path, &word)?;
@@ -335,7 +381,10 @@ fn figures(own: &Own, lore: &Measured, peer: Option<&Measured>) -> Vec<Figure> {
         figures.push(alone(recall, "", number(&told["recall_at_10"])));
         figures.push(alone(took, "ms", number(&told["p50_us"]) / 1000.0));
     }
-    if let Some((asked, changed)) = &own.stdio {
+    if let Some(Stdio { asked, changed, peak_bytes }) = &own.stdio {
+        if let Some(peak) = peak_bytes {
+            figures.push(alone("`lore serve`, peak memory", "MB", megabytes(*peak)));
+        }
         figures.extend([
             alone("search over stdio, p50", "ms", millis(asked.percentile(50))),
             alone("search over stdio, p95", "ms", millis(asked.percentile(95))),

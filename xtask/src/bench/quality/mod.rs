@@ -20,72 +20,72 @@ use report::{Group, Report};
 use serde_json::{Value, json};
 use with::{Named, With};
 
-use super::semble::{Content, Peer};
+use super::semble::{Content, Peer, Semble};
 use crate::program::{build_release, output, say, target_dir};
 
 /// Measures how well questions about code are answered.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
     /// The folder with the questions: `repo-queries.jsonl`, `cosqa-dev-queries.jsonl` and `cosqa-functions.jsonl`.
     #[arg(long, value_name = "DIR", required_unless_present_any = ["commits", "docs"])]
-    data: Option<PathBuf>,
+    pub(super) data: Option<PathBuf>,
 
     /// The folder with the repositories that `repo-queries.jsonl` names: `owner+name/repo`, `owner/name` or `name`.
     #[arg(long, value_name = "DIR")]
-    repos: Option<PathBuf>,
+    pub(super) repos: Option<PathBuf>,
 
     /// Asks the questions of `repo-queries.jsonl` about the folder alone too, without the rest of its repository and
     /// without its history: peers publish figures of that.
     #[arg(long)]
-    alone: bool,
+    pub(super) alone: bool,
 
     /// Repositories whose commits ask: the subject is the question, the changed files are the answer.
     #[arg(long, value_name = "PATH", num_args = 1..)]
-    commits: Vec<PathBuf>,
+    pub(super) commits: Vec<PathBuf>,
 
     /// Repositories whose documents ask: headings, and commits that changed documents only.
     #[arg(long, value_name = "PATH", num_args = 1..)]
-    docs: Vec<PathBuf>,
+    pub(super) docs: Vec<PathBuf>,
 
     /// How many commits of each repository, and how many sections.
     #[arg(long, default_value_t = 100, value_name = "N")]
-    count: usize,
+    pub(super) count: usize,
 
     /// Only sets whose name contains this (`functions` for those without a repository; may be repeated).
     #[arg(long, value_name = "TEXT")]
-    only: Vec<String>,
+    pub(super) only: Vec<String>,
 
     /// A further column: another build of the program, with everything on (may be repeated).
     #[arg(long, value_name = "NAME=BINARY")]
-    also: Vec<Named>,
+    pub(super) also: Vec<Named>,
 
     /// A further column: another code search, asked about the files of `repo-queries.jsonl` and about sections.
     #[arg(long, value_enum)]
-    peer: Option<Peer>,
+    pub(super) peer: Option<Peer>,
 
     /// Leaves out what an agent reads: tokens to the first right answer, and whether `max_tokens` is kept.
     #[arg(long)]
-    no_tokens: bool,
+    pub(super) no_tokens: bool,
 
     /// Writes the ranks of each question, one line each.
     #[arg(long, value_name = "FILE")]
-    dump: Option<PathBuf>,
+    pub(super) dump: Option<PathBuf>,
 
     /// Says what changed since a run that was dumped.
     #[arg(long, value_name = "FILE")]
-    against: Option<PathBuf>,
+    pub(super) against: Option<PathBuf>,
 
     /// Keeps the index here for the next run, which reads only what is new.
     #[arg(long, value_name = "DIR")]
-    home: Option<PathBuf>,
+    pub(super) home: Option<PathBuf>,
 
     /// The binary to measure, instead of a fresh release build.
     #[arg(long, value_name = "BINARY")]
-    lore: Option<PathBuf>,
+    pub(super) lore: Option<PathBuf>,
 
     /// Prints JSON.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// What a set was asked.
@@ -114,23 +114,9 @@ impl All {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-    let work = target_dir()?.join("quality");
-    let mut with = With::new(&binary, args.home.as_deref(), &args.also, args.peer)?;
-    with.counter = with.counter.filter(|_| !args.no_tokens);
-    let mut all = All::default();
-    if let Some(data) = &args.data {
-        ask_repos(args, &with, data, &work, &mut all)?;
-        all.functions = ask_functions(args, &with, data, &work)?;
-    }
-    for path in &args.commits {
-        all.commits.push(ask_commits(args, &with, path)?);
-    }
-    for path in &args.docs {
-        let (path, name) = place_of(path)?;
-        all.documents.extend(documents::ask_documents(&with, &name, &path, args.count, &work)?);
-    }
-    ensure!(all.sets().next().is_some(), "there is nothing to ask: look at --data and --only");
+    let peer = args.peer.map(|Peer::Semble| Semble::install(None)).transpose()?;
+    let with = with(args, peer)?;
+    let all = ask_all(args, &with)?;
     let report = Report { columns: with.columns(), groups: groups(&all) };
     if args.json {
         let indexes: Vec<Value> = all.sets().map(|set| json!({"name": set.name, "index": set.index})).collect();
@@ -156,6 +142,49 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         say(&format!("\n{}", report::compare(&asked, file)?));
     }
     args.dump.as_ref().map_or(Ok(()), |file| report::dump(&asked, &report.columns, file))
+}
+
+/// Who is asked.
+fn with(args: &Args, peer: Option<Semble>) -> Result<With> {
+    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
+    let mut with = With::new(&binary, args.home.as_deref(), &args.also, peer)?;
+    with.counter = with.counter.filter(|_| !args.no_tokens);
+    Ok(with)
+}
+
+/// Asks everything that was wished for.
+fn ask_all(args: &Args, with: &With) -> Result<All> {
+    let work = target_dir()?.join("quality");
+    let mut all = All::default();
+    if let Some(data) = &args.data {
+        ask_repos(args, with, data, &work, &mut all)?;
+        all.functions = ask_functions(args, with, data, &work)?;
+    }
+    for path in &args.commits {
+        all.commits.push(ask_commits(args, with, path)?);
+    }
+    for path in &args.docs {
+        let (path, name) = place_of(path)?;
+        all.documents.extend(documents::ask_documents(with, &name, &path, args.count, &work)?);
+    }
+    ensure!(all.sets().next().is_some(), "there is nothing to ask: look at --data and --only");
+    Ok(all)
+}
+
+/// How well a set was answered by Lore with all parts, and by the peer where there is one.
+#[derive(Debug)]
+pub(super) struct Answers {
+    pub(super) set: String,
+    pub(super) questions: usize,
+    pub(super) ndcg: f64,
+    pub(super) peer: Option<f64>,
+}
+
+/// Asks everything and gives one mean for each group: NDCG@10 of results, as peers publish it.
+pub(super) fn measured(args: &Args, peer: Option<Semble>) -> Result<Vec<Answers>> {
+    let with = with(args, peer)?;
+    let all = ask_all(args, &with)?;
+    Ok(report::answers(&groups(&all), with.columns().len() - 1, with.peer.is_some()))
 }
 
 fn is_wanted(args: &Args, name: &str) -> bool {
@@ -189,7 +218,7 @@ fn ask_functions(args: &Args, with: &With, data: &Path, work: &Path) -> Result<O
     let name = "functions";
     let Some(set) = data::read_function_set(data)?.filter(|_| is_wanted(args, name)) else { return Ok(None) };
     let place = prepare::functions_of(&set, work)?;
-    let place = Place { repo: &place, root: "", history: false, folder: None };
+    let place = Place { repo: &place, root: "", history: false, folder: Some((&place, Content::Code)) };
     ask_one(with, name, place, &set.questions).map(Some)
 }
 

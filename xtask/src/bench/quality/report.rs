@@ -7,7 +7,7 @@ use lore_bench::{DEPTH, Estimate, Outcome, Score, difference, estimate, grid};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answered,
+    Answered, Answers,
     ask::Asked,
     with::{all_column, no_model_column},
 };
@@ -140,6 +140,20 @@ impl Report<'_> {
         };
         self.groups.iter().map(group).collect()
     }
+}
+
+/// The mean of results' NDCG@10 of each group with all parts, and that of the last column where it is a peer's.
+pub(crate) fn answers(groups: &[Group<'_>], last: usize, is_peer: bool) -> Vec<Answers> {
+    let (_, measure) = MEASURES[1];
+    let answer = |group: &Group<'_>| {
+        Some(Answers {
+            set: group.name.clone(),
+            questions: group.asked().count(),
+            ndcg: group.estimate(all_column(), measure)?.mean,
+            peer: group.estimate(last, measure).filter(|_| is_peer).map(|estimate| estimate.mean),
+        })
+    };
+    groups.iter().filter_map(answer).collect()
 }
 
 fn row(group: &Group<'_>, cells: impl Iterator<Item = String>) -> Vec<String> {

@@ -5,11 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use lore_bench::{ALL, NO_MODEL, WAYS};
 
-use super::{
-    super::semble::{Peer, Semble},
-    ask::Program,
-    tokens::Counter,
-};
+use super::{super::semble::Semble, ask::Program, tokens::Counter};
 
 /// Everyone who is asked.
 pub(crate) struct With {
@@ -47,7 +43,7 @@ impl std::str::FromStr for Named {
 }
 
 impl With {
-    pub(crate) fn new(binary: &Path, home: Option<&Path>, also: &[Named], peer: Option<Peer>) -> Result<Self> {
+    pub(crate) fn new(binary: &Path, home: Option<&Path>, also: &[Named], peer: Option<Semble>) -> Result<Self> {
         // Every build keeps an index of its own: they may not understand each other's.
         let program = |binary: &Path, name: &str| {
             let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
@@ -61,7 +57,7 @@ impl With {
         Ok(Self {
             program: program(binary, "")?,
             also: also.iter().map(other).collect::<Result<_>>()?,
-            peer: peer.map(|Peer::Semble| Semble::install(None)).transpose()?,
+            peer,
             counter: Some(Counter::new()?),
         })
     }

@@ -48,31 +48,31 @@ const HYBRID_AIM: f64 = 150.0;
 pub(crate) struct Args {
     /// Repositories that are asked about, instead of a generated one. The first is cloned and gets commits there.
     #[arg(long, value_name = "PATH", num_args = 1..)]
-    repo: Vec<PathBuf>,
+    pub(super) repo: Vec<PathBuf>,
 
     /// Lines of the generated repository.
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
-    lines: usize,
+    pub(super) lines: usize,
 
     /// How long users ask.
     #[arg(long, default_value_t = 600, value_name = "N")]
-    seconds: u64,
+    pub(super) seconds: u64,
 
     /// Users, half of them with a branch or a composite of their own.
     #[arg(long, default_value_t = 50, value_name = "N")]
-    users: usize,
+    pub(super) users: usize,
 
     /// Questions of each user in a second.
     #[arg(long, default_value_t = 2.0, value_name = "N")]
-    rate: f64,
+    pub(super) rate: f64,
 
     /// The binary to measure, instead of a fresh release build.
     #[arg(long, value_name = "BINARY")]
-    lore: Option<PathBuf>,
+    pub(super) lore: Option<PathBuf>,
 
     /// Prints JSON.
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// What was seen of the process while users asked.
@@ -86,10 +86,17 @@ struct Watched {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<()> {
+    let busy = machine_load();
+    let seen = measured(args)?;
+    print(args, &seen, busy)?;
+    seen.judge()
+}
+
+/// Starts a server and lets users ask.
+pub(super) fn measured(args: &Args) -> Result<Seen> {
     ensure!(args.users > 0 && args.rate > 0.0, "without users who ask there is nothing to measure");
     let binary = args.lore.clone().map_or_else(build_release, Ok)?;
     let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
-    let busy = machine_load();
     let dir = tempfile::tempdir()?;
     let folder = dir.path().canonicalize()?;
     let sources = sources(args, &folder)?;
@@ -124,9 +131,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let changing = [(materials[0].alias.clone(), changing), (BESIDE.to_owned(), beside)];
     let load = Load { running: &running, token: &token, users: &users, materials: &materials, plan };
     let (measured, refreshes, watched) = load.run(changing, &mut random)?;
-    let seen = Seen { alone, measured, refreshes, watched, added, wall: plan.start.elapsed() };
-    print(args, &seen, busy)?;
-    seen.judge()
+    Ok(Seen { alone, measured, refreshes, watched, added, wall: plan.start.elapsed() })
 }
 
 /// The other repository that is refreshed, a small one.
@@ -257,7 +262,7 @@ struct Refreshed {
 }
 
 /// All that was measured.
-struct Seen {
+pub(super) struct Seen {
     alone: Times,
     measured: Measured,
     refreshes: Vec<Refreshed>,
@@ -293,44 +298,64 @@ fn growth(memory: &[(f64, u64)]) -> (u64, u64) {
     (most(0.2, 0.4), most(0.8, 1.0))
 }
 
+/// What questions of one kind took, and how many failed.
+struct Kind {
+    name: &'static str,
+    times: Times,
+    faults: usize,
+}
+
+impl Seen {
+    fn kinds(&self) -> Vec<Kind> {
+        let kind = |(number, (name, _)): (usize, &(&'static str, _))| {
+            let times = Times::new(self.measured.times.get(&number).cloned().unwrap_or_default());
+            let of_kind = self.measured.faults.iter().filter(|((of, _), _)| *of == number);
+            Kind { name, times, faults: of_kind.map(|(_, count)| count).sum() }
+        };
+        KINDS.iter().enumerate().map(kind).collect()
+    }
+
+    /// Questions that were answered.
+    pub(super) fn requests(&self) -> usize {
+        self.kinds().iter().map(|kind| kind.times.count()).sum()
+    }
+
+    pub(super) fn figures(&self) -> Vec<Figure> {
+        let kinds = self.kinds();
+        let hybrid = &kinds[0].times;
+        let (early, end) = growth(&self.watched.memory);
+        let figure = |name, unit, measured, reference, aim| Figure { name, unit, measured, reference, aim };
+        let alone = |percent| Some(("alone", at(&self.alone, percent)));
+        #[expect(clippy::cast_precision_loss, reason = "no run counts as far as a float cannot")]
+        let (errors, refreshes) =
+            (self.errors() as f64, self.refreshes.iter().map(|one| one.times.count()).sum::<usize>() as f64);
+        let cores = |seconds: f64| seconds / self.wall.as_secs_f64().max(0.001);
+        vec![
+            figure("hybrid, p50", "ms", at(hybrid, 50), alone(50), Aim::None),
+            figure("hybrid, p99", "ms", at(hybrid, 99), alone(99), Aim::AtMost(HYBRID_AIM)),
+            figure("errors", "", errors, None, Aim::AtMost(0.0)),
+            figure("refreshes", "", refreshes, None, Aim::None),
+            figure(
+                "memory, last fifth",
+                "MB",
+                megabytes(end),
+                Some(("second fifth", megabytes(early))),
+                Aim::RatioAtMost(GROWTH_AIM),
+            ),
+            figure("processors used by the server", "", cores(self.watched.cpu.0), None, Aim::None),
+            figure("processors used by its gits", "", cores(self.watched.cpu.1), None, Aim::None),
+        ]
+    }
+}
+
+fn at(times: &Times, percent: usize) -> f64 {
+    millis(times.percentile(percent))
+}
+
 fn print(args: &Args, seen: &Seen, load: Option<f64>) -> Result<()> {
-    let kinds: Vec<(&str, Times, usize)> = KINDS
-        .iter()
-        .enumerate()
-        .map(|(kind, (name, _))| {
-            let times = Times::new(seen.measured.times.get(&kind).cloned().unwrap_or_default());
-            let faults = seen.measured.faults.iter().filter(|((of, _), _)| *of == kind).map(|(_, count)| count).sum();
-            (*name, times, faults)
-        })
-        .collect();
-    let requests: usize = kinds.iter().map(|(_, times, _)| times.count()).sum();
-    let errors = seen.errors();
-    let hybrid = &kinds[0].1;
-    let (early, end) = growth(&seen.watched.memory);
-    let figure = |name, unit, measured, reference, aim| Figure { name, unit, measured, reference, aim };
-    let at = |times: &Times, percent| millis(times.percentile(percent));
-    let alone = |percent| Some(("alone", at(&seen.alone, percent)));
-    #[expect(clippy::cast_precision_loss, reason = "no run counts as far as a float cannot")]
-    let (errors_shown, refreshes_shown) =
-        (errors as f64, seen.refreshes.iter().map(|one| one.times.count()).sum::<usize>() as f64);
-    let mut figures = vec![
-        figure("hybrid, p50", "ms", at(hybrid, 50), alone(50), Aim::None),
-        figure("hybrid, p99", "ms", at(hybrid, 99), alone(99), Aim::AtMost(HYBRID_AIM)),
-        figure("errors", "", errors_shown, None, Aim::AtMost(0.0)),
-        figure("refreshes", "", refreshes_shown, None, Aim::None),
-        figure(
-            "memory, last fifth",
-            "MB",
-            megabytes(end),
-            Some(("second fifth", megabytes(early))),
-            Aim::RatioAtMost(GROWTH_AIM),
-        ),
-    ];
-    let cores = |seconds: f64| seconds / seen.wall.as_secs_f64().max(0.001);
-    figures.push(figure("processors used by the server", "", cores(seen.watched.cpu.0), None, Aim::None));
-    figures.push(figure("processors used by its gits", "", cores(seen.watched.cpu.1), None, Aim::None));
+    let (kinds, figures, requests, errors) = (seen.kinds(), seen.figures(), seen.requests(), seen.errors());
     if args.json {
-        let kind = |(name, times, faults): &(&str, Times, usize)| {
+        let kind = |Kind { name, times, faults }: &Kind| {
             json!({"name": name, "requests": times.count(), "errors": faults, "p50_ms": at(times, 50),
                    "p95_ms": at(times, 95), "p99_ms": at(times, 99), "max_ms": millis(times.longest())})
         };
@@ -365,7 +390,7 @@ fn print(args: &Args, seen: &Seen, load: Option<f64>) -> Result<()> {
     say(&render(&figures));
     let head = ["", "requests", "errors", "p50 ms", "p95 ms", "p99 ms", "max ms"].map(str::to_owned).to_vec();
     let mut rows = vec![head];
-    for (name, times, faults) in &kinds {
+    for Kind { name, times, faults } in &kinds {
         let shown = |value: f64| format!("{value:.1}");
         let [p50, p95, p99] = [50, 95, 99].map(|percent| shown(at(times, percent)));
         let cells = [times.count().to_string(), faults.to_string(), p50, p95, p99, shown(millis(times.longest()))];
