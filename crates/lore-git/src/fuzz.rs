@@ -6,8 +6,11 @@ use lore_model::CommitRecord;
 
 use crate::{Blame, Result, stream::Records};
 
+/// A commit with the beginning of its patch and the length of the whole.
+pub type Record = CommitRecord<(Vec<u8>, u64)>;
+
 /// The commits of git's stream, each with its patch up to `cap` bytes and the length of the whole, and why reading ended early.
-pub fn records(input: impl Read, nonce: &str, cap: usize) -> (Vec<CommitRecord<(Vec<u8>, u64)>>, Option<String>) {
+pub fn records(input: impl Read, nonce: &str, cap: usize) -> (Vec<Record>, Option<String>) {
     let (mut records, mut found) = (Records::new(input, nonce, cap), Vec::new());
     loop {
         match records.next() {

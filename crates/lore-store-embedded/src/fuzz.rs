@@ -71,7 +71,7 @@ pub fn use_segment(bytes: Vec<u8>) -> Option<ReadSegment> {
     let segment = Arc::new(Segment::from_bytes(bytes).ok()?);
     let mut read = ReadSegment { whole: segment.verify().is_ok(), ..ReadSegment::default() };
     for ordinal in (0..segment.len().min(64)).chain([segment.len(), u32::MAX]) {
-        read.texts.push(segment.text(ordinal).ok().map(|text| text.to_vec()));
+        read.texts.push(segment.text(ordinal).ok());
         read.places.push(segment.key(ordinal).and_then(|key| segment.find(&key)));
     }
     drop(merge(&[&segment], &|_| true).map(Segment::from_bytes));
@@ -173,8 +173,7 @@ pub fn ask_history(text: &str) -> Asked {
     });
     let text = text.replace('\0', " ");
     let ask = |connection: &Connection, asked: &str| {
-        let mut rows = connection.prepare_cached("SELECT rowid FROM commits_fts WHERE commits_fts MATCH ?1")?;
-        Ok::<_, rusqlite::Error>(rows.exists([asked])?)
+        connection.prepare_cached("SELECT rowid FROM commits_fts WHERE commits_fts MATCH ?1")?.exists([asked])
     };
     HISTORY.with(|connection| {
         let ask = || {

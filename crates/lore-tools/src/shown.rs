@@ -251,9 +251,9 @@ pub struct GoldenShown {
 
 impl GoldenShown {
     /// A golden repository, whose clone is among these, and whose error is told so, if it is.
-    pub fn new(golden: Golden, repos: &[Repo], told: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn new(golden: &Golden, repos: &[Repo], told: impl Fn(&str) -> Option<String>) -> Self {
         Self {
-            default_branch: main_branch(&golden, repos),
+            default_branch: main_branch(golden, repos),
             alias: golden.alias.to_string(),
             // Tokens that stand in a URL are shown to nobody.
             repo_url: without_user(&golden.url),

@@ -47,10 +47,8 @@ fn harm(bench: &Bench, kind: Kind) -> Result<Outcome> {
             Err(error) => outcome.faults.push(format!("{error:#}")),
         }
     }
-    let healed: Vec<String> = healed.iter().map(|(by, times)| format!("{times} healed by {by}")).collect();
-    outcome.told = format!("{files} files; {found} found, {harmless} without effect, {unnoticed} not noticed");
-    for text in healed {
-        outcome.told += &format!(", {text}");
-    }
+    let mut told = vec![format!("{files} files; {found} found, {harmless} without effect, {unnoticed} not noticed")];
+    told.extend(healed.iter().map(|(by, times)| format!("{times} healed by {by}")));
+    outcome.told = told.join(", ");
     Ok(outcome)
 }

@@ -103,7 +103,9 @@ pub(crate) fn run(args: Args) -> Result<()> {
     let chosen: Vec<&Case> = CASES.iter().copied().flatten().filter(is_chosen).collect();
     ensure!(!chosen.is_empty(), "no case is called so: `cargo xtask abuse --list` shows them");
     if list {
-        chosen.iter().for_each(|case| say(case.name));
+        for case in chosen {
+            say(case.name);
+        }
         return Ok(());
     }
     let lore = lore.map_or_else(build_release, Ok)?;

@@ -41,15 +41,16 @@ pub(super) fn strike_all(bench: &Bench, workload: &str, faults: &[Fault], whose:
             }
         }
     }
-    outcome.told = format!("{all} writes");
+    let mut told = vec![format!("{all} writes")];
     if missed > 0 {
-        outcome.told += &format!(", {missed} not reached");
+        told.push(format!("{missed} not reached"));
     }
     if succeeded > 0 {
-        outcome.told += &format!(", {succeeded} succeeded all the same");
+        told.push(format!("{succeeded} succeeded all the same"));
     }
     if let Some(one) = left.first() {
-        outcome.told += &format!(", {} files left over such as {one}", left.len());
+        told.push(format!("{} files left over such as {one}", left.len()));
     }
+    outcome.told = told.join(", ");
     Ok(outcome)
 }

@@ -15,7 +15,7 @@ use super::{Bench, Outcome};
 use crate::bench::{Ran, run_to_the_end};
 
 /// No run takes longer unless something is broken.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// The program in a home of its own, and what was seen of it.
 pub(super) struct Trial {
@@ -75,21 +75,21 @@ impl Trial {
         self.outcome.points += 1;
         let said = clipped(ran.stderr.trim(), 400);
         match ran.code {
-            _ if ran.late => self.fault(format!("`{name}` took longer than {} s", PATIENCE.as_secs())),
-            None => self.fault(format!("`{name}` was ended by a signal: {said}")),
+            _ if ran.late => self.fault(&format!("`{name}` took longer than {} s", PATIENCE.as_secs())),
+            None => self.fault(&format!("`{name}` was ended by a signal: {said}")),
             // `lore doctor` says so that something is broken.
             Some(1) if words.first().is_some_and(|word| word == "doctor") => {}
-            Some(1 | 10..) => self.fault(format!("`{name}` ended with {:?}: {said}", ran.code)),
+            Some(1 | 10..) => self.fault(&format!("`{name}` ended with {:?}: {said}", ran.code)),
             Some(_) => {}
         }
         if ran.stderr.contains("panicked at") {
-            self.fault(format!("`{name}` panicked: {said}"));
+            self.fault(&format!("`{name}` panicked: {said}"));
         }
         if ran.stderr.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
-            self.fault(format!("`{name}` printed control characters: {said:?}"));
+            self.fault(&format!("`{name}` printed control characters: {said:?}"));
         }
         if ran.cost.peak_bytes > self.memory {
-            self.fault(format!("`{name}` took {} of memory", megabytes(ran.cost.peak_bytes)));
+            self.fault(&format!("`{name}` took {} of memory", megabytes(ran.cost.peak_bytes)));
         }
         if ran.cost.wall > self.slowest.0 {
             self.slowest = (ran.cost.wall, name.clone());
@@ -106,7 +106,7 @@ impl Trial {
         if ran.code.is_some_and(|code| code != 0) {
             let words: Vec<_> = args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect();
             let said = clipped(&ran.stderr, 400);
-            self.fault(format!("`{}` ended with {:?}: {said}", clipped(&words.join(" "), 100), ran.code));
+            self.fault(&format!("`{}` ended with {:?}: {said}", clipped(&words.join(" "), 100), ran.code));
         }
         Ok(ran)
     }
@@ -119,7 +119,7 @@ impl Trial {
         if let Err(error) = &read
             && ran.code == Some(0)
         {
-            self.fault(format!("{args:?} printed no JSON: {error}"));
+            self.fault(&format!("{args:?} printed no JSON: {error}"));
         }
         Ok(read.unwrap_or_default())
     }
@@ -128,12 +128,12 @@ impl Trial {
     pub(super) fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
         self.outcome.points += 1;
         if !holds {
-            self.fault(what());
+            self.fault(&what());
         }
     }
 
     /// Notes what was not as it must be.
-    pub(super) fn fault(&mut self, what: String) {
+    pub(super) fn fault(&mut self, what: &str) {
         self.outcome.faults.push(clipped(&what.replace('\n', " / "), 600));
     }
 
@@ -159,14 +159,14 @@ impl Trial {
         match answer {
             Ok(answer) => {
                 if answer["_meta"]["lore/error"]["code"] == "internal" {
-                    self.fault(format!("{tool} {asked}: {}", clipped(&answer.to_string(), 300)));
+                    self.fault(&format!("{tool} {asked}: {}", clipped(&answer.to_string(), 300)));
                 }
                 Ok(answer)
             }
             // A refusal by the protocol's own means is an answer.
             Err(error) if error.to_string().contains("-32602") => Ok(Value::Null),
             Err(error) => {
-                self.fault(format!("{tool} {asked}: {}", clipped(&format!("{error:#}"), 300)));
+                self.fault(&format!("{tool} {asked}: {}", clipped(&format!("{error:#}"), 300)));
                 Err(error)
             }
         }

@@ -135,7 +135,7 @@ impl Lines {
         };
         let mut figures = vec![figure(names[0], 50, None, Aim::AtMost(most)), figure(names[1], 95, None, Aim::None)];
         if let Some(peer) = &self.peer {
-            let reference = |percent| Some(("ripgrep", millis(peer.percentile(percent))));
+            let reference = |percent| Some(("ripgrep, started each time", millis(peer.percentile(percent))));
             figures.push(figure(names[0], 50, reference(50), Aim::TimesFaster(10.0)));
             figures.push(figure(names[1], 95, reference(95), Aim::None));
         }

@@ -123,7 +123,8 @@ impl Semble {
         Ok(semble)
     }
 
-    fn is_whole(&self) -> bool {
+    /// Whether it has its model.
+    pub(crate) fn is_whole(&self) -> bool {
         self.about.is_empty() || !self.about.contains("WITHOUT")
     }
 

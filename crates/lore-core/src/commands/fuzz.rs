@@ -7,8 +7,11 @@ use serde_json::Value;
 
 use super::{Command, profile, prompt, registry::Registry, render};
 
+/// What could not be understood, with the line.
+type Problems = Vec<(usize, String)>;
+
 /// The commands of a registry's text, and what could not be understood, with the line.
-pub fn registry(text: &str) -> Result<(Vec<Command>, Vec<(usize, String)>), String> {
+pub fn registry(text: &str) -> Result<(Vec<Command>, Problems), String> {
     let Registry { entries, problems, .. } = Registry::parse(text)?;
     Ok((entries.into_iter().map(|entry| entry.command).collect(), problems))
 }

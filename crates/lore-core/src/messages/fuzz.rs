@@ -1,6 +1,6 @@
 //! Ways in to parsers that nothing outside needs, for those who feed them any bytes (`lore-fuzz`). They promise nothing.
 
 /// File, lines and comment of a message of lazygit-mcp-bridge.
-pub fn message(bytes: &[u8]) -> Result<(String, Option<(u32, u32)>, String), String> {
+pub fn message(bytes: &[u8]) -> Result<super::inbox::Parsed, String> {
     super::inbox::parsed(bytes)
 }

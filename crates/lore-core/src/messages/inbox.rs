@@ -254,7 +254,9 @@ fn parse(bytes: &[u8]) -> Result<Left, String> {
 }
 
 /// File, lines and comment of a message, as they are read.
-pub(super) fn parsed(bytes: &[u8]) -> Result<(String, Option<(u32, u32)>, String), String> {
+pub(super) type Parsed = (String, Option<(u32, u32)>, String);
+
+pub(super) fn parsed(bytes: &[u8]) -> Result<Parsed, String> {
     let Left { file, line, comment, .. } = parse(bytes)?;
     Ok((file, line.as_ref().and_then(Line::range), comment))
 }

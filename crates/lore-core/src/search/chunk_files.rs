@@ -577,8 +577,10 @@ fn parse_file(bytes: &[u8], path: &Path, kind: ChunkKind, model: &str) -> Result
     Ok(ReadFile { drafts, skipped })
 }
 
-/// The chunks of a file's bytes, each with its vector where that can be used, and how many could not be read.
-pub(super) fn parsed(bytes: &[u8], model: &str) -> Result<(Vec<(FileChunk, Option<Vec<f32>>)>, usize), String> {
+/// The chunks of a file, each with its vector where that can be used, and how many could not be read.
+pub(super) type Parsed = (Vec<(FileChunk, Option<Vec<f32>>)>, usize);
+
+pub(super) fn parsed(bytes: &[u8], model: &str) -> Result<Parsed, String> {
     let file = parse_file(bytes, Path::new("chunks.json"), ChunkKind::Data, model)?;
     let chunk = |draft: Draft| (draft.chunk, draft.vector.map(|vector| vector.to_vec()));
     Ok((file.drafts.into_iter().map(chunk).collect(), file.skipped))

@@ -6,14 +6,14 @@ use lore_model::{Failure, RepoPath};
 use lore_store::TextPlan;
 
 use super::{
-    FileChunk, FileFilter, LinesWanted, chunk_files,
+    FileFilter, LinesWanted, chunk_files,
     filter::Files,
     lines::{Pattern, Terms},
     query::Query,
 };
 
 /// The chunks of a chunk file, each with its vector where that can be used, and how many could not be read.
-pub fn chunk_file(bytes: &[u8], model: &str) -> Result<(Vec<(FileChunk, Option<Vec<f32>>)>, usize), String> {
+pub fn chunk_file(bytes: &[u8], model: &str) -> Result<chunk_files::Parsed, String> {
     chunk_files::parsed(bytes, model)
 }
 

@@ -17,7 +17,7 @@ pub(super) fn run(bytes: &[u8]) {
         assert_eq!((chunk.bytes.start, chunk.first_line), (end, line), "{language}: no gap and no overlap");
         assert!(!chunk.bytes.is_empty() && chunk.first_line <= chunk.last_line, "{language}: {chunk:?}");
         let text = &bytes[chunk.bytes.clone()];
-        let lines = text.strip_suffix(b"\n").unwrap_or(text).iter().filter(|byte| **byte == b'\n').count() + 1;
+        let lines = text.strip_suffix(b"\n").unwrap_or(text).split(|byte| *byte == b'\n').count();
         assert_eq!(chunk.last_line - chunk.first_line + 1, u32::try_from(lines).unwrap_or(0), "{language}: {chunk:?}");
         assert!(chunk.bytes.end == bytes.len() || text.ends_with(b"\n"), "{language}: lines are whole");
         (end, line) = (chunk.bytes.end, chunk.last_line + 1);

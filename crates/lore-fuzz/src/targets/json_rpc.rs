@@ -38,7 +38,7 @@ fn line(bytes: &[u8]) {
     let is_request = value.get("method").is_some() && value.get("id").is_some();
     match &understood {
         Understood::Message(Some(id)) => assert_eq!(Some(id), id_of(&value), "the request has its id"),
-        Understood::Message(None) => assert!(value.is_object() && !(is_request && !is_response)),
+        Understood::Message(None) => assert!(value.is_object() && (is_response || !is_request)),
         Understood::Refused(answer) => {
             assert!(answer["error"]["code"].is_i64() && answer["jsonrpc"] == "2.0", "{answer}");
             assert!(answer["id"].is_null() || Some(&answer["id"]) == id_of(&value), "{answer}");

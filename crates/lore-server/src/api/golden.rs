@@ -30,7 +30,7 @@ pub(crate) async fn list(app: Arc<App>, asked: Asked, query: ListQuery) -> Resul
     let (golden, total) = cut(app.team.golden().await?, limit(query.limit));
     let repos = app.team.lore().history.repos().await?;
     let told = |error: &str| manages.then(|| app.team.lore().without_home(error));
-    let repositories = golden.into_iter().map(|golden| GoldenShown::new(golden, &repos, told)).collect();
+    let repositories = golden.iter().map(|golden| GoldenShown::new(golden, &repos, told)).collect();
     Ok(Json(GoldenList { repositories, total }))
 }
 

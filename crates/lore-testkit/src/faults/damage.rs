@@ -101,7 +101,7 @@ impl Kind {
             Self::Index => *file == "lore/lore.db",
             Self::Segments => file.starts_with("lore/segments/"),
             // Hooks and the like are git's, and nobody reads them.
-            Self::Clones => file.starts_with("lore/clones/") && !file.ends_with(".lock"),
+            Self::Clones => file.starts_with("lore/clones/") && !has_end(file, "lock"),
             Self::OwnFolders => file.starts_with("lore/git/"),
             Self::Messages => *file == "lore/messages.db",
             Self::Team => *file == "team/team.db",
@@ -326,3 +326,8 @@ impl Whole {
 
 const LOGINS: &str = r#"{"version":1,"servers":[]}"#;
 const POLICY: &str = "{\n  \"local\": [],\n  \"hosts\": [],\n  \"http\": false,\n  \"git_config\": null\n}\n";
+
+/// Whether a file's name ends so.
+pub(super) fn has_end(file: &str, end: &str) -> bool {
+    Path::new(file).extension().is_some_and(|found| found == end)
+}

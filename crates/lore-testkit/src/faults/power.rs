@@ -143,7 +143,9 @@ impl Disk {
             Step::SyncFolder { path } => {
                 let (done, rest): (Vec<Naming>, Vec<Naming>) =
                     std::mem::take(&mut self.since).into_iter().partition(|naming| naming.folders().contains(&&**path));
-                done.iter().for_each(|naming| apply(&mut self.durable, naming));
+                for naming in &done {
+                    apply(&mut self.durable, naming);
+                }
                 self.since = rest;
             }
             Step::Rename { from, to } => self.name(Naming::Move(from.clone(), to.clone())),

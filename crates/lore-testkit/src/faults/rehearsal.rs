@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::{
     Act, Errno, Fault, Plan, Scene, Step, Traced, Whose, Workload,
+    damage::has_end,
     power::{Disk, Loss},
     run,
 };
@@ -135,7 +136,7 @@ impl Rehearsal {
     /// Files of the index are numbered, and how often they were written differs.
     fn is_expected(&self, file: &str) -> bool {
         self.files.contains(file)
-            || file.contains("/segments/") && file.ends_with(".seg")
+            || file.contains("/segments/") && has_end(file, "seg")
             || file.ends_with("-wal")
             || file.ends_with("-shm")
     }

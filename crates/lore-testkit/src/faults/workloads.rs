@@ -81,17 +81,16 @@ fn args(words: &[&str]) -> Act {
 /// A file of code about some birds.
 fn code(random: &mut Random, name: &str) -> String {
     const BIRDS: [&str; 8] = ["heron", "plover", "avocet", "egret", "curlew", "dunlin", "godwit", "knot"];
-    let mut text = format!("//! What a {name} does.\n\n");
-    for number in 0..3 + random.below(4) {
+    let functions = (0..3 + random.below(4)).map(|number| {
         let (bird, other) = (random.pick(&BIRDS), random.pick(&BIRDS));
-        text.push_str(&format!(
+        let (times, most) = (random.below(90), random.below(1000));
+        format!(
             "/// Counts every {bird} near the {other}.\npub fn {name}_{bird}_{number}(limit: u32) -> u32 {{\n    \
-             let {other} = limit * {};\n    if {other} > {} {{\n        return {bird}_of({other});\n    }}\n    {other} + 1\n}}\n\n",
-            random.below(90),
-            random.below(1000),
-        ));
-    }
-    text
+             let {other} = limit * {times};\n    if {other} > {most} {{\n        return {bird}_of({other});\n    }}\n    \
+             {other} + 1\n}}\n\n"
+        )
+    });
+    std::iter::once(format!("//! What a {name} does.\n\n")).chain(functions).collect::<Vec<_>>().concat()
 }
 
 /// A repository with a dozen commits, a merge, a rename, a deletion and a file that is no text.
@@ -206,6 +205,7 @@ fn of_a_later_schema(scene: &Scene) -> Result<()> {
 }
 
 /// Repositories, and nothing that Lore knows.
+#[expect(clippy::unnecessary_wraps, reason = "every workload prepares its scene, and the others can fail")]
 fn nothing(scene: &Scene) -> Result<()> {
     make_repo(scene, API, 1);
     Ok(())

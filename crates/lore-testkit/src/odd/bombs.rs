@@ -126,7 +126,7 @@ fn beside(git: &Git, code: &str, name: &str, blob: &str) -> Result<String> {
 }
 
 pub(super) fn commit(git: &Git, tree: &str, parents: &[&str], message: &str) -> Result<String> {
-    let parents: String = parents.iter().map(|parent| format!("parent {parent}\n")).collect();
+    let parents: String = parents.iter().flat_map(|parent| ["parent ", parent, "\n"]).collect();
     let person = "Ada Author <ada@example.com> 1600000000 +0000";
     let text = format!("tree {tree}\n{parents}author {person}\ncommitter {person}\n\n{message}\n");
     hash(git, "commit", text.as_bytes())

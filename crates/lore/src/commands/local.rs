@@ -200,7 +200,7 @@ impl Administration for Local {
     async fn golden(&self) -> Result<Listed<Golden>, Failure> {
         let repos = self.team.lore().history.repos().await?;
         let told = |error: &str| Some(error.to_owned());
-        let row = |golden: lore_model::Golden| as_told(&GoldenShown::new(golden, &repos, told));
+        let row = |golden: lore_model::Golden| as_told(&GoldenShown::new(&golden, &repos, told));
         self.team.golden().await?.into_iter().map(row).collect()
     }
 

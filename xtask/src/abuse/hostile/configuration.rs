@@ -95,7 +95,7 @@ fn unharmed(trial: &mut Trial, trap: &Hostile, name: &str, what: &str) {
     let ran = std::fs::read_to_string(&trap.canary).unwrap_or_default();
     trial.check(ran.is_empty(), || format!("{name}: `{what}` ran {ran}"));
     if !ran.is_empty() && std::fs::remove_file(&trap.canary).is_err() {
-        trial.fault(format!("{name}: the canary cannot be removed"));
+        trial.fault(&format!("{name}: the canary cannot be removed"));
     }
 }
 

@@ -204,7 +204,7 @@ pub(super) fn odd(bench: &Bench) -> Result<Outcome> {
 }
 
 fn hex(name: &[u8]) -> String {
-    name.iter().map(|byte| format!("{byte:02x}")).collect()
+    name.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 /// Whether a result is about the file of this name.

@@ -19,8 +19,11 @@ use crate::abuse::{
 /// How many commits the repository has, and how many rounds of each disturbance there are.
 const COMMITS: usize = 300;
 
+/// Something that is done to a repository, told which round it is.
+type Disturb = fn(&Repo, usize) -> Result<()>;
+
 /// What is done to the repository while it is read.
-const DISTURBANCES: &[(&str, fn(&Repo, usize) -> Result<()>)] = &[
+const DISTURBANCES: &[(&str, Disturb)] = &[
     ("a force-push and gc --prune=now", |repo, round| {
         repo.git(&["reset", "--quiet", "--hard", "HEAD~40"]);
         grow(repo, 40, round);

@@ -18,7 +18,7 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
     let mut trial = Trial::new(bench)?.bound_memory(1_000_000_000);
     let repo = Repo::init(trial.path("words"));
     repo.write("lib.rs", "pub fn a() {}\n").commit("Begin");
-    let distinct: String = (0..SIZE / 9).map(|at| format!("w{at:07x} ")).collect();
+    let distinct = (0..SIZE / 9).map(|at| format!("w{at:07x}")).collect::<Vec<_>>().join(" ");
     let messages = [
         ("subject of one line", "s".repeat(SIZE)),
         ("a body of many lines", format!("Many lines\n\n{}", "needle in a line\n".repeat(SIZE / 17))),

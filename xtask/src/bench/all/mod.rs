@@ -224,6 +224,10 @@ impl Run {
     /// The version of the program, and the commit of this tree where it was built from it.
     fn version(&self) -> Result<String> {
         let version = output(program(&self.binary).arg("--version"))?;
+        if self.args.lore.is_some() {
+            // Nobody knows what a binary that was given was built from.
+            return Ok(format!("{version}, a binary that was given with `--lore`"));
+        }
         let commit = output(program("git").args(["rev-parse", "--short=12", "HEAD"]))?;
         let changed = !output(program("git").args(["status", "--porcelain", "--", "crates"]))?.is_empty();
         let changed = if changed { ", with changes" } else { "" };
@@ -302,6 +306,7 @@ impl Run {
         if let Some((index, source)) = measured("index size").zip(measured("source, size")) {
             rows.push(Row::against("index size", "MB", index, ("source", source)));
         }
+        name_semble(&mut rows, semble);
         rows.extend(peers::beside(&bench, &self.binary, &self.tools)?);
         if semble.is_none() {
             rows.push(Row::missing("against semble", NOT_GIVEN));
@@ -362,10 +367,10 @@ impl Run {
             ..quality::Args::default()
         };
         let semble = self.semble()?;
-        let is_missing = semble.is_none();
+        let (is_missing, is_whole) = (semble.is_none(), semble.as_ref().is_none_or(Semble::is_whole));
         let row = |answers: &quality::Answers| {
             let name = format!("NDCG@10, {}", answers.set.trim());
-            let peer = answers.peer.map(|peer| ("semble", peer));
+            let peer = answers.peer.map(|peer| (semble_name(is_whole), peer));
             let row = peer.map_or_else(
                 || Row::alone(&name, "", answers.ndcg),
                 |peer| Row::against(&name, "", answers.ndcg, peer),
@@ -433,6 +438,21 @@ fn place_of(path: &Path) -> Result<(String, PathBuf)> {
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     // A folder of mirrors names them `owner+name`.
     Ok((name.rsplit('+').next().unwrap_or(&name).trim_end_matches(".git").to_owned(), path))
+}
+
+/// What semble is called: without its model it is not what its users have.
+fn semble_name(is_whole: bool) -> &'static str {
+    if is_whole { "semble" } else { "semble without its model" }
+}
+
+/// Says in each row whether semble had its model.
+fn name_semble(rows: &mut [Row], semble: Option<&Semble>) {
+    let name = semble_name(semble.is_none_or(Semble::is_whole));
+    for reference in rows.iter_mut().filter_map(|row| row.reference.as_mut()) {
+        if reference.name == "semble" {
+            name.clone_into(&mut reference.name);
+        }
+    }
 }
 
 fn counted(count: usize, what: &str) -> String {

@@ -16,9 +16,9 @@ const README: &str = "README.md";
 const NOTES: [&str; 2] = ["<!-- notes:begin -->\n", "<!-- notes:end -->"];
 const FIGURES: [&str; 2] = ["<!-- figures:begin -->\n", "<!-- figures:end -->"];
 
-/// The figures of the README: the kind of part, the name, and what it is compared with. Only the first part of a kind is
-/// looked at.
-const SHOWN: [(Kind, &str, &str); 16] = [
+/// The figures of the README: the kind of part, the name, and how the name of what it is compared with begins; nothing for a
+/// figure that stands alone. Only the first part of a kind is looked at.
+const SHOWN: [(Kind, &str, &str); 17] = [
     (Kind::History, "full sync, wall", "git log -p -M"),
     (Kind::History, "full sync, wall", "commitmux"),
     (Kind::History, "index size", ".git"),
@@ -29,6 +29,7 @@ const SHOWN: [(Kind, &str, &str); 16] = [
     (Kind::Code, "search from process start, p50", "ck"),
     (Kind::Code, "index size", "source"),
     (Kind::Code, "`lore serve`, peak memory", ""),
+    (Kind::Code, "literal from process start, p50", "ripgrep"),
     (Kind::Lines, "literal, p50", "ripgrep"),
     (Kind::Lines, "regular expression, p50", "ripgrep"),
     (Kind::Lines, "hybrid, p50", ""),
@@ -135,7 +136,8 @@ impl Record {
         let picked = SHOWN.iter().filter_map(|(kind, name, against)| {
             let part = self.parts.iter().find(|part| part.kind == *kind)?;
             let row = part.rows.iter().find(|row| {
-                row.name == *name && row.reference.as_ref().map_or("", |reference| &reference.name) == *against
+                let reference = row.reference.as_ref().map_or("", |reference| &reference.name);
+                row.name == *name && reference.starts_with(against) && reference.is_empty() == against.is_empty()
             })?;
             let [name, ratio, lore, against, ..] = row.cells();
             Some([format!("{}: {name}", short(part)), ratio, lore, against])
@@ -186,6 +188,12 @@ impl Record {
 
 /// Pages that do not say what the kept run says.
 pub(crate) fn check(root: &Path) -> Result<Vec<String>> {
+    let readme = fs::read_to_string(root.join(README)).context("cannot read the README")?;
+    let is_empty = between(&readme, FIGURES).is_none_or(|figures| figures.trim().is_empty());
+    if !root.join(RECORD).exists() && !root.join(PAGE).exists() && is_empty {
+        // Nothing was measured and nothing is claimed.
+        return Ok(Vec::new());
+    }
     let record = Record::read(&root.join(RECORD))?;
     let mut problems = Vec::new();
     for (file, text) in record.pages(root)? {
@@ -299,6 +307,7 @@ mod tests {
         fs::create_dir(dir.path().join("docs")).unwrap();
         let readme = dir.path().join(README);
         fs::write(&readme, format!("before\n{}old\n{}\nafter\n", FIGURES[0], FIGURES[1])).unwrap();
+        assert!(check(dir.path()).is_err(), "figures without a run");
         record().write(&record_file(dir.path())).unwrap();
         assert_eq!(check(dir.path()).unwrap().len(), 2);
         record().write_pages(dir.path()).unwrap();

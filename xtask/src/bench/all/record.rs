@@ -150,10 +150,10 @@ impl Row {
         Some(self.lore? / reference.value)
     }
 
-    /// Whether it is behind what it is compared with.
+    /// Whether it is behind what it is compared with. Counts have no unit, and more of them is neither better nor worse.
     pub(crate) fn is_behind(&self) -> bool {
         self.ratio().is_some_and(|ratio| match self.better {
-            Better::Less => ratio > 1.0,
+            Better::Less => ratio > 1.0 && !self.unit.is_empty(),
             Better::More => ratio < 1.0,
         })
     }
@@ -231,6 +231,7 @@ mod tests {
         assert!(!Row::against("time", "s", 0.8, ("semble", 0.9)).is_behind());
         assert!(Row::against("time", "s", 0.95, ("semble", 0.9)).is_behind());
         assert!(!Row::against("time", "s", 0.95, ("semble", 0.0)).is_behind());
+        assert!(!Row::against("files", "", 3.0, ("semble", 2.0)).is_behind());
     }
 
     #[test]
