@@ -45,7 +45,9 @@ fn check(glob: &str, path: &RepoPath) {
     assert_ne!(yes, no, "{glob:?} with {path:?}");
     // git has no other paths.
     let is_path = path.split('/').all(|name| !matches!(name, "" | "." | ".."));
-    if is_simple(glob) && is_path {
+    // One `?` is one byte, as in git's own patterns, and the simple matcher counts characters.
+    let counts_alike = path.is_ascii() || !glob.contains('?');
+    if is_simple(glob) && is_path && counts_alike {
         assert_eq!(yes, fits_somehow(glob, &path), "{glob:?} with {path:?}");
         let part = FileFilter { paths: one.clone(), ..FileFilter::default() };
         let as_part = admits(&part, &RepoPath::from(&*path), "rust").expect("it is understood");

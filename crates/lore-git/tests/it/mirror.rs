@@ -147,7 +147,11 @@ fn what_the_dead_leave_goes_and_what_a_living_git_writes_stays() {
         fs::write(packs.join(name), "half").unwrap();
     }
     let whole = fs::read_dir(&packs).unwrap().flatten().map(|entry| entry.path());
-    let whole = whole.filter(|path| path.extension().is_some_and(|end| end == "idx")).min().unwrap();
+    let is_whole = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with("pack-") && name.ends_with(".idx")
+    };
+    let whole = whole.filter(is_whole).min().unwrap();
     fs::write(whole.with_extension("keep"), "fetch-pack 77 on host").unwrap();
     let object = mirror.place.join("objects/17/tmp_obj_c");
     fs::create_dir_all(object.parent().unwrap()).unwrap();

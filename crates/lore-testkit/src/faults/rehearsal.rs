@@ -226,6 +226,7 @@ fn is_named(said: &str, system: &str) -> bool {
     // SQLite does not tell why a file cannot be opened; the file is named then. Of git there is only what it says itself.
     let plain = [
         "i/o error",
+        "input/output error",
         "no space",
         "disk full",
         "unable to open database file",

@@ -47,7 +47,6 @@ fn nothing_that_a_repository_names_is_run() {
         &["sync", "--temporal"],
         &["search", "two", "--evolution", "--removed"],
         &["reindex"],
-        &["commands", "list"],
         &["doctor", "--deep"],
         &["tools", "--cost"],
         &["setup", "cursor", "--project", "--print"],
@@ -60,6 +59,11 @@ fn nothing_that_a_repository_names_is_run() {
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         unharmed(&args.join(" "));
     }
+    // It has no commands, which is told; nothing runs all the same.
+    assert!(
+        !place.lore.command(&["commands", "list"]).current_dir(&path).output().expect("lore starts").status.success()
+    );
+    unharmed("commands list");
     let mut server = place.serve(&["--project", &path]);
     server.wait_for("commitmux_search", &json!({"query": "commit"}), |answer| !answer.value[0].is_null());
     let sha = json!({"repo": "repo", "sha": newest});
@@ -341,7 +345,7 @@ fn what_is_planted_in_the_index_does_not_run() {
     dump::plant(&file, endless).expect("SQLite takes it");
     for args in [&["log", "go", "--author", "x"][..], &["show", "r", &repo.git(&["rev-parse", "HEAD"])]] {
         let said = place.refused(6, args);
-        assert!(said.contains("author_aliases") && said.contains("hint: "), "{said}");
+        assert!(said.contains("is damaged: ") && said.contains("hint: "), "{said}");
     }
 }
 

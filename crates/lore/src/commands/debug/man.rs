@@ -65,7 +65,9 @@ fn page(command: &clap::Command, parent: Option<&str>) -> io::Result<String> {
         None => end.text([bold("git"), roman("(1)")]),
     };
     end.to_writer(&mut text)?;
-    String::from_utf8(text).map_err(io::Error::other)
+    let page = String::from_utf8(text).map_err(io::Error::other)?;
+    // No date is written as nothing at all, and what follows would be taken for it.
+    Ok(page.replacen(" 1  \"", " 1 \"\" \"", 1))
 }
 
 /// Examples and exit codes. Their lines are columns, which must stay as they are; what is one long line is filled.
