@@ -76,7 +76,7 @@ impl Language {
     /// Text of no known language.
     pub(crate) const OTHER: Self = Self(&languages::other::ROW);
 
-    /// The language of a file by its path and its first bytes; [`Language::OTHER`] where nothing better is known.
+    /// The language of a file by its path and its first bytes; text of no known language where nothing better is found.
     pub fn of(path: &str, head: &[u8]) -> Self {
         let file = path.rsplit('/').next().unwrap_or(path);
         let claims = |row: &Row| row.claims.is_none_or(|claims| claims(head));

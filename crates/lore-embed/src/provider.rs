@@ -43,7 +43,7 @@ impl fmt::Debug for ApiKey {
 /// The choice of an embedder, in plain values.
 #[derive(Clone, Default)]
 pub struct ProviderConfig {
-    /// One of [`PROVIDERS`]; absent means `local`, the built-in model.
+    /// The name of a provider; absent means `local`, the built-in model.
     pub provider: Option<String>,
     /// The model, for services that have several.
     pub model: Option<String>,
