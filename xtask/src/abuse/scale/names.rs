@@ -8,33 +8,20 @@ use serde_json::{Value, json};
 
 use crate::abuse::{Bench, Outcome, trial::Trial};
 
-/// A path of this many bytes.
-fn path_of(bytes: usize, unit: &str) -> String {
-    let mut path = unit.to_owned();
-    while path.len() + unit.len() < bytes {
+/// A path of exactly this many bytes: folders of that name, and a file whose name is no longer than theirs and four.
+fn path_of(bytes: usize, folder: &str) -> String {
+    let end = ".rs";
+    let mut path = String::new();
+    while path.len() + folder.len() + "/f".len() + end.len() <= bytes {
+        path.push_str(folder);
         path.push('/');
-        path.push_str(unit);
     }
-    while path.len() > bytes - 3 {
-        path.pop();
-    }
-    format!("{}.rs", path.trim_end_matches('/'))
+    path.push_str(&"f".repeat(bytes - path.len() - end.len()));
+    path + end
 }
 
-pub(super) fn long(bench: &Bench) -> Result<Outcome> {
-    let mut trial = Trial::new(bench)?.bound_memory(1_000_000_000);
-    let repo = Repo::init(trial.path("long"));
-    let paths: Vec<String> = [
-        ("single letters", path_of(4_000, "d")),
-        ("short names", path_of(4_000, "folder")),
-        ("longest names", path_of(4_000, &"n".repeat(255))),
-        ("one name of 255", format!("{}.rs", "m".repeat(252))),
-        ("wide letters", path_of(3_999, &"ü".repeat(120))),
-        ("the longest path", path_of(4_095, &"p".repeat(200))),
-        ("over the longest path", path_of(20_000, &"q".repeat(200))),
-    ]
-    .map(|(_, path)| path)
-    .to_vec();
+/// Two commits with all of these paths.
+fn import(repo: &Repo, paths: &[String]) -> Result<()> {
     let mut stream = String::new();
     for version in 0..2 {
         write!(
@@ -49,17 +36,40 @@ pub(super) fn long(bench: &Bench) -> Result<Outcome> {
     }
     stream.push_str("done\n");
     Git::at(repo.path()).feed(&["fast-import", "--quiet", "--done"], stream.as_bytes())?;
-    // What the system can hold is checked out; the rest looks deleted.
-    let checked_out = Git::at(repo.path()).bytes(&["checkout", "--quiet", "--force", "main"]).is_ok();
-    trial.tell(format!("{} paths of 255 to 20,000 bytes, checked out: {checked_out}", paths.len()));
+    Ok(())
+}
+
+pub(super) fn long(bench: &Bench) -> Result<Outcome> {
+    let mut trial = Trial::new(bench)?.bound_memory(1_000_000_000);
+    let paths = [
+        path_of(4_000, "d"),
+        path_of(4_000, "folder"),
+        path_of(4_000, &"n".repeat(250)),
+        format!("{}.rs", "m".repeat(252)),
+        path_of(3_999, &"ü".repeat(120)),
+        // The longest that the system takes, and one that only git can hold: no work tree has that.
+        path_of(4_095, &"p".repeat(200)),
+        path_of(20_000, &"q".repeat(200)),
+    ];
+    let repo = Repo::init(trial.path("long"));
+    import(&repo, &paths[..6])?;
+    Git::at(repo.path()).bytes(&["checkout", "--quiet", "--force", "main"])?;
+    let over = Repo::init(trial.path("over"));
+    import(&over, &paths)?;
+    let bare = trial.path("bare").to_string_lossy().into_owned();
+    Git::at(over.path()).bytes(&["clone", "--quiet", "--bare", ".", &bare])?;
+    trial.tell(format!("{} paths of 255 to 20,000 bytes, all but the longest checked out", paths.len()));
     let path = repo.path().to_string_lossy().into_owned();
     trial.ok(&["add", &path, "--name", "long"])?;
+    trial.ok(&["add", &bare, "--name", "bare"])?;
     trial.ok(&["sync", "--repo", "long", "--temporal"])?;
     for (number, file) in paths.iter().enumerate() {
         let name = format!("at_the_end_of_a_long_path_{number}");
-        let found = trial.json(&["search", "--no-sync", "--repo", "long", &name])?;
-        let known = found["results"].as_array().is_some_and(|found| found.iter().any(|hit| hit["path"] == **file));
-        trial.check(known, || format!("{} bytes: the file is not found", file.len()));
+        for (clone, there) in [("long", number < 6), ("bare", true)] {
+            let found = trial.json(&["search", "--no-sync", "--repo", clone, &name])?;
+            let known = found["results"].as_array().is_some_and(|found| found.iter().any(|hit| hit["path"] == **file));
+            trial.check(known == there, || format!("{clone}, {} bytes: found {known}, there {there}", file.len()));
+        }
         let touched = trial.json(&[
             "touches",
             "--no-sync",
@@ -91,6 +101,7 @@ pub(super) fn long(bench: &Bench) -> Result<Outcome> {
     session.end()?;
     trial.run(&["status", "--left-out"])?;
     compare(&mut trial, &repo, "long")?;
+    compare(&mut trial, &over, "bare")?;
     Ok(trial.end())
 }
 
