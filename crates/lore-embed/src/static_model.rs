@@ -99,9 +99,10 @@ impl StaticModel {
     fn tokenize(&self, text: &str, scratch: &mut Scratch) -> usize {
         let Scratch { word, hashes, tokens } = scratch;
         tokens.clear();
+        let vocabulary = self.table.vocabulary();
         let mut add = |part: &str| {
             for_each_word(part, word, |word| {
-                self.table.vocabulary.cut(word, hashes, tokens);
+                vocabulary.cut(word, hashes, tokens);
                 tokens.len() < MOST_TOKENS
             });
             tokens.len()

@@ -3,7 +3,9 @@
 //! Little endian: magic; rows; dimensions; name with its length, padded with zeros to a multiple of four; what a token of
 //! the first line counts, as f32; scales, passage weights and query weights as f32; the rows as i8; the vocabulary with
 //! its length; SHA-256 of all that. The sum is checked by a test and not at start: it would read the whole file, of which
-//! a start touches the vocabulary. A file of the first format has no factor for the first line, and is read with 1.
+//! a start only counts the lines of the vocabulary. A file of the first format has no factor for the first line, and is read with 1.
+
+use std::sync::OnceLock;
 
 use crate::{DIMENSIONS, Mode, vocabulary::Vocabulary};
 
@@ -19,7 +21,10 @@ pub struct BadModel(&'static str);
 /// A model that was read.
 pub(crate) struct Table {
     pub(crate) name: &'static str,
-    pub(crate) vocabulary: Vocabulary,
+    /// One token in each line, as many as rows.
+    tokens: &'static [u8],
+    /// Built by the first text that is cut: most commands embed nothing.
+    vocabulary: OnceLock<Vocabulary>,
     /// What a token counts that is in the first line, where Lore puts names.
     pub(crate) lead: f32,
     scales: &'static [u8],
@@ -29,7 +34,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Reads the parts, and builds the lookup of tokens.
+    /// Finds the parts.
     pub(crate) fn read(file: &'static [u8]) -> Result<Self, BadModel> {
         let body = file.len().checked_sub(SUM_LENGTH).map(|end| &file[..end]).ok_or(BadModel("too short"))?;
         let mut parts = Parts { body, at: 0 };
@@ -49,13 +54,19 @@ impl Table {
         let (scales, passage_weights, query_weights) = (parts.take(floats)?, parts.take(floats)?, parts.take(floats)?);
         let rows = parts.take(count.checked_mul(DIMENSIONS).ok_or(BadModel("too many rows"))?)?;
         let text_length = parts.number()?;
-        let text = parts.take(text_length)?;
+        let tokens = parts.take(text_length)?;
         if parts.at != body.len() {
             return Err(BadModel("something follows its vocabulary"));
         }
-        let vocabulary =
-            Vocabulary::read(text, count).ok_or(BadModel("it has another number of tokens than of rows"))?;
-        Ok(Self { name, vocabulary, lead, scales, passage_weights, query_weights, rows })
+        if !Vocabulary::has(tokens, count) {
+            return Err(BadModel("it has another number of tokens than of rows"));
+        }
+        Ok(Self { name, tokens, vocabulary: OnceLock::new(), lead, scales, passage_weights, query_weights, rows })
+    }
+
+    /// The lookup of tokens.
+    pub(crate) fn vocabulary(&self) -> &Vocabulary {
+        self.vocabulary.get_or_init(|| Vocabulary::read(self.tokens))
     }
 
     /// The row of a token, and what one occurrence of it counts.

@@ -1,7 +1,7 @@
 //! The tokens that the built-in model knows, and how a word is cut into them.
 //!
 //! The lookup table is built in one pass over the text of the vocabulary, without an allocation for each token: a cold
-//! search has no time for a map of strings.
+//! search has no time for a map of strings. What embeds nothing does not build it.
 
 /// The id of a word with an unknown part.
 const UNKNOWN: u32 = 0;
@@ -38,17 +38,20 @@ impl Default for Hashes {
 }
 
 impl Vocabulary {
-    /// Reads one token per line. `None` if the lines are not `count` many.
-    pub(crate) fn read(text: &'static [u8], count: usize) -> Option<Self> {
-        if count == 0 || count > MOST_TOKENS || u32::try_from(text.len()).is_err() {
-            return None;
-        }
+    /// Whether a text is a vocabulary of so many tokens, one in each line.
+    pub(crate) fn has(text: &[u8], count: usize) -> bool {
+        lines_of(text) == count && (1..=MOST_TOKENS).contains(&count) && u32::try_from(text.len() + 1).is_ok()
+    }
+
+    /// Reads a text that [is a vocabulary](Self::has).
+    pub(crate) fn read(text: &'static [u8]) -> Self {
+        let count = lines_of(text);
         let bits = (count * 2).next_power_of_two().trailing_zeros();
         let mut starts = Vec::with_capacity(count + 1);
         let mut slots = vec![EMPTY; 1 << bits];
         let (shift, mask) = (64 - bits, slots.len() - 1);
         let (mut start, mut longest) = (0, 0);
-        while start < text.len() && starts.len() < count {
+        for id in 0..low_bits(count) {
             let mut hash = SEED;
             let mut end = start;
             while let Some(&byte) = text.get(end).filter(|byte| **byte != b'\n') {
@@ -59,15 +62,14 @@ impl Vocabulary {
             while slots[slot] != EMPTY {
                 slot = (slot + 1) & mask;
             }
-            slots[slot] = tag_of(hash) | u32::try_from(starts.len()).ok()?;
-            starts.push(u32::try_from(start).ok()?);
+            slots[slot] = tag_of(hash) | id;
+            starts.push(low_bits(start));
             longest = longest.max(end - start);
             start = end + 1;
         }
         // Every token ends one byte before the next begins, the last one too, with or without a line feed of its own.
-        starts.push(u32::try_from(start).ok()?);
-        let is_whole = starts.len() == count + 1 && start >= text.len();
-        is_whole.then_some(Self { text, starts, slots, shift, longest: longest.min(LONGEST_PIECE) })
+        starts.push(low_bits(start));
+        Self { text, starts, slots, shift, longest: longest.min(LONGEST_PIECE) }
     }
 
     /// Appends the pieces of a word, the longest first match each; one [`UNKNOWN`] where a part is in no token.
@@ -136,6 +138,17 @@ impl Vocabulary {
     }
 }
 
+/// How many lines a text has. The last may lack its end.
+fn lines_of(text: &[u8]) -> usize {
+    let ends = memchr::memchr_iter(b'\n', text).count();
+    ends + usize::from(text.last().is_some_and(|byte| *byte != b'\n'))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "no vocabulary is longer: `Vocabulary::has` looks")]
+fn low_bits(number: usize) -> u32 {
+    number as u32
+}
+
 /// Any fixed odd number with bits all over.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -168,7 +181,8 @@ mod tests {
         "[UNK]\nparse\nhttp\nbody\n2\np\n##a\n##r\n##s\n##e\n##parse\n##er\nser\n##ver\nab\nabc\n##cd\n##d";
 
     fn read(text: &'static str) -> Vocabulary {
-        Vocabulary::read(text.as_bytes(), text.lines().count()).unwrap()
+        assert!(Vocabulary::has(text.as_bytes(), text.lines().count()));
+        Vocabulary::read(text.as_bytes())
     }
 
     fn check(word: &str, expected: &str) {
@@ -200,11 +214,12 @@ mod tests {
     #[test]
     fn the_number_of_lines_must_be_right() {
         let with_end = "a\nb\n";
-        assert!(Vocabulary::read(with_end.as_bytes(), 2).is_some());
-        assert!(Vocabulary::read(&with_end.as_bytes()[..3], 2).is_some());
+        assert!(Vocabulary::has(with_end.as_bytes(), 2));
+        assert!(Vocabulary::has(&with_end.as_bytes()[..3], 2));
         for wrong in [0, 1, 3] {
-            assert!(Vocabulary::read(with_end.as_bytes(), wrong).is_none(), "{wrong}");
+            assert!(!Vocabulary::has(with_end.as_bytes(), wrong), "{wrong}");
         }
+        assert!(!Vocabulary::has(b"", 0));
     }
 
     /// The slow way that training uses: a map of strings, each beginning looked up from the longest.
