@@ -2,20 +2,22 @@
 
 use std::{
     collections::BTreeMap,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::TcpStream,
+    io::{BufReader, Read as _, Write as _},
+    net::{Ipv4Addr, SocketAddr, TcpStream},
     path::{Path, PathBuf},
-    process::{Child, Stdio},
-    sync::mpsc,
+    process::{ExitStatus, Stdio},
     time::Duration,
 };
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use crate::{Lore, Repo};
+use crate::{
+    Lore, Repo,
+    team::{Running, Server},
+};
 
-/// How long the server may take to start, and to answer.
+/// How long the server may take to answer.
 const LIMIT: Duration = Duration::from_mins(2);
 
 /// The password of every user that a test adds.
@@ -24,11 +26,11 @@ pub const PASSWORD: &str = "tall green river 7";
 /// A running team server. It is stopped when this value goes.
 #[derive(Debug)]
 pub struct TeamServer {
-    lore: Lore,
+    server: Server,
     root: tempfile::TempDir,
-    options: Vec<String>,
-    child: Option<Child>,
-    port: u16,
+    running: Option<Running>,
+    /// Where it listens, or did last.
+    address: SocketAddr,
     admin_password: Option<String>,
     tokens: BTreeMap<String, String>,
 }
@@ -69,13 +71,13 @@ impl TeamServer {
     #[track_caller]
     pub fn start_with(binary: &Path, options: &[&str]) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory can be made");
-        std::fs::create_dir(root.path().join("repos")).expect("a fresh directory is writable");
+        let repos = root.path().join("repos");
+        std::fs::create_dir(&repos).expect("a fresh directory is writable");
         let mut server = Self {
-            lore: Lore::new(binary),
+            server: Server::new(binary, &[&repos]).with(options),
             root,
-            options: options.iter().map(|&option| option.to_owned()).collect(),
-            child: None,
-            port: 0,
+            running: None,
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
             admin_password: None,
             tokens: BTreeMap::new(),
         };
@@ -90,17 +92,17 @@ impl TeamServer {
 
     /// The server's own folder.
     pub fn data(&self) -> PathBuf {
-        self.root.path().join("data")
+        self.server.data().to_owned()
     }
 
     /// The binary, in a home of its own.
     pub fn lore(&self) -> &Lore {
-        &self.lore
+        self.server.lore()
     }
 
     /// Its address.
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://{}", self.address)
     }
 
     /// The password that the first start left in a file.
@@ -117,56 +119,31 @@ impl TeamServer {
 
     /// Ends the process at once, as a crash would.
     pub fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            // It may have ended by itself.
-            drop(child.kill());
-            drop(child.wait());
-        }
+        self.running = None;
     }
 
     /// The process, for whoever sends it a signal.
     #[track_caller]
     pub fn process_id(&self) -> u32 {
-        self.child.as_ref().expect("it runs").id()
+        self.running.as_ref().expect("it runs").id()
     }
 
     /// Waits until it has ended by itself, and gives how.
     #[track_caller]
-    pub fn wait(&mut self) -> std::process::ExitStatus {
-        self.child.take().expect("it runs").wait().expect("it can be waited for")
+    pub fn wait(&mut self) -> ExitStatus {
+        self.running.take().expect("it runs").child().wait().expect("it can be waited for")
     }
 
     /// Starts it again with what it has on disk, and waits until it is ready.
     #[track_caller]
     pub fn restart(&mut self) {
         self.kill();
-        let (data, repos) = (self.data(), self.repos());
-        let mut command = self.lore.command(&["server", "--listen", "127.0.0.1:0", "--data"]);
-        command.arg(data).arg("--allow-local").arg(repos).args(&self.options);
-        let mut child =
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
-        let errors = BufReader::new(child.stderr.take().expect("it was piped"));
-        self.child = Some(child);
-        let (sender, lines) = mpsc::channel();
-        // Reads to the end: a full pipe would stop the server.
-        std::thread::spawn(move || {
-            for line in errors.lines().map_while(Result::ok) {
-                drop(sender.send(line));
-            }
-        });
-        let mut told = Vec::new();
-        loop {
-            let line = lines.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("the server does not start: {told:#?}"));
-            if let Some((_, file)) = line.split_once("its password is in ") {
-                let password = std::fs::read_to_string(file.trim()).expect("the file is there");
-                self.admin_password = Some(password.trim().to_owned());
-            }
-            if let Some((_, port)) = line.split_once("listening on http://127.0.0.1:") {
-                self.port = port.trim().parse().expect("a port is a number");
-                break;
-            }
-            told.push(line);
+        let running = self.server.start().unwrap_or_else(|error| panic!("the server does not start: {error:#}"));
+        self.address = running.address();
+        if let Some(password) = running.password() {
+            self.admin_password = Some(password.to_owned());
         }
+        self.running = Some(running);
         let ready = self.http("GET", "/readyz", &[], b"").expect("the server answers");
         assert_eq!(ready.status, 200, "{ready:?}");
     }
@@ -177,7 +154,7 @@ impl TeamServer {
         let data = self.data();
         let data = data.to_str().expect("the path is UTF-8");
         let mut command =
-            self.lore.command(&["users", "add", name, "--role", role, "--password-stdin", "--data", data]);
+            self.lore().command(&["users", "add", name, "--role", role, "--password-stdin", "--data", data]);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut input = child.stdin.take().expect("it was piped");
@@ -193,7 +170,7 @@ impl TeamServer {
     pub fn add_token(&mut self, name: &str) {
         let data = self.data();
         let data = data.to_str().expect("the path is UTF-8");
-        let made = self.lore.json(&["tokens", "create", "test", "--user", name, "--data", data, "--json"]);
+        let made = self.lore().json(&["tokens", "create", "test", "--user", name, "--data", data, "--json"]);
         let token = made["token"].as_str().unwrap_or_else(|| panic!("no token in {made}"));
         self.tokens.insert(name.to_owned(), token.to_owned());
     }
@@ -206,7 +183,7 @@ impl TeamServer {
 
     /// One request over a connection of its own.
     pub fn http(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<HttpAnswer> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).context("the server does not listen")?;
+        let mut stream = TcpStream::connect(self.address).context("the server does not listen")?;
         stream.set_read_timeout(Some(LIMIT))?;
         let named = |wanted: &str| headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
         let mut head = vec![
@@ -215,7 +192,7 @@ impl TeamServer {
             format!("Content-Length: {}", body.len()),
         ];
         if !named("host") {
-            head.push(format!("Host: 127.0.0.1:{}", self.port));
+            head.push(format!("Host: {}", self.address));
         }
         if !body.is_empty() && !named("content-type") {
             head.push("Content-Type: application/json".to_owned());
@@ -306,12 +283,6 @@ impl TeamServer {
         }
         let answer = self.ask(admin, "add_golden_repo", &asked);
         self.done(admin, &answer);
-    }
-}
-
-impl Drop for TeamServer {
-    fn drop(&mut self) {
-        self.kill();
     }
 }
 

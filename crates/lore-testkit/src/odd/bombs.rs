@@ -175,13 +175,18 @@ fn many_commits(git: &Git, code: &str, count: usize) -> Result<Vec<String>> {
 
 fn tags(git: &Git, commit: &str, depth: usize) -> Result<()> {
     use std::fmt::Write as _;
-    let mut stream = String::new();
+    let (mut stream, mut above) = (String::new(), String::new());
     for at in 1..=depth {
         let from = if at == 1 { commit.to_owned() } else { format!(":{}", at - 1) };
-        write!(stream, "tag deep\nmark :{at}\nfrom {from}\ntagger A <a@b> 1600000000 +0000\ndata 2\nx\n")?;
+        write!(stream, "tag deep-{at}\nmark :{at}\nfrom {from}\ntagger A <a@b> 1600000000 +0000\ndata 2\nx\n")?;
+        if at < depth {
+            writeln!(above, "delete refs/tags/deep-{at}")?;
+        }
     }
     stream.push_str("done\n");
     git.feed(&["fast-import", "--quiet", "--done"], stream.as_bytes())?;
+    // Each needs a name of its own to be made; the last one holds all of them.
+    git.feed(&["update-ref", "--stdin"], above.as_bytes())?;
     Ok(())
 }
 

@@ -31,6 +31,7 @@ pub struct Server {
     lore: Lore,
     data: PathBuf,
     allowed: Vec<PathBuf>,
+    options: Vec<String>,
 }
 
 /// A process that is killed when this is dropped.
@@ -62,7 +63,14 @@ impl Server {
     pub fn new(binary: &Path, allowed: &[&Path]) -> Self {
         let lore = Lore::new(binary);
         let data = lore.home().join("team");
-        Self { lore, data, allowed: allowed.iter().map(|dir| dir.to_path_buf()).collect() }
+        Self { lore, data, allowed: allowed.iter().map(|dir| dir.to_path_buf()).collect(), options: Vec::new() }
+    }
+
+    /// The same with more options.
+    #[must_use]
+    pub fn with(mut self, options: &[&str]) -> Self {
+        self.options.extend(options.iter().map(|&option| option.to_owned()));
+        self
     }
 
     /// Its data folder.
@@ -87,6 +95,7 @@ impl Server {
         for dir in &self.allowed {
             command.arg("--allow-local").arg(dir);
         }
+        command.args(&self.options);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let since = Instant::now();
         let mut process = Process(command.spawn().context("cannot start lore")?);
@@ -171,6 +180,16 @@ impl Running {
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The password of the first user, where it was made by this start.
+    pub fn password(&self) -> Option<&str> {
+        self.password.as_deref()
+    }
+
+    /// The number of the process.
+    pub fn id(&self) -> u32 {
+        self.process.0.id()
     }
 
     /// A connection without a token.
