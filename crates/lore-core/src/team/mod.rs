@@ -33,6 +33,7 @@ use tokio::sync::Notify;
 use self::{
     access::{Hashing, KeyCell},
     audit::Refused,
+    run::Unwritten,
     throttle::Throttle,
     uses::Uses,
 };
@@ -119,6 +120,8 @@ pub struct Team {
     ended: Notify,
     /// What stops the jobs that run here.
     running: Mutex<HashMap<JobId, Cancel>>,
+    /// Why the end of a job cannot be written down, or that one is begun, as long as it cannot.
+    unwritten: Mutex<HashMap<Option<JobId>, Unwritten>>,
 }
 
 /// Passwords that are hashed at a time, each in 19 MiB.
@@ -143,6 +146,7 @@ impl Team {
             wake: Notify::new(),
             ended: Notify::new(),
             running: Mutex::default(),
+            unwritten: Mutex::default(),
         }
     }
 

@@ -16,8 +16,8 @@ use std::{
 use futures::FutureExt as _;
 use lore_git::{Cancel, is_branch_name};
 use lore_model::{
-    Activation, Actor, BranchChoice, Code, Failure, Golden, GoldenState, Job, JobStatus, Operation, Repo, RepoName,
-    Source,
+    Activation, Actor, BranchChoice, Code, Failure, Golden, GoldenState, Job, JobId, JobStatus, Operation, Repo,
+    RepoName, Source,
 };
 use lore_store::{IndexWriter, JobEnd, NewJob, Requeue, StoreError, TeamChange};
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
@@ -67,6 +67,13 @@ impl Report {
     fn reach(&self, percent: u8) {
         self.progress.fetch_max(percent, Ordering::Relaxed);
     }
+}
+
+/// Why something could not be written down, and since when it could not.
+pub(super) struct Unwritten {
+    since: Instant,
+    code: Code,
+    message: String,
 }
 
 /// What came of a job: what to tell, and what is different now, in part even where it failed.
@@ -127,12 +134,16 @@ impl Team {
             }
             match self.store.claim_job(&self.settings.limits, self.clock.now()).await {
                 Ok(Some(job)) => {
+                    self.note_written(None, None);
                     let task = tasks.spawn(Arc::clone(self).perform(job.clone(), stop.clone()));
                     begun.insert(task.id(), job);
                     continue;
                 }
-                Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "jobs cannot be read"),
+                Ok(None) => self.note_written(None, None),
+                Err(error) => {
+                    tracing::warn!(%error, "no job can be begun");
+                    self.note_written(None, Some(&store_failure(error)));
+                }
             }
             tokio::select! {
                 () = self.wake.notified() => {}
@@ -179,7 +190,7 @@ impl Team {
                 continue;
             }
             let new = NewJob {
-                id: lore_model::JobId::new(random_id()?),
+                id: JobId::new(random_id()?),
                 task: task(Operation::RefreshGolden, &[golden.alias]),
                 user: None,
                 username: SCHEDULE.to_owned(),
@@ -240,10 +251,32 @@ impl Team {
             }
             _ => None,
         };
-        match again {
+        let settled = match again {
             Some(again) => self.store.requeue_job(&job.id, &again).await.map_err(store_failure),
             None => self.end(job, outcome, stop).await,
-        }
+        };
+        self.note_written(Some(&job.id), settled.as_ref().err());
+        settled
+    }
+
+    /// Notes that the end of a job was written down, or where none is named that one is begun; or why not. A server tries again
+    /// for as long as it takes; who waits for a job may not want to.
+    fn note_written(&self, job: Option<&JobId>, failure: Option<&Failure>) {
+        let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = job.cloned();
+        let Some(failure) = failure else {
+            unwritten.remove(&key);
+            return;
+        };
+        let since = unwritten.get(&key).map_or_else(Instant::now, |known| known.since);
+        unwritten.insert(key, Unwritten { since, code: failure.code, message: failure.message.clone() });
+    }
+
+    /// Why what becomes of jobs cannot be written down, where it could not for so long.
+    pub fn unwritten(&self, patience: Duration) -> Option<Failure> {
+        let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        let Unwritten { code, message, .. } = unwritten.values().find(|known| known.since.elapsed() >= patience)?;
+        Some(Failure::new(*code, format!("what becomes of jobs cannot be written down: {message}")))
     }
 
     /// Writes down how a job goes on, and stops it where somebody wants that. Never ends by itself.
