@@ -8,6 +8,7 @@ mod ask;
 mod audit;
 #[doc(hidden)]
 pub mod fuzz;
+mod hs256;
 mod jobs;
 mod password;
 mod repos;
