@@ -91,6 +91,10 @@ impl Outcome {
 impl Team {
     /// Takes up what a server that died left behind. Call it once, before anything else, where no other server runs.
     pub async fn recover(&self) -> Result<(), Failure> {
+        // What a fault of Lore's own has ended here may go on, on threads that nobody waits for.
+        for (_, cancel) in self.running.lock().unwrap_or_else(PoisonError::into_inner).drain() {
+            cancel.cancel();
+        }
         for job in self.store.running_jobs().await.map_err(store_failure)? {
             self.take_up(&job, "the server stopped while it was being done", &Cancel::default()).await?;
         }
@@ -111,7 +115,10 @@ impl Team {
     /// Takes up a job whose task died of a fault of Lore's own: marked as running, it would hold its place and its repositories
     /// until the next start.
     async fn take_up_lost(&self, job: &Job, stop: &Cancel) {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&job.id);
+        // What it has begun on other threads would go on beside the next attempt.
+        if let Some(cancel) = self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&job.id) {
+            cancel.cancel();
+        }
         let why = "a fault of Lore's own ended it; the server's log says where";
         if let Err(failure) = self.take_up(job, why, stop).await {
             tracing::error!(job = %job.id, %failure, "a job that was lost waits for the next start");
