@@ -53,7 +53,7 @@ pub struct TeamSettings {
     pub user_jobs: usize,
     /// How long jobs that are over are kept, in seconds.
     pub keep_jobs: i64,
-    /// How often a job is begun before it is given up.
+    /// How often a job is begun before it is given up; one that the network prevents may be given up earlier.
     pub attempts: u32,
     /// A clone or fetch that brings more bytes than this is given up; `None` for no limit.
     pub fetch_bytes: Option<u64>,

@@ -46,6 +46,9 @@ const TIDY: Duration = Duration::from_mins(1);
 /// The longest wait before a job is tried again, in seconds.
 const LONGEST_WAIT: i64 = 15 * 60;
 
+/// So often at most a job is begun that the network prevents.
+const NETWORK_ATTEMPTS: u32 = 5;
+
 /// Whatever has not been cloned or fetched by then never will be.
 const FETCH_TIME: Duration = Duration::from_hours(2);
 
@@ -251,7 +254,7 @@ impl Team {
             Err(failure) if failure.code == Code::Interrupted && stop.is_cancelled() => {
                 Some(Requeue { at, not_before: at, why: "the server was stopped".to_owned(), counts: false })
             }
-            Err(failure) if is_transient(failure) && job.attempts < self.settings.attempts.min(5) => {
+            Err(failure) if is_transient(failure) && job.attempts < self.settings.attempts.min(NETWORK_ATTEMPTS) => {
                 let wait = self.settings.back_off.saturating_mul(1 << job.attempts.min(20)) / 2;
                 let not_before = at + wait.min(LONGEST_WAIT);
                 Some(Requeue { at, not_before, why: failure.message.clone(), counts: true })
