@@ -23,7 +23,7 @@ const IDLE: Duration = Duration::from_secs(30);
 
 /// The largest answer to an ordinary call, and how much of a refusal is read and shown.
 const LARGEST_ANSWER: u64 = 16 << 20;
-const LARGEST_REFUSAL: u64 = 64 << 10;
+pub(crate) const LARGEST_REFUSAL: u64 = 64 << 10;
 const SHOWN: usize = 400;
 
 /// How a server is reached.

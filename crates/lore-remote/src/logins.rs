@@ -107,7 +107,7 @@ impl Logins {
     }
 
     /// The clock that decides what is still good.
-    pub fn now(&self) -> Now {
+    pub(crate) fn now(&self) -> Now {
         self.now
     }
 

@@ -46,7 +46,8 @@ pub trait TeamStore: Send + Sync {
     async fn signing_key(&self, fresh: [u8; 32]) -> Result<[u8; 32]>;
 
     /// Begins a login with its first refresh token, for somebody who knew the password of which this hash is kept. `None` where
-    /// it is no longer the user's: another password ends all logins, and so it must end those that are just being made.
+    /// it is no longer the user's: another password ends all logins, and so it must end those that are just being made. A user
+    /// has a bounded number of logins; one more ends the one that was renewed longest ago.
     async fn add_login(
         &self,
         user: UserId,

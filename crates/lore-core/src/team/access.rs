@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OnceCell, Semaphore};
 
-use super::{Asker, Team, password};
+use super::{Asker, Team, hs256, password};
 use crate::{blocking, store_failure};
 
 /// Who issues access tokens, and for whom: tokens of other programs that share the key do not fit.
@@ -113,6 +113,13 @@ struct Claims {
 pub(super) struct Keys {
     sign: EncodingKey,
     check: DecodingKey,
+}
+
+impl Keys {
+    fn new(secret: &[u8]) -> Self {
+        hs256::install();
+        Self { sign: EncodingKey::from_secret(secret), check: DecodingKey::from_secret(secret) }
+    }
 }
 
 /// The keys, once they were read.
@@ -234,7 +241,7 @@ impl Team {
         self.keys
             .get_or_try_init(|| async {
                 let key = self.store.signing_key(random()?).await.map_err(store_failure)?;
-                Ok(Keys { sign: EncodingKey::from_secret(&key), check: DecodingKey::from_secret(&key) })
+                Ok(Keys::new(&key))
             })
             .await
     }
@@ -448,7 +455,7 @@ fn read_claims(token: &str, key: &DecodingKey) -> Option<Claims> {
 
 /// Whom a token names that is signed with this key, and until when.
 pub(super) fn subject_of(token: &str, key: &[u8]) -> Option<(String, i64)> {
-    read_claims(token, &DecodingKey::from_secret(key)).map(|claims| (claims.sub, claims.exp))
+    read_claims(token, &Keys::new(key).check).map(|claims| (claims.sub, claims.exp))
 }
 
 /// A token that is signed with this key.
@@ -461,7 +468,7 @@ pub(super) fn sign(subject: &str, expires: i64, key: &[u8]) -> Option<String> {
         iat: 0,
         exp: expires,
     };
-    jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &EncodingKey::from_secret(key)).ok()
+    jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &Keys::new(key).sign).ok()
 }
 
 fn random<const N: usize>() -> Result<[u8; N], Failure> {

@@ -8,6 +8,7 @@ mod ask;
 mod audit;
 #[doc(hidden)]
 pub mod fuzz;
+mod hs256;
 mod jobs;
 mod password;
 mod repos;
@@ -33,6 +34,7 @@ use tokio::sync::Notify;
 use self::{
     access::{Hashing, KeyCell},
     audit::Refused,
+    run::Unwritten,
     throttle::Throttle,
     uses::Uses,
 };
@@ -51,7 +53,7 @@ pub struct TeamSettings {
     pub user_jobs: usize,
     /// How long jobs that are over are kept, in seconds.
     pub keep_jobs: i64,
-    /// How often a job is begun before it is given up.
+    /// How often a job is begun before it is given up; one that the network prevents may be given up earlier.
     pub attempts: u32,
     /// A clone or fetch that brings more bytes than this is given up; `None` for no limit.
     pub fetch_bytes: Option<u64>,
@@ -119,6 +121,8 @@ pub struct Team {
     ended: Notify,
     /// What stops the jobs that run here.
     running: Mutex<HashMap<JobId, Cancel>>,
+    /// Why the end of a job cannot be written down, or that one is begun, as long as it cannot.
+    unwritten: Mutex<HashMap<Option<JobId>, Unwritten>>,
 }
 
 /// Passwords that are hashed at a time, each in 19 MiB.
@@ -143,6 +147,7 @@ impl Team {
             wake: Notify::new(),
             ended: Notify::new(),
             running: Mutex::default(),
+            unwritten: Mutex::default(),
         }
     }
 

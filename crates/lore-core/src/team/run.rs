@@ -16,8 +16,8 @@ use std::{
 use futures::FutureExt as _;
 use lore_git::{Cancel, is_branch_name};
 use lore_model::{
-    Activation, Actor, BranchChoice, Code, Failure, Golden, GoldenState, Job, JobStatus, Operation, Repo, RepoName,
-    Source,
+    Activation, Actor, BranchChoice, Code, Failure, Golden, GoldenState, Job, JobId, JobStatus, Operation, Repo,
+    RepoName, Source,
 };
 use lore_store::{IndexWriter, JobEnd, NewJob, Requeue, StoreError, TeamChange};
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
@@ -46,6 +46,9 @@ const TIDY: Duration = Duration::from_mins(1);
 /// The longest wait before a job is tried again, in seconds.
 const LONGEST_WAIT: i64 = 15 * 60;
 
+/// So often at most a job is begun that the network prevents.
+const NETWORK_ATTEMPTS: u32 = 5;
+
 /// Whatever has not been cloned or fetched by then never will be.
 const FETCH_TIME: Duration = Duration::from_hours(2);
 
@@ -69,6 +72,13 @@ impl Report {
     }
 }
 
+/// Why something could not be written down, and since when it could not.
+pub(super) struct Unwritten {
+    since: Instant,
+    code: Code,
+    message: String,
+}
+
 /// What came of a job: what to tell, and what is different now, in part even where it failed.
 struct Outcome {
     told: Result<String, Failure>,
@@ -84,6 +94,10 @@ impl Outcome {
 impl Team {
     /// Takes up what a server that died left behind. Call it once, before anything else, where no other server runs.
     pub async fn recover(&self) -> Result<(), Failure> {
+        // What a fault of Lore's own has ended here may go on, on threads that nobody waits for.
+        for (_, cancel) in self.running.lock().unwrap_or_else(PoisonError::into_inner).drain() {
+            cancel.cancel();
+        }
         for job in self.store.running_jobs().await.map_err(store_failure)? {
             self.take_up(&job, "the server stopped while it was being done", &Cancel::default()).await?;
         }
@@ -104,7 +118,10 @@ impl Team {
     /// Takes up a job whose task died of a fault of Lore's own: marked as running, it would hold its place and its repositories
     /// until the next start.
     async fn take_up_lost(&self, job: &Job, stop: &Cancel) {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&job.id);
+        // What it has begun on other threads would go on beside the next attempt.
+        if let Some(cancel) = self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&job.id) {
+            cancel.cancel();
+        }
         let why = "a fault of Lore's own ended it; the server's log says where";
         if let Err(failure) = self.take_up(job, why, stop).await {
             tracing::error!(job = %job.id, %failure, "a job that was lost waits for the next start");
@@ -127,12 +144,16 @@ impl Team {
             }
             match self.store.claim_job(&self.settings.limits, self.clock.now()).await {
                 Ok(Some(job)) => {
+                    self.note_written(None, None);
                     let task = tasks.spawn(Arc::clone(self).perform(job.clone(), stop.clone()));
                     begun.insert(task.id(), job);
                     continue;
                 }
-                Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "jobs cannot be read"),
+                Ok(None) => self.note_written(None, None),
+                Err(error) => {
+                    tracing::warn!(%error, "no job can be begun");
+                    self.note_written(None, Some(&store_failure(error)));
+                }
             }
             tokio::select! {
                 () = self.wake.notified() => {}
@@ -179,7 +200,7 @@ impl Team {
                 continue;
             }
             let new = NewJob {
-                id: lore_model::JobId::new(random_id()?),
+                id: JobId::new(random_id()?),
                 task: task(Operation::RefreshGolden, &[golden.alias]),
                 user: None,
                 username: SCHEDULE.to_owned(),
@@ -233,17 +254,39 @@ impl Team {
             Err(failure) if failure.code == Code::Interrupted && stop.is_cancelled() => {
                 Some(Requeue { at, not_before: at, why: "the server was stopped".to_owned(), counts: false })
             }
-            Err(failure) if is_transient(failure) && job.attempts < self.settings.attempts.min(5) => {
+            Err(failure) if is_transient(failure) && job.attempts < self.settings.attempts.min(NETWORK_ATTEMPTS) => {
                 let wait = self.settings.back_off.saturating_mul(1 << job.attempts.min(20)) / 2;
                 let not_before = at + wait.min(LONGEST_WAIT);
                 Some(Requeue { at, not_before, why: failure.message.clone(), counts: true })
             }
             _ => None,
         };
-        match again {
+        let settled = match again {
             Some(again) => self.store.requeue_job(&job.id, &again).await.map_err(store_failure),
             None => self.end(job, outcome, stop).await,
-        }
+        };
+        self.note_written(Some(&job.id), settled.as_ref().err());
+        settled
+    }
+
+    /// Notes that the end of a job was written down, or where none is named that one is begun; or why not. A server tries again
+    /// for as long as it takes; who waits for a job may not want to.
+    fn note_written(&self, job: Option<&JobId>, failure: Option<&Failure>) {
+        let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = job.cloned();
+        let Some(failure) = failure else {
+            unwritten.remove(&key);
+            return;
+        };
+        let since = unwritten.get(&key).map_or_else(Instant::now, |known| known.since);
+        unwritten.insert(key, Unwritten { since, code: failure.code, message: failure.message.clone() });
+    }
+
+    /// Why what becomes of jobs cannot be written down, where it could not for so long.
+    pub fn unwritten(&self, patience: Duration) -> Option<Failure> {
+        let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
+        let Unwritten { code, message, .. } = unwritten.values().find(|known| known.since.elapsed() >= patience)?;
+        Some(Failure::new(*code, format!("what becomes of jobs cannot be written down: {message}")))
     }
 
     /// Writes down how a job goes on, and stops it where somebody wants that. Never ends by itself.

@@ -16,10 +16,10 @@ use ureq::{
 };
 
 use super::trouble::Trouble;
-use crate::{Authority, Connection, Secret, http};
-
-/// How much of a refusal is read.
-const LARGEST_REFUSAL: u64 = 64 << 10;
+use crate::{
+    Authority, Connection, Secret,
+    http::{self, LARGEST_REFUSAL},
+};
 
 /// So many connections are kept for the next requests.
 const KEPT: usize = 8;

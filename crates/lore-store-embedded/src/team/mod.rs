@@ -398,4 +398,32 @@ mod tests {
         let kept: Vec<&str> = acts[10_000..].iter().map(|act| act.act.as_str()).collect();
         assert_eq!(kept, ["set_role", "create_user"]);
     }
+
+    #[tokio::test]
+    async fn one_login_too_many_ends_the_one_that_was_renewed_longest_ago() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = EmbeddedTeam::new(dir.path());
+        let by = Actor { name: "root".to_owned(), address: None, at: 1 };
+        let ada = store.add_user(&UserName::parse("ada").unwrap(), Role::Admin, "hash", &by).await.unwrap().id;
+        let secret = |number: i64| -> SecretHash {
+            let mut secret = [0; 32];
+            secret[..8].copy_from_slice(&number.to_be_bytes());
+            secret
+        };
+        let logins = store.write(move |transaction| {
+            let add = |number| users::add_login(transaction, ada, secret(number), number, 1000 + number);
+            (1..=200).map(add).collect::<std::result::Result<Vec<LoginId>, Fault>>()
+        });
+        let logins = logins.await.unwrap();
+        store.rotate_login(secret(1), secret(900), 300, 1300).await.unwrap();
+        // However short it is: it is what somebody has just asked for.
+        let newest = store.add_login(ada, "hash", secret(901), 301, 400).await.unwrap().unwrap();
+        let mut ended = Vec::new();
+        for login in logins.iter().chain([&newest]) {
+            if store.user_of_login(*login, 302).await.unwrap().is_none() {
+                ended.push(*login);
+            }
+        }
+        assert_eq!(ended, [logins[1]]);
+    }
 }

@@ -12,6 +12,9 @@ type Result<T> = std::result::Result<T, Fault>;
 /// A user has at most so many personal tokens.
 const TOKENS_MAX: i64 = 200;
 
+/// A user has at most so many logins: a program that logs in for each of its runs would add one each time.
+const LOGINS_MAX: i64 = 200;
+
 fn user(row: &Row<'_>) -> rusqlite::Result<User> {
     let (name, role): (String, String) = (row.get(1)?, row.get(2)?);
     Ok(User {
@@ -135,6 +138,12 @@ pub(super) fn add_login(
     )?;
     let login = LoginId(transaction.last_insert_rowid());
     transaction.execute("INSERT INTO refresh_tokens (hash, login) VALUES (?1, ?2)", params![refresh, login.0])?;
+    transaction.execute(
+        "DELETE FROM logins WHERE id IN (
+             SELECT id FROM logins WHERE user = ?1 ORDER BY id = ?2 DESC, expires_at DESC, id DESC LIMIT -1 OFFSET ?3
+         )",
+        params![user.0, login.0, LOGINS_MAX],
+    )?;
     Ok(login)
 }
 

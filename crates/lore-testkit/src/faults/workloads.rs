@@ -23,8 +23,6 @@ pub struct Workload {
     pub state: fn(&Scene) -> Result<String>,
     /// Whether its success says that all is done; that of a server says nothing.
     pub success_counts: bool,
-    /// Whether it waits, and says for what, as long as nothing can be written.
-    pub waits: bool,
 }
 
 /// A command and what it gets on standard input.
@@ -53,7 +51,7 @@ pub const ALL: &[Workload] = &[
     Workload { success_counts: false, ..workload("deliver", commented, deliver, (deliver_again, comments)) },
     workload("user", one_user, user, (user_again, team)),
     workload("first-user", nothing, user, (user_again, team)),
-    Workload { waits: true, ..workload("golden", one_user, golden, (golden_again, golden_state)) },
+    workload("golden", one_user, golden, (golden_again, golden_state)),
     workload("setup", hosts, setup, (setup_again, host_files)),
 ];
 
@@ -62,7 +60,7 @@ type Again = fn(&Scene, &Traced) -> Result<()>;
 type State = fn(&Scene) -> Result<String>;
 
 const fn workload(name: &'static str, prepare: Prepare, act: fn(&Scene) -> Act, after: (Again, State)) -> Workload {
-    Workload { name, prepare, act, again: after.0, state: after.1, success_counts: true, waits: false }
+    Workload { name, prepare, act, again: after.0, state: after.1, success_counts: true }
 }
 
 /// The workload of that name.

@@ -60,6 +60,8 @@ pub(super) enum Named<'a> {
 pub(super) trait Administration: Send + Sync {
     /// Sees to it that somebody does the jobs, where somebody waits for them: a server does by itself.
     async fn attend(&self) -> Result<(), Failure>;
+    /// Fails where whoever does the jobs here cannot go on.
+    async fn check(&self) -> Result<(), Failure>;
     /// Leaves the jobs to others.
     async fn leave(&self);
     /// Everybody who may use the server.
@@ -184,6 +186,10 @@ impl Remote {
 #[async_trait]
 impl Administration for Remote {
     async fn attend(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    async fn check(&self) -> Result<(), Failure> {
         Ok(())
     }
 

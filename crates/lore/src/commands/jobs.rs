@@ -113,7 +113,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             ui.line(&if message.is_empty() { format!("{id} is stopped") } else { one_line(&message) })
         }
         Action::Wait { id } => {
-            let job = follow(context, there.as_ref(), &id).await?;
+            let job = follow(context, there.as_ref(), &id, &args.server).await?;
             over(context, &job, &args.server)
         }
     }
@@ -169,7 +169,7 @@ pub(super) async fn report(
             if !ui.is_json() {
                 ui.note(&started.message);
             }
-            let job = follow(context, there, id).await?;
+            let job = follow(context, there, id, server).await?;
             over(context, &job, server)
         }
         _ if ui.is_json() => ui.value(&json!(started)),
@@ -183,13 +183,23 @@ pub(super) async fn report(
 }
 
 /// Looks at a job until it is over, and sees to it that somebody does it.
-async fn follow(context: &Context<'_>, there: &dyn Administration, id: &str) -> Result<Job, Failure> {
-    let job = look(context, there, id).await;
+async fn follow(
+    context: &Context<'_>,
+    there: &dyn Administration,
+    id: &str,
+    server: &ServerArgs,
+) -> Result<Job, Failure> {
+    let job = look(context, there, id, server).await;
     there.leave().await;
     job
 }
 
-async fn look(context: &Context<'_>, there: &dyn Administration, id: &str) -> Result<Job, Failure> {
+async fn look(
+    context: &Context<'_>,
+    there: &dyn Administration,
+    id: &str,
+    server: &ServerArgs,
+) -> Result<Job, Failure> {
     let mut bar: Option<Percent> = None;
     let mut pause = FIRST_LOOK;
     let mut is_attended = false;
@@ -214,6 +224,10 @@ async fn look(context: &Context<'_>, there: &dyn Administration, id: &str) -> Re
         if !std::mem::replace(&mut is_attended, true) {
             there.attend().await?;
         }
+        // Nothing that happens to the job from here on could be seen.
+        there.check().await.map_err(|failure| {
+            failure.hint(format!("the job is kept: `lore jobs wait {id}{}` goes on with it", server.repeated()))
+        })?;
         tokio::time::sleep(pause).await;
         pause = (pause * 3 / 2).min(LAST_LOOK);
     }

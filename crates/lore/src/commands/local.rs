@@ -34,6 +34,9 @@ use crate::{policy::Allowed, wire};
 /// How long jobs that are under way may take to stop.
 const STOPPING: Duration = Duration::from_secs(10);
 
+/// How long it is tried to write down what becomes of jobs: a disk that is full stays so.
+const UNWRITTEN: Duration = Duration::from_secs(5);
+
 /// A team on this machine.
 pub(super) struct Local {
     team: Arc<Team>,
@@ -133,6 +136,15 @@ impl Administration for Local {
         let task = tokio::spawn(async move { team.run(&told).await });
         *runner = Some(Runner { stop, task, _lock: lock });
         Ok(())
+    }
+
+    async fn check(&self) -> Result<(), Failure> {
+        let runner = self.runner.lock().await;
+        let Some(runner) = runner.as_ref() else { return Ok(()) };
+        if runner.task.is_finished() {
+            return Err(Failure::new(Code::Internal, "a fault of Lore's own ended the work on jobs"));
+        }
+        self.team.unwritten(UNWRITTEN).map_or(Ok(()), Err)
     }
 
     async fn leave(&self) {

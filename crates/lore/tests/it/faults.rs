@@ -78,6 +78,14 @@ fn an_io_error_of_a_clone_is_told_and_made_good_by_the_next() {
 }
 
 #[test]
+fn an_io_error_of_a_job_that_is_waited_for_is_told_and_made_good_by_the_next() {
+    // Whoever waits is told after a few seconds.
+    if switches::slow_tests() {
+        strike("golden", &ERRORS, 1);
+    }
+}
+
+#[test]
 fn an_io_error_leaves_a_hosts_file_whole() {
     strike("setup", &ERRORS, 5);
 }
