@@ -26,6 +26,9 @@ pub(crate) fn explain(path: &Path, error: Error) -> StoreError {
 
 /// What is wrong with a file that is sound, but not as Lore makes it: something else stands where a table is expected, or a
 /// value is of no kind that Lore writes.
+///
+/// SQLite has one code for all that its words tell apart here. What it says of a text in FTS5's syntax repeats that text, and
+/// must not come here.
 pub(crate) fn foreign(error: &Error) -> Option<String> {
     const WORDS: [&str; 5] = ["is a view", "view \"", "no such table", "already exists", "unsafe use of"];
     match error {
@@ -33,10 +36,9 @@ pub(crate) fn foreign(error: &Error) -> Option<String> {
         | Error::IntegralValueOutOfRange(..)
         | Error::InvalidColumnType(..)
         | Error::Utf8Error(..) => Some(error.to_string()),
-        // The whole statement, which the error tells as well, says nothing to anybody.
-        Error::SqliteFailure(_, Some(said)) | Error::SqlInputError { msg: said, .. } => {
-            WORDS.iter().any(|words| said.contains(words)).then(|| said.clone())
-        }
+        // Statements are right where the tables are. The whole one, which the error tells as well, says nothing to anybody.
+        Error::SqlInputError { msg, .. } => Some(msg.clone()),
+        Error::SqliteFailure(_, Some(said)) => WORDS.iter().any(|words| said.contains(words)).then(|| said.clone()),
         _ => None,
     }
 }
