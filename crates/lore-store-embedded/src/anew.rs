@@ -57,9 +57,13 @@ pub(crate) fn begin_anew(store: &EmbeddedStore) -> Result<PathBuf> {
 fn read(file: &Path) -> Result<Known> {
     let (connection, _) = open_read_only(file)?;
     INDEX.version(file, &connection)?;
-    let damaged = |error: rusqlite::Error| StoreError::Damaged {
-        path: file.to_owned(),
-        what: format!("it cannot tell its repositories: {error}"),
+    let cannot_tell = |error: rusqlite::Error| {
+        let what = format!("it cannot tell its repositories: {error}");
+        match explain(file, error) {
+            StoreError::Damaged { path, .. } => StoreError::Damaged { path, what },
+            StoreError::Backend(_) => StoreError::Damaged { path: file.to_owned(), what },
+            other => other,
+        }
     };
     // Of an earlier schema there is no sum.
     if matches!(sums::is_whole(&connection, "repos"), Ok(false)) {
@@ -82,7 +86,7 @@ fn read(file: &Path) -> Result<Known> {
         statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     };
     let last = || connection.query_row("SELECT seq FROM sqlite_sequence WHERE name = 'repos'", [], |row| row.get(0));
-    let repos = repos().map_err(damaged)?;
+    let repos = repos().map_err(cannot_tell)?;
     // Without these there is less, and nothing wrong.
     Ok(Known {
         repos,

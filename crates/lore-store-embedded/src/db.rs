@@ -223,15 +223,15 @@ pub(crate) fn open_read_only(file: &Path) -> Result<(Connection, bool)> {
         Ok(connection) => return Ok((connection, true)),
         Err(error) => explain(file, error),
     };
-    // Where WAL's shared memory cannot be made (a read-only file system), the file alone can still be read, as long as
-    // everything is in it.
+    // Where WAL's shared memory cannot be made (a read-only file system, a full disk), the file alone can still be read, as
+    // long as everything is in it.
     let mut log = file.as_os_str().to_owned();
     log.push("-wal");
     let whole = fs::metadata(log).map_or(true, |meta| meta.len() == 0);
     match first {
-        StoreError::NoAccess { path, what } if whole => match open(true) {
+        first @ (StoreError::NoAccess { .. } | StoreError::Full(_)) if whole => match open(true) {
             Ok(connection) => Ok((connection, false)),
-            Err(_) => Err(StoreError::NoAccess { path, what }),
+            Err(_) => Err(first),
         },
         other => Err(other),
     }

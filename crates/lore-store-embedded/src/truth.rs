@@ -77,7 +77,7 @@ impl TruthFile {
             return Ok(T::default());
         }
         match self.with(&self.reader, |_| Ok(())) {
-            Err(StoreError::NoAccess { .. }) => Ok(self.read_only(query)?.unwrap_or_default()),
+            Err(StoreError::NoAccess { .. } | StoreError::Full(_)) => Ok(self.read_only(query)?.unwrap_or_default()),
             Err(error) => Err(error),
             Ok(()) => self.with(&self.reader, |connection| query(&*connection.transaction()?)),
         }
