@@ -379,6 +379,8 @@ impl TeamStore for EmbeddedTeam {
 
 #[cfg(test)]
 mod tests {
+    use lore_store::StoreError;
+
     use super::*;
 
     #[tokio::test]
@@ -397,5 +399,21 @@ mod tests {
         assert_eq!(total, 10_002);
         let kept: Vec<&str> = acts[10_000..].iter().map(|act| act.act.as_str()).collect();
         assert_eq!(kept, ["set_role", "create_user"]);
+    }
+
+    #[tokio::test]
+    async fn what_has_to_be_upgraded_and_cannot_be_is_not_taken_for_empty() {
+        let dir = tempfile::tempdir().unwrap();
+        let actor = Actor { name: "root".to_owned(), address: None, at: 1 };
+        EmbeddedTeam::new(dir.path()).note_act(&actor, "create_user", "ada", "admin").await.unwrap();
+        let connection = Connection::open(dir.path().join("team.db")).unwrap();
+        connection.execute_batch("DROP INDEX acts_by_actor; PRAGMA user_version = 1").unwrap();
+        drop(connection);
+        // Where processes cannot share memory, nobody can write.
+        std::fs::create_dir(dir.path().join("team.db-shm")).unwrap();
+        let refused = EmbeddedTeam::new(dir.path()).list_acts(9).await;
+        assert!(matches!(refused, Err(StoreError::NoAccess { .. })), "{refused:?}");
+        std::fs::remove_dir(dir.path().join("team.db-shm")).unwrap();
+        assert_eq!(EmbeddedTeam::new(dir.path()).list_acts(9).await.unwrap().1, 1);
     }
 }
