@@ -13,7 +13,7 @@ use lore_store::{Result, StoreError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::{
-    db::{FileId, file_id, make_home, open_read_only, prepare},
+    db::{FileId, file_id, find_file, make_home, open_read_only, prepare},
     error::{explain, explain_io},
     migrate::Schema,
 };
@@ -73,7 +73,7 @@ impl TruthFile {
 
     /// Runs `query` in a read transaction; where nothing was ever written, the answer is the default.
     pub(crate) fn read<T: Default>(&self, query: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T> {
-        if !self.exists() {
+        if find_file(&self.file)?.is_none() {
             return Ok(T::default());
         }
         match self.with(&self.reader, |_| Ok(())) {
