@@ -128,17 +128,26 @@ fn make(fresh: &Path, known: &Known) -> Result<()> {
     connection.close().map_err(|(_, error)| explain(fresh, error))
 }
 
-/// Keeps the old file and its log under another name. The old name stays until the new file takes it.
+/// Keeps the old file and its log under another name, whatever happens after this. The old name stays until the new file takes
+/// it.
 fn keep(file: &Path, aside: &Path) -> Result<()> {
-    let log = with_ending(file, "-wal");
-    let kept =
-        fs::hard_link(file, aside).or_else(|_| fs::copy(file, aside).map(|_| ())).and_then(|()| {
-            match fs::copy(&log, with_ending(aside, "-wal")) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            }
-        });
-    kept.map_err(|error| explain_io(aside, &error))
+    let kept = || -> io::Result<()> {
+        if fs::hard_link(file, aside).is_err() {
+            copy(file, aside)?;
+        }
+        match copy(&with_ending(file, "-wal"), &with_ending(aside, "-wal")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        sync_parent(aside)
+    };
+    kept().map_err(|error| explain_io(aside, &error))
+}
+
+/// Copies a file so that the copy outlasts a power failure.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::copy(from, to)?;
+    fs::OpenOptions::new().write(true).open(to)?.sync_all()
 }
 
 fn remove(path: &Path) -> Result<()> {
