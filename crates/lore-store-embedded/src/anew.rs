@@ -99,6 +99,7 @@ fn read(file: &Path) -> Result<Known> {
 fn make(fresh: &Path, known: &Known) -> Result<()> {
     let fill = |connection: &mut Connection| -> rusqlite::Result<()> {
         let transaction = connection.transaction()?;
+        let before = sums::of_tables(&transaction)?;
         let places = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9";
         for repo in &known.repos {
             transaction.execute(&format!("INSERT INTO repos ({REPO}) VALUES ({places})"), params_from_iter(repo))?;
@@ -111,7 +112,7 @@ fn make(fresh: &Path, known: &Known) -> Result<()> {
         for repo in &known.pasts {
             crate::code::want_past(&transaction, lore_model::RepoId(*repo), true)?;
         }
-        sums::note_tables(&transaction)?;
+        sums::note_tables(&transaction, &before)?;
         transaction.commit()
     };
     let build = || -> rusqlite::Result<Connection> {
