@@ -32,7 +32,8 @@ pub(crate) fn explain(path: &Path, error: Error) -> StoreError {
 /// SQLite has one code for all that its words tell apart here. What it says of a text in FTS5's syntax repeats that text, and
 /// must not come here.
 pub(crate) fn foreign(error: &Error) -> Option<String> {
-    const WORDS: [&str; 5] = ["is a view", "view \"", "no such table", "already exists", "unsafe use of"];
+    const WORDS: [&str; 6] =
+        ["is a view", "view \"", "no such table", "already exists", "unsafe use of", "unsupported file format"];
     match error {
         Error::FromSqlConversionFailure(..)
         | Error::IntegralValueOutOfRange(..)
