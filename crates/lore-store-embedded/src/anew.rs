@@ -57,9 +57,13 @@ pub(crate) fn begin_anew(store: &EmbeddedStore) -> Result<PathBuf> {
 fn read(file: &Path) -> Result<Known> {
     let (connection, _) = open_read_only(file)?;
     INDEX.version(file, &connection)?;
-    let damaged = |error: rusqlite::Error| StoreError::Damaged {
-        path: file.to_owned(),
-        what: format!("it cannot tell its repositories: {error}"),
+    let cannot_tell = |error: rusqlite::Error| {
+        let what = format!("it cannot tell its repositories: {error}");
+        match explain(file, error) {
+            StoreError::Damaged { path, .. } => StoreError::Damaged { path, what },
+            StoreError::Backend(_) => StoreError::Damaged { path: file.to_owned(), what },
+            other => other,
+        }
     };
     // Of an earlier schema there is no sum.
     if matches!(sums::is_whole(&connection, "repos"), Ok(false)) {
@@ -82,7 +86,7 @@ fn read(file: &Path) -> Result<Known> {
         statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     };
     let last = || connection.query_row("SELECT seq FROM sqlite_sequence WHERE name = 'repos'", [], |row| row.get(0));
-    let repos = repos().map_err(damaged)?;
+    let repos = repos().map_err(cannot_tell)?;
     // Without these there is less, and nothing wrong.
     Ok(Known {
         repos,
@@ -95,6 +99,7 @@ fn read(file: &Path) -> Result<Known> {
 fn make(fresh: &Path, known: &Known) -> Result<()> {
     let fill = |connection: &mut Connection| -> rusqlite::Result<()> {
         let transaction = connection.transaction()?;
+        let before = sums::of_tables(&transaction)?;
         let places = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9";
         for repo in &known.repos {
             transaction.execute(&format!("INSERT INTO repos ({REPO}) VALUES ({places})"), params_from_iter(repo))?;
@@ -107,7 +112,7 @@ fn make(fresh: &Path, known: &Known) -> Result<()> {
         for repo in &known.pasts {
             crate::code::want_past(&transaction, lore_model::RepoId(*repo), true)?;
         }
-        sums::note_tables(&transaction)?;
+        sums::note_tables(&transaction, &before)?;
         transaction.commit()
     };
     let build = || -> rusqlite::Result<Connection> {
@@ -124,17 +129,26 @@ fn make(fresh: &Path, known: &Known) -> Result<()> {
     connection.close().map_err(|(_, error)| explain(fresh, error))
 }
 
-/// Keeps the old file and its log under another name. The old name stays until the new file takes it.
+/// Keeps the old file and its log under another name, whatever happens after this. The old name stays until the new file takes
+/// it.
 fn keep(file: &Path, aside: &Path) -> Result<()> {
-    let log = with_ending(file, "-wal");
-    let kept =
-        fs::hard_link(file, aside).or_else(|_| fs::copy(file, aside).map(|_| ())).and_then(|()| {
-            match fs::copy(&log, with_ending(aside, "-wal")) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            }
-        });
-    kept.map_err(|error| explain_io(aside, &error))
+    let kept = || -> io::Result<()> {
+        if fs::hard_link(file, aside).is_err() {
+            copy(file, aside)?;
+        }
+        match copy(&with_ending(file, "-wal"), &with_ending(aside, "-wal")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        sync_parent(aside)
+    };
+    kept().map_err(|error| explain_io(aside, &error))
+}
+
+/// Copies a file so that the copy outlasts a power failure.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::copy(from, to)?;
+    fs::OpenOptions::new().write(true).open(to)?.sync_all()
 }
 
 fn remove(path: &Path) -> Result<()> {

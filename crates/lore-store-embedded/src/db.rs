@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     fmt::Write as _,
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, Weak},
 };
@@ -184,7 +184,7 @@ impl EmbeddedStore {
 
     /// A connection, and the file it is on if it may be kept for the next call.
     fn take_reader(&self) -> Result<Option<(Option<FileId>, Connection)>> {
-        let Some(file) = file_id(self.file()) else { return Ok(None) };
+        let Some(file) = find_file(self.file())? else { return Ok(None) };
         let mut idle = self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|(opened, _)| *opened == file);
         if let Some((_, connection)) = idle.pop() {
@@ -223,32 +223,46 @@ pub(crate) fn open_read_only(file: &Path) -> Result<(Connection, bool)> {
         Ok(connection) => return Ok((connection, true)),
         Err(error) => explain(file, error),
     };
-    // Where WAL's shared memory cannot be made (a read-only file system), the file alone can still be read, as long as
-    // everything is in it.
+    // Where WAL's shared memory cannot be made (a read-only file system, a full disk), the file alone can still be read, as
+    // long as everything is in it.
     let mut log = file.as_os_str().to_owned();
     log.push("-wal");
     let whole = fs::metadata(log).map_or(true, |meta| meta.len() == 0);
     match first {
-        StoreError::NoAccess { path, what } if whole => match open(true) {
+        first @ (StoreError::NoAccess { .. } | StoreError::Full(_)) if whole => match open(true) {
             Ok(connection) => Ok((connection, false)),
-            Err(_) => Err(StoreError::NoAccess { path, what }),
+            Err(_) => Err(first),
         },
         other => Err(other),
     }
 }
 
-/// What the file system calls the file; `None` where there is none.
+/// What the file system calls the file; `None` where there is none. What cannot be looked at is not taken for what is not there.
+pub(crate) fn find_file(path: &Path) -> Result<Option<FileId>> {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    match look(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if matches!(error.kind(), NotFound | NotADirectory) => Ok(None),
+        Err(error) => Err(explain_io(path, &error)),
+    }
+}
+
+/// The same where it does not matter why it is not known.
 pub(crate) fn file_id(path: &Path) -> Option<FileId> {
-    let meta = fs::metadata(path).ok()?;
+    look(path).ok()
+}
+
+fn look(path: &Path) -> io::Result<FileId> {
+    let meta = fs::metadata(path)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        Some((meta.dev(), meta.ino()))
+        Ok((meta.dev(), meta.ino()))
     }
     #[cfg(not(unix))]
     {
         let made = meta.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-        Some((0, made.map_or(0, |age| u64::try_from(age.as_nanos()).unwrap_or(0))))
+        Ok((0, made.map_or(0, |age| u64::try_from(age.as_nanos()).unwrap_or(0))))
     }
 }
 
@@ -285,7 +299,7 @@ pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Se
 }
 
 /// Makes the folder where it is missing, closed to other users of the machine; one that exists is left as it is.
-pub fn make_home(home: &Path) -> std::io::Result<()> {
+pub fn make_home(home: &Path) -> io::Result<()> {
     let mut folder = fs::DirBuilder::new();
     folder.recursive(true);
     #[cfg(unix)]

@@ -417,8 +417,9 @@ impl HistoryStore for EmbeddedStore {
                 }
                 match answer {
                     Ok((hits, more)) => Ok(Ok(CommitMatches { hits, more, quoted })),
-                    // With every word quoted only its size can be wrong, and SQLite's words for it help nobody.
-                    Err(error) if is_syntax(&error) => {
+                    // With every word quoted only its size can be wrong, and SQLite's words for it help nobody. Now they repeat
+                    // nothing of the text either, so they can tell whether it is the file.
+                    Err(error) if is_syntax(&error) && foreign(&error).is_none() => {
                         tracing::debug!(%error, "a query was refused");
                         Ok(Err(StoreError::BadQuery("it has no words, or too many".to_owned())))
                     }
@@ -604,9 +605,10 @@ impl HistoryStore for EmbeddedStore {
     }
 }
 
-/// Whether the fault lies in the text of the query: the SQL around it is always the same.
+/// Whether the fault may lie in the text of the query. SQLite has no code of its own for that, and its words repeat those of
+/// the query.
 pub(crate) fn is_syntax(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::Unknown) && foreign(error).is_none()
+    error.sqlite_error_code() == Some(ErrorCode::Unknown)
 }
 
 fn check(connection: &Connection, deep: bool) -> rusqlite::Result<Vec<String>> {

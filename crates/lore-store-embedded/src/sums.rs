@@ -2,7 +2,7 @@
 //! was written is compared with the sum of what was to be written.
 
 use rusqlite::{
-    Connection, Result, Row, ToSql, Transaction, params,
+    Connection, OptionalExtension, Result, Row, ToSql, Transaction, params,
     types::{ToSqlOutput, Value, ValueRef},
 };
 
@@ -121,20 +121,39 @@ fn name(table: &str) -> String {
     format!("{table} {}", INDEX.newest())
 }
 
-/// Notes the sums of the small tables, as the last thing that a transaction does.
-pub(crate) fn note_tables(transaction: &Transaction<'_>) -> Result<()> {
+/// The sums of the small tables at some moment.
+pub(crate) struct TableSums([i64; TABLES.len()]);
+
+/// The sums of the small tables as they are.
+pub(crate) fn of_tables(connection: &Connection) -> Result<TableSums> {
+    let mut sums = [0; TABLES.len()];
+    for (sum, table) in sums.iter_mut().zip(TABLES) {
+        *sum = of_table(connection, table)?;
+    }
+    Ok(TableSums(sums))
+}
+
+/// Notes what a transaction did to the small tables, as the last thing that it does; `before` is what it found. Only the
+/// difference is noted: what was damaged before does not become right because somebody wrote.
+pub(crate) fn note_tables(transaction: &Transaction<'_>, before: &TableSums) -> Result<()> {
     let mut put = transaction.prepare_cached("INSERT OR REPLACE INTO sums (name, sum) VALUES (?1, ?2)")?;
-    for table in TABLES {
-        put.execute(params![name(table), of_table(transaction, table)?])?;
+    for (table, before) in TABLES.into_iter().zip(before.0) {
+        let after = of_table(transaction, table)?;
+        let sum = noted(transaction, table)?.map_or(after, |noted| noted.wrapping_add(after).wrapping_sub(before));
+        put.execute(params![name(table), sum])?;
     }
     Ok(())
 }
 
+/// What the sum of a small table should be; `None` where nothing was written yet under this schema.
+fn noted(connection: &Connection, table: &str) -> Result<Option<i64>> {
+    let mut find = connection.prepare_cached("SELECT sum FROM sums WHERE name = ?1")?;
+    find.query_row([name(table)], |row| row.get(0)).optional()
+}
+
 /// Whether a small table is what was written, as far as that is known.
 pub(crate) fn is_whole(connection: &Connection, table: &str) -> Result<bool> {
-    let mut find = connection.prepare_cached("SELECT sum FROM sums WHERE name = ?1")?;
-    let mut rows = find.query([name(table)])?;
-    let Some(noted) = rows.next()?.map(|row| row.get::<_, i64>(0)).transpose()? else { return Ok(true) };
+    let Some(noted) = noted(connection, table)? else { return Ok(true) };
     Ok(noted == of_table(connection, table)?)
 }
 

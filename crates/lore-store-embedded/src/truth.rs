@@ -13,7 +13,7 @@ use lore_store::{Result, StoreError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::{
-    db::{FileId, file_id, make_home, open_read_only, prepare},
+    db::{FileId, file_id, find_file, make_home, open_read_only, prepare},
     error::{explain, explain_io},
     migrate::Schema,
 };
@@ -73,11 +73,11 @@ impl TruthFile {
 
     /// Runs `query` in a read transaction; where nothing was ever written, the answer is the default.
     pub(crate) fn read<T: Default>(&self, query: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T> {
-        if !self.exists() {
+        if find_file(&self.file)?.is_none() {
             return Ok(T::default());
         }
         match self.with(&self.reader, |_| Ok(())) {
-            Err(StoreError::NoAccess { .. }) => Ok(self.read_only(query)?.unwrap_or_default()),
+            Err(error @ (StoreError::NoAccess { .. } | StoreError::Full(_))) => self.read_only(query)?.ok_or(error),
             Err(error) => Err(error),
             Ok(()) => self.with(&self.reader, |connection| query(&*connection.transaction()?)),
         }
@@ -93,11 +93,14 @@ impl TruthFile {
         })
     }
 
-    /// Where nothing can be written, what is there can still be read.
-    fn read_only<T>(&self, query: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<Option<T>> {
+    /// Where nothing can be written, what is there can still be read; `None` where it would have to be upgraded for that.
+    fn read_only<T: Default>(&self, query: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<Option<T>> {
         let (mut connection, _) = open_read_only(&self.file)?;
-        if self.schema.version(&self.file, &connection)? != self.schema.newest() {
-            return Ok(None);
+        match self.schema.version(&self.file, &connection)? {
+            // Whoever made the file was stopped before it had made the tables.
+            0 => return Ok(Some(T::default())),
+            version if version != self.schema.newest() => return Ok(None),
+            _ => {}
         }
         let answer = connection.transaction().map_err(Fault::from).and_then(|transaction| query(&transaction));
         answer.map(Some).map_err(|fault| self.explain(fault))

@@ -84,9 +84,10 @@ impl Shared {
         let State { connection, paths, .. } = &mut *state;
         let answer = (|| {
             let transaction = connection.transaction()?;
+            let before = sums::of_tables(&transaction)?;
             let answer = work(&transaction, paths)?;
             transaction.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'", [])?;
-            sums::note_tables(&transaction)?;
+            sums::note_tables(&transaction, &before)?;
             transaction.commit()?;
             Ok(answer)
         })();

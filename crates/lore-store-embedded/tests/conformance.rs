@@ -69,3 +69,21 @@ async fn a_message_that_is_known_wakes_nobody() {
     assert!(matches!(store.add(&message, 1).await, Ok(Added::Known(_))));
     assert!(!bell.exists());
 }
+
+/// What the system does not let anybody look at may hold everything.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_cannot_be_looked_at_is_not_taken_for_one_that_is_not_there() {
+    use lore_store::{HistoryStore as _, StoreError, TeamStore as _};
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["lore.db", "team.db"] {
+        std::os::unix::fs::symlink(name, folder.path().join(name)).expect("a link to itself");
+    }
+    let repos = EmbeddedStore::new(folder.path()).list_repos().await;
+    assert!(matches!(repos, Err(StoreError::NoAccess { .. })), "{repos:?}");
+    let users = EmbeddedTeam::new(folder.path()).list_users().await;
+    assert!(matches!(users, Err(StoreError::NoAccess { .. })), "{users:?}");
+    let repos = EmbeddedStore::new(folder.path().join("nowhere")).list_repos().await;
+    assert!(repos.is_ok_and(|repos| repos.is_empty()));
+}

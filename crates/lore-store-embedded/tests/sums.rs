@@ -109,6 +109,36 @@ async fn every_changed_row_is_found() {
 }
 
 #[tokio::test]
+async fn a_header_that_sqlite_does_not_know_is_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path()).await;
+    let file = folder.path().join("lore.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    // The format of the schema.
+    bytes[47] = 9;
+    std::fs::write(&file, bytes).unwrap();
+    let store = EmbeddedStore::new(folder.path());
+    let refused = store.list_repos().await;
+    assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
+    let refused = store.begin_anew().await;
+    assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn writing_does_not_make_damage_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let repo = fill(folder.path()).await;
+    change(folder.path(), "UPDATE repos SET fork_of = 'eve'");
+    let store = EmbeddedStore::new(folder.path());
+    for at in [8, 9] {
+        let writer = store.try_writer().await.unwrap();
+        writer.note_current(repo, at).await.unwrap();
+        writer.set_branches(repo, &BranchChoice::All).await.unwrap();
+    }
+    assert_eq!(store.check(true).await.unwrap(), ["the table `repos` is not what was written"]);
+}
+
+#[tokio::test]
 async fn an_index_that_is_begun_anew_knows_the_same_repositories() {
     let folder = tempfile::tempdir().unwrap();
     let repo = fill(folder.path()).await;

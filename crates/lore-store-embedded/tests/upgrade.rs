@@ -1,4 +1,5 @@
-//! An index whose segments have an older format is read again, without a word to the user.
+//! An index whose segments have an older format is read again, without a word to the user; what it notes of segments is not
+//! believed.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::Path;
@@ -11,6 +12,19 @@ use lore_store::{
 use lore_store_embedded::EmbeddedStore;
 
 const TEXT: &str = "fn main() {}\n";
+
+fn new_repo(name: &str) -> NewRepo {
+    NewRepo {
+        name: RepoName::parse(name).unwrap(),
+        local_path: format!("/somewhere/{name}").into(),
+        source: Source::Local,
+        default_branch: None,
+        excludes: Vec::new(),
+        author_filter: None,
+        fork_of: None,
+        branches: BranchChoice::Default,
+    }
+}
 
 /// Reads a repository with one file, and tells whether its chunk had to be supplied.
 async fn sync(writer: &dyn IndexWriter, repo: RepoId) -> (CodeState, bool) {
@@ -94,20 +108,10 @@ fn make_old(home: &Path) {
 async fn an_older_index_is_read_again_and_its_files_go() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path();
-    let repo = NewRepo {
-        name: RepoName::parse("old").unwrap(),
-        local_path: "/somewhere".into(),
-        source: Source::Local,
-        default_branch: None,
-        excludes: Vec::new(),
-        author_filter: None,
-        fork_of: None,
-        branches: BranchChoice::Default,
-    };
     let repo = {
         let store = EmbeddedStore::new(home);
         let writer = store.try_writer().await.unwrap();
-        let repo = writer.add_repo(&repo, 1).await.unwrap().id;
+        let repo = writer.add_repo(&new_repo("old"), 1).await.unwrap().id;
         assert!(sync(&*writer, repo).await.1);
         repo
     };
@@ -131,4 +135,22 @@ async fn an_older_index_is_read_again_and_its_files_go() {
     // Once more: there is nothing left to do.
     assert!(!sync(&*writer, repo).await.1);
     assert_eq!(segments(home), now);
+}
+
+#[tokio::test]
+async fn a_wrong_count_of_chunks_keeps_nobody_from_cleaning_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = EmbeddedStore::new(folder.path());
+    let writer = store.try_writer().await.unwrap();
+    let kept = writer.add_repo(&new_repo("kept"), 1).await.unwrap().id;
+    let other = writer.add_repo(&new_repo("other"), 1).await.unwrap().id;
+    let (state, _) = sync(&*writer, kept).await;
+    drop(writer);
+    let connection = rusqlite::Connection::open(folder.path().join("lore.db")).unwrap();
+    assert_eq!(connection.execute("UPDATE segments SET chunks = 0", []).unwrap(), 1);
+    drop(connection);
+    let writer = store.try_writer().await.unwrap();
+    writer.remove_repo(other).await.unwrap();
+    let view = store.open_view(vec![ViewPart::snapshot(state.snapshots[0].id)]).await.unwrap();
+    assert_eq!(view.chunk_count(), 1);
 }

@@ -71,7 +71,8 @@ fn collect_here(shared: &Shared, how: Thoroughness) -> Result<Collected> {
         }
         let opened = group.iter().map(|row| open_segment(&shared.store, &row.file)).collect::<Result<Vec<_>>>();
         let Some(segments) = unless_damaged(opened)? else { continue };
-        let total: u64 = group.iter().map(|row| row.chunks).sum();
+        // As the segments say it: what the database notes may be damaged.
+        let total: u64 = segments.iter().map(|segment| u64::from(segment.len())).sum();
         let is_alive = |id: ChunkId| alive.as_ref().is_none_or(|alive| alive.contains(&id));
         let living = segments.iter().flat_map(|segment| segment.ids()).filter(|id| is_alive(*id)).count() as u64;
         #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]

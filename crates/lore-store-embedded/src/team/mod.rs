@@ -379,6 +379,8 @@ impl TeamStore for EmbeddedTeam {
 
 #[cfg(test)]
 mod tests {
+    use lore_store::StoreError;
+
     use super::*;
 
     #[tokio::test]
@@ -425,5 +427,21 @@ mod tests {
             }
         }
         assert_eq!(ended, [logins[1]]);
+    }
+
+    #[tokio::test]
+    async fn what_has_to_be_upgraded_and_cannot_be_is_not_taken_for_empty() {
+        let dir = tempfile::tempdir().unwrap();
+        let actor = Actor { name: "root".to_owned(), address: None, at: 1 };
+        EmbeddedTeam::new(dir.path()).note_act(&actor, "create_user", "ada", "admin").await.unwrap();
+        let connection = Connection::open(dir.path().join("team.db")).unwrap();
+        connection.execute_batch("DROP INDEX acts_by_actor; PRAGMA user_version = 1").unwrap();
+        drop(connection);
+        // Where processes cannot share memory, nobody can write.
+        std::fs::create_dir(dir.path().join("team.db-shm")).unwrap();
+        let refused = EmbeddedTeam::new(dir.path()).list_acts(9).await;
+        assert!(matches!(refused, Err(StoreError::NoAccess { .. })), "{refused:?}");
+        std::fs::remove_dir(dir.path().join("team.db-shm")).unwrap();
+        assert_eq!(EmbeddedTeam::new(dir.path()).list_acts(9).await.unwrap().1, 1);
     }
 }

@@ -214,9 +214,16 @@ impl Inner {
         let mut rows: BTreeMap<ChunkId, Row> = BTreeMap::new();
         for row in files {
             match open_file(&self.store, &row.file, dimensions) {
-                Ok(file) => rows.extend(file.all().filter(|row| is_alive(row.chunk)).map(|row| (row.chunk, row))),
-                // What cannot be read is dropped: its chunks get new vectors.
-                Err(error) => tracing::warn!(%error, "a file of vectors is dropped"),
+                Ok(file) if file.is_whole() => {
+                    rows.extend(file.all().filter(|row| is_alive(row.chunk)).map(|row| (row.chunk, row)));
+                }
+                // Damage must not get a new checksum. What is damaged is dropped: its chunks get new vectors.
+                Ok(_) => tracing::warn!(file = %row.file, "a file of vectors is damaged, and dropped"),
+                Err(error @ (StoreError::CodeDamaged { .. } | StoreError::Absent(_))) => {
+                    tracing::warn!(%error, "a file of vectors is dropped");
+                }
+                // Too many files may be open at this moment: that takes nothing from anybody.
+                Err(error) => return Err(error),
             }
         }
         let rows: Vec<Row> = rows.into_values().collect();
@@ -287,5 +294,29 @@ impl Inner {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_gets_no_new_checksum() {
+        let folder = tempfile::tempdir().unwrap();
+        let adds = Writer::new(EmbeddedStore::new(folder.path())).unwrap();
+        let put = |chunk: ChunkId| adds.inner.put("m", 16, vec![Row::new(chunk, PassageKey([0; 16]), &[0.25; 16])]);
+        put(1).unwrap();
+        let path = folder.path().join("vectors").join("00000001.vec");
+        let mut bytes = std::fs::read(&path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        for chunk in 2..=u32::try_from(MANY).unwrap() {
+            put(chunk).unwrap();
+        }
+        let (_, _, files) = adds.inner.set("m").unwrap().unwrap();
+        let vectors: Vec<u64> = files.iter().map(|row| row.vectors).collect();
+        assert_eq!(vectors, [MANY as u64 - 1], "joined, without what is damaged");
+        assert_eq!(crate::vectors::check(&adds.inner.store, true).unwrap(), Vec::<String>::new());
     }
 }
