@@ -207,6 +207,16 @@ fn nesting_of_every_language_may_be_900_deep() {
     }
 }
 
+/// Each is too large for a chunk, so that what is in it is looked for. Whoever runs this notices work that grows with the
+/// square of it.
+#[test]
+fn functions_in_functions_may_be_very_many() {
+    let one = ["fn a() {\n".repeat(30), ";\n".repeat(85), "}\n".repeat(30)].concat();
+    let text = one.repeat(500);
+    let rust = Language::named("rust").unwrap();
+    check_partition(text.as_bytes(), &Chunker::new().chunk(rust, "some/path", text.as_bytes()));
+}
+
 #[test]
 fn a_line_is_never_cut() {
     let line = "let x = [1, 2, 3]; # a < b ".repeat(40_000);
