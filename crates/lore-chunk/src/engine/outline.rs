@@ -7,6 +7,10 @@ use lore_model::{ChunkKind, SymbolKind};
 use super::Source;
 use crate::{Chunk, Chunked, Symbol, encoding::clip};
 
+/// The longest path of containers that is kept, in characters. Each thing has its own copy of it, and there may be very many
+/// things below very many long names.
+pub(super) const LONGEST_PATH: usize = 300;
+
 /// What is known of a file before its chunks are made.
 #[derive(Debug, Default)]
 pub(crate) struct Outline {

@@ -11,6 +11,7 @@ use tree_sitter::Node;
 
 use super::{
     Draft, Outline, Source,
+    outline::LONGEST_PATH,
     rules::{Shape, Spec, first_of},
     split,
     walk::{Item, Walked, What},
@@ -386,7 +387,7 @@ impl Cutter<'_, '_> {
 
 fn join(outer: Option<String>, own: Option<String>, separator: &str) -> Option<String> {
     match (outer, own) {
-        (Some(outer), Some(own)) => Some([&outer, separator, &own].concat()),
+        (Some(outer), Some(own)) => Some(one_line(&[&outer, separator, &own].concat(), LONGEST_PATH)),
         (outer, own) => outer.or(own),
     }
 }
