@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use gix::{bstr::ByteSlice, sec::Trust};
 use lore_model::{BranchChoice, CommitId, Tip};
 
-use crate::{GitError, Mailmap, Result};
+use crate::{GitError, Head, Mailmap, Result};
 
 /// An opened repository.
 #[derive(Debug, Clone)]
@@ -117,12 +117,7 @@ impl Repository {
     /// Reads HEAD and the chosen branches.
     pub fn refs(&self, choice: &BranchChoice, known_default: Option<&str>) -> Result<Refs> {
         let repo = self.local();
-        let head = repo.head().map_err(|error| self.unreadable("HEAD", &error))?;
-        let head_branch = head.referent_name().map(|name| name.shorten().to_str_lossy().into_owned());
-        let head_id = match repo.head().map_err(|error| self.unreadable("HEAD", &error))?.try_peel_to_id() {
-            Ok(id) => id.map(|id| commit_id(id.detach())),
-            Err(error) => return Err(self.unreadable("HEAD", &error)),
-        };
+        let Head { commit: head_id, branch: head_branch } = self.head()?;
         let bare = repo.workdir().is_none();
         let unreadable = |error: gix::Error| self.unreadable("a branch", &error);
         let default_branch = default_branch(&repo, known_default, head_branch.as_deref()).map_err(unreadable)?;
@@ -183,11 +178,8 @@ impl Repository {
 
     /// The short names of all branches.
     pub fn branch_names(&self) -> Result<Vec<String>> {
-        Ok(self
-            .branches(&self.local())?
-            .into_iter()
-            .map(|tip| tip.name.trim_start_matches("refs/heads/").to_owned())
-            .collect())
+        let short = |tip: Tip| tip.name.strip_prefix("refs/heads/").unwrap_or(&tip.name).to_owned();
+        Ok(self.branches(&self.local())?.into_iter().map(short).collect())
     }
 
     /// The mailmap at HEAD; an empty one where there is none.

@@ -45,6 +45,18 @@ fn branches_stand_where_git_says() {
 }
 
 #[test]
+fn a_branch_may_be_called_like_a_ref() {
+    let repo = Repo::new();
+    repo.write("a", "1").commit();
+    repo.git(&["update-ref", "refs/heads/refs/heads/main", "HEAD"]);
+    let names = repo.open().branch_names().unwrap();
+    assert_eq!(names, ["main", "refs/heads/main"]);
+    for name in names {
+        assert_eq!(repo.open().get_branch(&name).unwrap().name, format!("refs/heads/{name}"));
+    }
+}
+
+#[test]
 fn ahead_and_behind_are_counted_as_git_counts() {
     let repo = Repo::new();
     for number in 0..3 {
