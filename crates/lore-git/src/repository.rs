@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use gix::{bstr::ByteSlice, sec::Trust};
-use lore_model::{BranchChoice, CommitId, Tip};
+use lore_model::{BranchChoice, CommitId, RepoPath, Tip};
 
 use crate::{GitError, Head, Mailmap, Result};
+
+/// A mailmap has a line for each person.
+const MAX_MAILMAP: u64 = 16 << 20;
 
 /// An opened repository.
 #[derive(Debug, Clone)]
@@ -182,15 +185,10 @@ impl Repository {
         Ok(self.branches(&self.local())?.into_iter().map(short).collect())
     }
 
-    /// The mailmap at HEAD; an empty one where there is none.
+    /// The mailmap at HEAD; an empty one where there is none, or one that is larger than any that people write.
     pub fn mailmap(&self) -> Mailmap {
-        let blob = || {
-            let repo = self.local();
-            let tree = repo.head_tree().ok()?;
-            let entry = tree.lookup_entry_by_path(".mailmap").ok()??;
-            entry.mode().is_blob().then(|| entry.object().ok().map(|object| object.detach().data))?
-        };
-        Mailmap::parse(&blob().unwrap_or_default())
+        let content = || self.file_of(self.head().ok()?.commit?, &RepoPath::from(".mailmap"), MAX_MAILMAP).ok()?;
+        Mailmap::parse(&content().unwrap_or_default())
     }
 
     fn branches(&self, repo: &gix::Repository) -> Result<Vec<Tip>> {

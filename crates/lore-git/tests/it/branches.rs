@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::symlink};
 
 use lore_git::{Branch, FileKind, Repository, WorkPlace};
-use lore_model::RepoPath;
+use lore_model::{Person, RepoPath};
 
 use crate::repo::Repo;
 
@@ -42,6 +42,23 @@ fn branches_stand_where_git_says() {
     }
     let (cut, total) = Repository::open(&repo.path).unwrap().local_branches(1, None).unwrap();
     assert_eq!((cut.len(), total), (1, 2));
+}
+
+#[test]
+fn a_mailmap_is_a_file_that_people_can_have_written() {
+    let repo = Repo::new();
+    let person = Person { name: "Ann".to_owned(), email: "old@example.com".to_owned() };
+    let line = "Ann <new@example.com> <old@example.com>\n";
+    let resolved = || repo.open().mailmap().resolve(&person).map(|person| person.email);
+    assert_eq!(resolved(), None, "no commit yet");
+    repo.write(".mailmap", line).commit();
+    assert_eq!(resolved().as_deref(), Some("new@example.com"));
+    repo.write(".mailmap", format!("{line}{}", "# no one\n".repeat(2 << 20))).commit();
+    assert_eq!(resolved(), None, "too large");
+    repo.write("elsewhere", line).remove(".mailmap");
+    symlink("elsewhere", repo.path.join(".mailmap")).unwrap();
+    repo.commit();
+    assert_eq!(resolved(), None, "a link");
 }
 
 #[test]
