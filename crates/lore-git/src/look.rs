@@ -408,8 +408,10 @@ pub(crate) fn last_name(path: &[u8]) -> &[u8] {
 /// The rules that are in no work tree, the weakest first: the user's, and those of the repository's `info/exclude`.
 pub(crate) fn rules_for_all(repository: &Repository, user: Option<&Path>) -> Chain {
     let info = repository.common_dir().join("info/exclude");
+    // Many people keep such files elsewhere, and have links to them at home. This one is theirs, so git follows it as well.
+    let user = user.and_then(|path| path.canonicalize().ok());
     let mut rules = Chain::default();
-    for read in [user, Some(&*info)].into_iter().flatten().filter_map(Rules::read_at) {
+    for read in [user.as_deref(), Some(&*info)].into_iter().flatten().filter_map(Rules::read_at) {
         rules.push(read);
     }
     rules

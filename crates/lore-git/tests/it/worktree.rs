@@ -246,6 +246,24 @@ fn what_git_ignores_is_not_there_but_tracked_files_always_are() {
 }
 
 #[test]
+fn the_users_own_rules_may_be_a_link_and_those_of_a_repository_not() {
+    let repo = Repo::new();
+    repo.write("tracked", "x").commit();
+    repo.write("by-user", "x").write("by-folder", "x");
+    let (kept, link) = (repo.folder.path().join("kept"), repo.folder.path().join("link"));
+    fs::write(&kept, "by-user\n").unwrap();
+    symlink(&kept, &link).unwrap();
+    repo.git(&["config", "core.excludesFile", link.to_str().unwrap()]);
+    let mut looker = Looker::new(&repo.path);
+    looker.options.user_excludes = Some(link);
+    assert_eq!(check_with(&mut looker, &repo.path), ["+by-folder"]);
+    let rules = repo.folder.path().join("rules");
+    fs::write(&rules, "by-folder\n").unwrap();
+    symlink(&rules, repo.path.join(".gitignore")).unwrap();
+    assert!(names(&looker.look()).contains(&"by-folder".to_owned()));
+}
+
+#[test]
 fn line_ends_alone_are_no_change() {
     let repo = Repo::new();
     repo.write("lf", "a\nb\nc\n").write("crlf", "a\r\nb\r\n").write("mixed", "a\r\nb\n").write("cr", "a\rb\n").commit();
