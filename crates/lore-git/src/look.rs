@@ -259,6 +259,9 @@ impl<'a> Walker<'a> {
             if place.index.is_empty() && (place.counts == Counts::Tracked || is_repository(&folder)) {
                 return;
             }
+            if place.depth > self.look.options.max_depth {
+                return self.failed_with(SkipReason::TooDeep, &place);
+            }
             self.rules_of(&folder, b".gitignore", &mut place);
             self.rules_of(&folder, LORE_IGNORE, &mut place);
             parent = Arc::new(folder);
