@@ -16,6 +16,7 @@ use lore_model::{CommitId, CommitRecord, PatchAbsence, Person, RepoPath};
 
 use crate::{
     Cancel, Git, GitError, Repository, Result,
+    first_parents::MOST_PRINTED,
     missing::{self, Completeness},
     own_dir,
     program::{Call, MEMORY},
@@ -140,10 +141,8 @@ impl Reader {
             return Ok(Vec::new());
         }
         let input = lines(tips.iter().map(CommitId::to_hex).chain(hidden.iter().map(|id| format!("^{id}"))));
-        let call = self.git.inside(&self.own_dir).subcommand("rev-list").arg("--stdin");
-        let mut printed = Vec::new();
-        call.stream(input, |out| self.take_all(out, &mut printed))?;
-        printed
+        let call = self.call().subcommand("rev-list").arg("--stdin");
+        self.printed(call, input, MOST_PRINTED)?
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty())
             .map(|line| CommitId::from_hex(line).map_err(|error| GitError::Stream(error.to_string())))
