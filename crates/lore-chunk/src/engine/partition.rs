@@ -353,7 +353,7 @@ impl Cutter<'_, '_> {
         let line = self.source.border_before(declared);
         let before = &self.source.bytes[line..declared];
         // `export default`, `const`: words around the node.
-        let are_words = before.iter().all(|byte| byte.is_ascii_alphabetic() || byte.is_ascii_whitespace());
+        let are_words = before.iter().rev().all(|byte| byte.is_ascii_alphabetic() || byte.is_ascii_whitespace());
         let start = if are_words { line } else { declared };
         let end = match shape {
             Shape::Leaf => node.end_byte(),
