@@ -83,16 +83,13 @@ impl Repository {
         Some(url.to_string())
     }
 
-    /// Whether a commit has a file, link or submodule of this name; unknown names are those of no file.
-    pub fn has_file(&self, commit: CommitId, path: &RepoPath) -> bool {
-        let look = || {
-            let mut repo = self.local();
-            repo.objects.ignore_replacements = true;
-            let tree = repo.find_commit(object_id(commit)).ok()?.tree().ok()?;
-            let entry = tree.lookup_entry(path.as_bytes().split(|byte| *byte == b'/')).ok()??;
-            Some(!entry.mode().is_tree())
-        };
-        look().unwrap_or(false)
+    /// Whether a commit has a file, link or submodule of this name; none where its trees cannot be read, as in a partial clone.
+    pub fn has_file(&self, commit: CommitId, path: &RepoPath) -> Option<bool> {
+        let mut repo = self.local();
+        repo.objects.ignore_replacements = true;
+        let tree = repo.find_commit(object_id(commit)).ok()?.tree().ok()?;
+        let entry = tree.lookup_entry(path.as_bytes().split(|byte| *byte == b'/')).ok()?;
+        Some(entry.is_some_and(|entry| !entry.mode().is_tree()))
     }
 
     /// The content of a file in a commit; none where there is no such file, or one of more than `max` bytes.

@@ -62,6 +62,17 @@ fn a_mailmap_is_a_file_that_people_can_have_written() {
 }
 
 #[test]
+fn a_file_whose_folder_cannot_be_read_is_not_told_to_be_gone() {
+    let repo = Repo::new();
+    let commit = repo.write("a/file", "x").commit();
+    let has = |path: &str| repo.open().has_file(commit, &RepoPath::from(path));
+    assert_eq!([has("a/file"), has("a"), has("b")], [Some(true), Some(false), Some(false)]);
+    let tree = said(&repo, &["rev-parse", "HEAD:a"]);
+    fs::remove_file(repo.path.join(".git/objects").join(&tree[..2]).join(&tree[2..])).unwrap();
+    assert_eq!([has("a/file"), has("b")], [None, Some(false)]);
+}
+
+#[test]
 fn a_branch_may_be_called_like_a_ref() {
     let repo = Repo::new();
     repo.write("a", "1").commit();
