@@ -21,7 +21,7 @@ use crate::{
     own_folders::{leads_into, own_folders},
     sorted::{below, below_in_index, exact, find, find_entry, with_slash},
     stat_cache::{Earlier, Learnt},
-    tree::name_problem,
+    tree::is_impossible,
     walk::{Visitor, walk},
     worktree::is_gone,
 };
@@ -122,7 +122,7 @@ impl<'a> Look<'a> {
         let (mut ahead, mut covered) = (Vec::new(), Vec::new());
         for path in paths {
             walker.path.clear();
-            if path.split(|byte| *byte == b'/').any(|name| name_problem(name).is_some()) {
+            if is_impossible(path) {
                 walker.path.extend_from_slice(path);
                 walker.skip(SkipReason::NoPath);
                 continue;

@@ -237,8 +237,13 @@ fn mark_repeated(entries: &mut [Entry]) {
     }
 }
 
+/// Whether a path has a name that is impossible in a work tree.
+pub(crate) fn is_impossible(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').any(|name| name_problem(name).is_some())
+}
+
 /// What makes a name impossible in a work tree.
-pub(crate) fn name_problem(name: &[u8]) -> Option<&'static str> {
+fn name_problem(name: &[u8]) -> Option<&'static str> {
     if name.is_empty() {
         return Some("it has no name");
     }
