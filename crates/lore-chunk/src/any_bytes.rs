@@ -207,6 +207,27 @@ fn nesting_of_every_language_may_be_900_deep() {
     }
 }
 
+/// Each is too large for a chunk, so that what is in it is looked for. Whoever runs this notices work that grows with the
+/// square of it.
+#[test]
+fn functions_in_functions_may_be_very_many() {
+    let one = ["fn a() {\n".repeat(30), ";\n".repeat(85), "}\n".repeat(30)].concat();
+    let text = one.repeat(500);
+    let rust = Language::named("rust").unwrap();
+    check_partition(text.as_bytes(), &Chunker::new().chunk(rust, "some/path", text.as_bytes()));
+}
+
+/// The same for what stands on one line behind very much white space. Other lines are as long together, so that it is parsed.
+#[test]
+fn very_many_things_may_stand_on_one_line() {
+    let line = [" ".repeat(120_000), "fn a(){}".repeat(15_000), "\n".to_owned()].concat();
+    let text = ["fn b() {\n", &line, "}\n", &line, &"// words\n".repeat(60_000)].concat();
+    let rust = Language::named("rust").unwrap();
+    let file = Chunker::new().chunk(rust, "some/path", text.as_bytes());
+    check_partition(text.as_bytes(), &file);
+    assert_eq!(file.plain, None);
+}
+
 #[test]
 fn a_line_is_never_cut() {
     let line = "let x = [1, 2, 3]; # a < b ".repeat(40_000);

@@ -1,7 +1,7 @@
-//! Text into vectors: the built-in model and HTTP providers.
+//! Text into vectors: the built-in model, a transformer that runs here, and services over HTTP.
 //!
-//! Callers choose once, with [`connect`], and then know only [`Embedder`]. Nothing is asked of a service before a text is. This crate reads no settings, stores nothing
-//! and does not know where vectors are kept.
+//! Callers choose once, with [`connect`], and then know only [`Embedder`]. Nothing is asked of a service before a text is. This
+//! crate reads no settings, stores nothing and does not know where vectors are kept.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -1,5 +1,7 @@
 //! Files below a folder, reached from an open handle name by name: no link is followed, so nothing outside is ever opened.
 
+use std::{io, path::Path};
+
 #[cfg(not(unix))]
 pub(crate) use portable::Folder;
 #[cfg(unix)]
@@ -37,6 +39,18 @@ pub(crate) enum Content {
     TooLarge(u64),
     /// It is something else by now.
     NotAFile,
+}
+
+impl Folder {
+    /// Opens the folder that a path below `root` lies in; gives it with the last name of the path.
+    pub(crate) fn open_above<'p>(root: &Path, path: &'p [u8]) -> io::Result<(Self, &'p [u8])> {
+        let (mut folder, mut rest) = (Self::open(root)?, path);
+        while let Some(at) = memchr::memchr(b'/', rest) {
+            folder = folder.folder(&rest[..at])?;
+            rest = &rest[at + 1..];
+        }
+        Ok((folder, rest))
+    }
 }
 
 #[cfg(unix)]

@@ -142,11 +142,9 @@ const BRANCHES: usize = 20;
 const REMOTE: [&str; 3] = ["clone", "fetch", "ls-remote"];
 
 /// What git, curl and ssh say where the network or the other machine failed, in small letters; the next try may succeed.
-const TRANSIENT: [&str; 19] = [
+const TRANSIENT: [&str; 17] = [
     "could not resolve host",
     "temporary failure in name resolution",
-    "connection timed out",
-    "operation timed out",
     "timed out",
     "connection refused",
     "connection reset",
@@ -190,7 +188,7 @@ impl GitError {
             Self::Failed { command, stderr } if REMOTE.contains(&command.as_str()) => {
                 let said = stderr.to_ascii_lowercase();
                 let says = |texts: &[&str]| texts.iter().any(|text| said.contains(text));
-                let status = said.split_once("returned error: ").map(|(_, status)| status.starts_with(['5']));
+                let status = said.split_once("returned error: ").map(|(_, status)| status.starts_with('5'));
                 status.unwrap_or_else(|| !says(&FINAL) && says(&TRANSIENT))
             }
             _ => false,

@@ -4,7 +4,10 @@ use std::{io::Read, thread};
 
 use lore_model::{BlobId, CommitId, LineCommit, RepoPath};
 
-use crate::{GitError, Reader, Result, program::broken_pipe};
+use crate::{
+    GitError, Reader, Result,
+    program::{Call, broken_pipe},
+};
 
 /// What a commit of a line did to a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,12 +23,15 @@ pub struct PathChange {
 /// How much memory git may take for lists of paths, without any content.
 const LISTS: u64 = 1 << 30;
 
+/// How many bytes of lists are taken, from all gits that work at the same time. Commits that add and remove what a few crafted
+/// objects name can go on for ever.
+pub(crate) const MOST_PRINTED: u64 = 4 << 30;
+
 impl Reader {
     /// The commits that `tip` leads to by first parents, oldest first. In a shallow clone they begin at its boundary.
     pub fn first_parents(&self, tip: CommitId) -> Result<Vec<LineCommit>> {
         let call = self.call().subcommand("rev-list").args(["--first-parent", "--timestamp", "--stdin"]);
-        let mut printed = Vec::new();
-        call.stream(format!("{tip}\n").into_bytes(), |out| self.take_all(out, &mut printed))?;
+        let printed = self.printed(call, format!("{tip}\n").into_bytes(), MOST_PRINTED)?;
         let mut commits = Vec::new();
         for line in printed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let unfit = || GitError::Stream(format!("`{}` in rev-list", String::from_utf8_lossy(line)));
@@ -52,12 +58,13 @@ impl Reader {
             .enumerate()
             .map(|(at, commit)| (commit.id, at.checked_sub(1).map(|at| commits[at].id).or(before)))
             .collect();
-        let share = pairs.len().div_ceil(jobs.max(1)).max(1);
+        let jobs = jobs.max(1);
+        let (share, most) = (pairs.len().div_ceil(jobs).max(1), MOST_PRINTED / jobs as u64);
         let parts = thread::scope(|scope| {
             let parts: Vec<_> = pairs
                 .chunks(share)
                 .enumerate()
-                .map(|(at, pairs)| scope.spawn(move || self.changes_of(pairs, at * share)))
+                .map(|(at, pairs)| scope.spawn(move || self.changes_of(pairs, at * share, most)))
                 .collect();
             parts.into_iter().map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
@@ -69,7 +76,7 @@ impl Reader {
         Ok(changes)
     }
 
-    fn changes_of(&self, pairs: &[(CommitId, Option<CommitId>)], first: usize) -> Result<Vec<PathChange>> {
+    fn changes_of(&self, pairs: &[(CommitId, Option<CommitId>)], first: usize, most: u64) -> Result<Vec<PathChange>> {
         let input: String = pairs
             .iter()
             .map(|(commit, parent)| match parent {
@@ -88,21 +95,27 @@ impl Reader {
             "--no-ext-diff",
             "-z",
         ]);
-        let mut printed = Vec::new();
-        call.stream(input.into_bytes(), |out| self.take_all(out, &mut printed))?;
-        parse(&printed, pairs, first)
+        parse(&self.printed(call, input.into_bytes(), most)?, pairs, first)
     }
 
-    /// Takes everything that git prints.
-    pub(crate) fn take_all(&self, out: &mut dyn Read, printed: &mut Vec<u8>) -> Result<()> {
-        let mut piece = vec![0; 1 << 16];
-        loop {
-            self.cancel().check()?;
-            match out.read(&mut piece).map_err(|error| broken_pipe(&error))? {
-                0 => return Ok(()),
-                count => printed.extend_from_slice(&piece[..count]),
+    /// Runs a call to its end and gives everything that it prints; an error where that is more than so many bytes.
+    pub(crate) fn printed(&self, call: Call, input: Vec<u8>, most: u64) -> Result<Vec<u8>> {
+        let command = call.name().to_owned();
+        let mut printed = Vec::new();
+        call.stream(input, |out| {
+            let mut piece = vec![0; 1 << 16];
+            loop {
+                self.cancel().check()?;
+                match out.read(&mut piece).map_err(|error| broken_pipe(&error))? {
+                    0 => return Ok(()),
+                    count => printed.extend_from_slice(&piece[..count]),
+                }
+                if printed.len() as u64 > most {
+                    return Err(GitError::Overwhelmed { command, how: format!("it prints more than {most} bytes") });
+                }
             }
-        }
+        })?;
+        Ok(printed)
     }
 }
 
@@ -135,4 +148,22 @@ fn parse(printed: &[u8], pairs: &[(CommitId, Option<CommitId>)], first: usize) -
         changes.push(PathChange { commit, path: RepoPath::new(path), content });
     }
     Ok(changes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Cancel, Git, repository::empty};
+
+    #[test]
+    fn what_git_prints_without_end_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, repository) = (folder.path().join("own"), empty(folder.path()));
+        let reader = Reader::open(&Git::default(), &root, "1", repository, Cancel::default()).unwrap();
+        let printed = |most| reader.printed(reader.call().subcommand("version"), Vec::new(), most);
+        let whole = printed(1 << 20).unwrap();
+        assert_eq!(printed(whole.len() as u64).unwrap(), whole);
+        let cut = printed(3);
+        assert!(matches!(cut, Err(GitError::Overwhelmed { .. })), "{cut:?}");
+    }
 }

@@ -10,7 +10,7 @@ use crate::{
     beneath::{Content, Folder},
     own_folders::{leads_into, own_folders},
     repository::{commit_id, object_id},
-    tree::{blob_id, name_problem},
+    tree::{blob_id, is_impossible},
     worktree::is_gone,
 };
 
@@ -58,7 +58,7 @@ impl Repository {
         repo.objects.ignore_replacements = true;
         let unreadable = |error: &dyn std::fmt::Display| self.unreadable("the tree of a commit", &error);
         // A hostile tree may have names that no file can have.
-        if path.as_bytes().split(|byte| *byte == b'/').any(|name| name_problem(name).is_some()) {
+        if is_impossible(path.as_bytes()) {
             return Ok(None);
         }
         let tree = repo
@@ -83,16 +83,13 @@ impl Repository {
         Some(url.to_string())
     }
 
-    /// Whether a commit has a file, link or submodule of this name; unknown names are those of no file.
-    pub fn has_file(&self, commit: CommitId, path: &RepoPath) -> bool {
-        let look = || {
-            let mut repo = self.local();
-            repo.objects.ignore_replacements = true;
-            let tree = repo.find_commit(object_id(commit)).ok()?.tree().ok()?;
-            let entry = tree.lookup_entry(path.as_bytes().split(|byte| *byte == b'/')).ok()??;
-            Some(!entry.mode().is_tree())
-        };
-        look().unwrap_or(false)
+    /// Whether a commit has a file, link or submodule of this name; none where its trees cannot be read, as in a partial clone.
+    pub fn has_file(&self, commit: CommitId, path: &RepoPath) -> Option<bool> {
+        let mut repo = self.local();
+        repo.objects.ignore_replacements = true;
+        let tree = repo.find_commit(object_id(commit)).ok()?.tree().ok()?;
+        let entry = tree.lookup_entry(path.as_bytes().split(|byte| *byte == b'/')).ok()?;
+        Some(entry.is_some_and(|entry| !entry.mode().is_tree()))
     }
 
     /// The content of a file in a commit; none where there is no such file, or one of more than `max` bytes.
@@ -114,19 +111,13 @@ fn stands_for_several(name: &str) -> bool {
 ///
 /// No link is followed on the way, so nothing outside the folder is ever read.
 pub fn read_beneath(root: &Path, path: &RepoPath, max: u64) -> io::Result<Option<Vec<u8>>> {
-    let is_odd = path.as_bytes().split(|byte| *byte == b'/').any(|name| name_problem(name).is_some());
-    if is_odd || leads_into(&own_folders(root), path.as_bytes()) {
+    if is_impossible(path.as_bytes()) || leads_into(&own_folders(root), path.as_bytes()) {
         return Ok(None);
     }
     let read = || {
-        let mut folder = Folder::open(root)?;
-        let mut rest = path.as_bytes();
-        while let Some(at) = memchr::memchr(b'/', rest) {
-            folder = folder.folder(&rest[..at])?;
-            rest = &rest[at + 1..];
-        }
+        let (folder, name) = Folder::open_above(root, path.as_bytes())?;
         let mut buffer = Vec::new();
-        let content = folder.read(rest, max, &mut buffer)?;
+        let content = folder.read(name, max, &mut buffer)?;
         Ok(matches!(content, Content::Read { .. }).then_some(buffer))
     };
     match read() {

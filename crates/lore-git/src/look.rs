@@ -21,7 +21,7 @@ use crate::{
     own_folders::{leads_into, own_folders},
     sorted::{below, below_in_index, exact, find, find_entry, with_slash},
     stat_cache::{Earlier, Learnt},
-    tree::name_problem,
+    tree::is_impossible,
     walk::{Visitor, walk},
     worktree::is_gone,
 };
@@ -122,7 +122,7 @@ impl<'a> Look<'a> {
         let (mut ahead, mut covered) = (Vec::new(), Vec::new());
         for path in paths {
             walker.path.clear();
-            if path.split(|byte| *byte == b'/').any(|name| name_problem(name).is_some()) {
+            if is_impossible(path) {
                 walker.path.extend_from_slice(path);
                 walker.skip(SkipReason::NoPath);
                 continue;
@@ -258,6 +258,9 @@ impl<'a> Walker<'a> {
             };
             if place.index.is_empty() && (place.counts == Counts::Tracked || is_repository(&folder)) {
                 return;
+            }
+            if place.depth > self.look.options.max_depth {
+                return self.failed_with(SkipReason::TooDeep, &place);
             }
             self.rules_of(&folder, b".gitignore", &mut place);
             self.rules_of(&folder, LORE_IGNORE, &mut place);
@@ -408,8 +411,10 @@ pub(crate) fn last_name(path: &[u8]) -> &[u8] {
 /// The rules that are in no work tree, the weakest first: the user's, and those of the repository's `info/exclude`.
 pub(crate) fn rules_for_all(repository: &Repository, user: Option<&Path>) -> Chain {
     let info = repository.common_dir().join("info/exclude");
+    // Many people keep such files elsewhere, and have links to them at home. This one is theirs, so git follows it as well.
+    let user = user.and_then(|path| path.canonicalize().ok());
     let mut rules = Chain::default();
-    for read in [user, Some(&*info)].into_iter().flatten().filter_map(Rules::read_at) {
+    for read in [user.as_deref(), Some(&*info)].into_iter().flatten().filter_map(Rules::read_at) {
         rules.push(read);
     }
     rules

@@ -462,10 +462,7 @@ fn locks_in(folder: &Path, below: bool, found: &mut Vec<PathBuf>) {
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && below => locks_in(&entry.path(), true, found),
             Ok(kind) if kind.is_file() => {
-                let path = entry.path();
-                if path.extension().is_some_and(|end| end == "lock") || (!below && path.ends_with("packed-refs.new")) {
-                    found.push(path);
-                }
+                found.extend(Some(entry.path()).filter(|path| path.extension().is_some_and(|end| end == "lock")));
             }
             _ => {}
         }

@@ -8,8 +8,12 @@ use crate::{Cancel, repository::object_id};
 /// How deep the folders of a tree may go; deeper ones are not looked into.
 const MAX_DEPTH: usize = 4096;
 
-/// How many entries are compared before a commit counts as whole: trees can name more paths than any machine can list.
+/// How many entries are compared before the rest of a commit counts as whole: trees can name more paths than any machine can
+/// list.
 const MAX_ENTRIES: usize = 5_000_000;
+
+/// How many bytes the paths of all entries that differ may have together: a few objects can name very many long ones.
+pub(crate) const MAX_PATH_BYTES: usize = 512 << 20;
 
 /// What is there of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +54,7 @@ fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String], cancel: &C
     // Pairs of folders that differ; each entry of a folder is compared by name.
     let mut folders = vec![(BString::default(), old, Some(new), 0)];
     let mut found = Completeness::Whole;
-    let mut looked_at = 0;
+    let (mut looked_at, mut path_bytes) = (0, 0);
     while let Some((path, old, new, depth)) = folders.pop() {
         if old == new {
             continue;
@@ -63,8 +67,11 @@ fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String], cancel: &C
         if looked_at > MAX_ENTRIES || cancel.is_cancelled() {
             return Some(found);
         }
-        let changed = changed(&before, &after);
-        for (name, old, new) in changed {
+        for (name, old, new) in changed(&before, &after) {
+            path_bytes += path.len() + name.len();
+            if path_bytes > MAX_PATH_BYTES {
+                return Some(found);
+            }
             let mut path = path.clone();
             path.extend_from_slice(&name);
             let side = |entry: Option<&Entry>, tree: bool| entry.filter(|e| e.mode.is_tree() == tree).map(|e| e.id);

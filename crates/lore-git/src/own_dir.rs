@@ -15,7 +15,7 @@ const MARKER: &str = "lore-format";
 const FILES: [&str; 2] = ["HEAD", "config"];
 const FOLDERS: [&str; 2] = ["objects/info", "refs"];
 
-/// Makes the directory what it must be for this repository now, and returns it.
+/// Makes the directory what it must be for this repository now.
 pub(crate) fn prepare(git: &Git, own: &Path, repository: &Repository) -> Result<()> {
     let alternates = own.join("objects/info/alternates");
     let wanted = alternates_line(&repository.objects_dir());
@@ -23,17 +23,13 @@ pub(crate) fn prepare(git: &Git, own: &Path, repository: &Repository) -> Result<
     if !is_made(own, format) {
         make(git, own, format)?;
     }
-    if fs::read(&alternates).ok().as_deref() != Some(&wanted) {
-        fs::write(&alternates, &wanted).map_err(GitError::io(&alternates))?;
-    }
+    replace(&alternates, &wanted)?;
     copy_shallow(&repository.shallow_file(), &own.join("shallow"))
 }
 
 /// Makes the directory anew, beside its place and then into it: another process may do the same at this moment.
 fn make(git: &Git, own: &Path, format: &str) -> Result<()> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let made = own.with_extension(format!("new-{}-{number}", std::process::id()));
+    let made = beside(own);
     let done = make_at(git, &made, format).and_then(|()| put(&made, own, format));
     remove(&made)?;
     done
@@ -94,11 +90,32 @@ pub(crate) fn remove(own: &Path) -> Result<()> {
     }
 }
 
+/// Gives a file this content, unless it has it, in one step: git may be reading it for somebody else.
+fn replace(path: &Path, content: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|known| known == content) {
+        return Ok(());
+    }
+    let written = beside(path);
+    let put = fs::write(&written, content).and_then(|()| fs::rename(&written, path));
+    put.map_err(|error| {
+        drop(fs::remove_file(&written));
+        GitError::Io { path: path.to_owned(), source: error }
+    })
+}
+
+/// A name beside this one that nobody else uses.
+fn beside(path: &Path) -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    path.with_extension(format!("new-{}-{number}", std::process::id()))
+}
+
 fn copy_shallow(from: &Path, to: &Path) -> Result<()> {
     match fs::read(from) {
-        // Git may be reading it for somebody else.
-        Ok(boundary) if fs::read(to).is_ok_and(|known| known == boundary) => Ok(()),
-        Ok(boundary) => fs::write(to, boundary).map_err(GitError::io(to)),
+        Ok(boundary) => replace(to, &boundary),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(GitError::Io { path: from.to_owned(), source: error })
+        }
         Err(_) => match fs::remove_file(to) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(GitError::Io { path: to.to_owned(), source: error })
@@ -132,4 +149,35 @@ fn alternates_line(objects: &Path) -> Vec<u8> {
 /// Where the directory of a repository lies below a common root.
 pub(crate) fn place(root: &Path, key: &str) -> PathBuf {
     root.join(format!("{key}.git"))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_in_one_step_and_left_alone_where_nothing_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("shallow"), dir.path().join("copy"));
+        let names = || {
+            let mut names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        fs::write(&from, "one").unwrap();
+        copy_shallow(&from, &to).unwrap();
+        // Whoever has it open goes on reading what it was.
+        let open = fs::File::open(&to).unwrap();
+        fs::write(&from, "another").unwrap();
+        copy_shallow(&from, &to).unwrap();
+        assert_eq!(io::read_to_string(open).unwrap(), "one");
+        assert_eq!(fs::read(&to).unwrap(), b"another");
+        assert_eq!(names(), ["copy", "shallow"]);
+        fs::remove_file(&from).unwrap();
+        copy_shallow(&from, &to).unwrap();
+        assert!(names().is_empty());
+        // What cannot be read is not taken for nothing.
+        fs::create_dir(&from).unwrap();
+        assert!(copy_shallow(&from, &to).is_err());
+    }
 }

@@ -273,7 +273,7 @@ impl Call {
                     }
                 }
             });
-            let said = scope.spawn(move || stderr.as_mut().map(first_bytes).unwrap_or_default());
+            let said = scope.spawn(move || stderr.as_mut().map(both_ends).unwrap_or_default());
             let mut printed = Vec::new();
             let read = stdout.as_mut().map_or(Ok(0), |pipe| pipe.read_to_end(&mut printed));
             let said = said.join().unwrap_or_default();
@@ -311,7 +311,7 @@ impl Call {
         let (answer, said) = thread::scope(|scope| {
             // Git may read its input slowly or not at all; writing it here would wait for ever.
             scope.spawn(move || stdin.map(|mut pipe| io::Write::write_all(&mut pipe, &input)));
-            let said = scope.spawn(move || first_bytes(&mut stderr));
+            let said = scope.spawn(move || both_ends(&mut stderr));
             let answer = read(&mut stdout);
             drop(stdout);
             if answer.is_err() {
@@ -423,20 +423,44 @@ pub(crate) fn broken_pipe(error: &io::Error) -> GitError {
     GitError::Stream(format!("the pipe from git broke: {error}"))
 }
 
-/// Reads all of it, keeping the beginning.
-fn first_bytes(from: &mut impl Read) -> Vec<u8> {
-    let mut kept = Vec::new();
+/// Reads all of it, keeping the beginning and the end: git warns first, and says last why it failed.
+fn both_ends(from: &mut impl Read) -> Vec<u8> {
+    const HALF: usize = STDERR_KEPT / 2;
+    let (mut kept, mut last, mut is_cut) = (Vec::new(), Vec::new(), false);
     let mut buffer = [0; 1024];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
-        let room = STDERR_KEPT.saturating_sub(kept.len()).min(count);
+        let room = HALF.saturating_sub(kept.len()).min(count);
         kept.extend_from_slice(&buffer[..room]);
+        last.extend_from_slice(&buffer[room..count]);
+        if last.len() > STDERR_KEPT {
+            last.drain(..last.len() - HALF);
+            is_cut = true;
+        }
     }
+    let more = last.len().saturating_sub(HALF);
+    if is_cut || more > 0 {
+        kept.extend_from_slice("\n…\n".as_bytes());
+    }
+    kept.extend_from_slice(&last[more..]);
     kept
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_what_git_says_the_beginning_and_the_end_are_kept() {
+        let said = |text: &str| String::from_utf8(both_ends(&mut text.as_bytes())).unwrap();
+        for whole in ["", "fatal: early EOF\n", &"x".repeat(STDERR_KEPT)] {
+            assert_eq!(said(whole), whole);
+        }
+        for length in [STDERR_KEPT + 1, 2 * STDERR_KEPT, 100_000] {
+            let cut = said(&format!("first{}last", "x".repeat(length)));
+            assert!(cut.starts_with("first") && cut.contains('…') && cut.ends_with("last"), "{cut}");
+            assert_eq!(cut.len(), STDERR_KEPT + "\n…\n".len());
+        }
+    }
 
     #[test]
     fn what_takes_too_long_or_is_not_wanted_any_more_is_ended() {

@@ -16,6 +16,7 @@ use lore_model::{CommitId, CommitRecord, PatchAbsence, Person, RepoPath};
 
 use crate::{
     Cancel, Git, GitError, Repository, Result,
+    first_parents::MOST_PRINTED,
     missing::{self, Completeness},
     own_dir,
     program::{Call, MEMORY},
@@ -74,6 +75,30 @@ pub struct Reader {
     cancel: Cancel,
     /// Whether many commits touch excluded paths, as far as was seen.
     excluded_seen: Arc<AtomicBool>,
+}
+
+/// Commits that are being read, over all runs of git that it takes.
+struct Reading<'a> {
+    scope: &'a Scope,
+    /// Those that were not handed over yet.
+    left: HashSet<CommitId>,
+    each: &'a mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(ids: &[CommitId], scope: &'a Scope, each: &'a mut dyn FnMut(ReadCommit) -> ControlFlow<()>) -> Self {
+        Self { scope, left: ids.iter().copied().collect(), each }
+    }
+
+    /// Those of these commits that are still to come, in their order.
+    fn rest(&self, ids: &[CommitId]) -> Vec<CommitId> {
+        ids.iter().filter(|id| self.left.contains(id)).copied().collect()
+    }
+
+    fn hand_over(&mut self, record: Record, absent: Option<PatchAbsence>) -> Result<()> {
+        self.left.remove(&record.id);
+        if (self.each)(finish(record, self.scope, absent)).is_break() { Err(GitError::Cancelled) } else { Ok(()) }
+    }
 }
 
 /// How much git is asked to print.
@@ -140,10 +165,8 @@ impl Reader {
             return Ok(Vec::new());
         }
         let input = lines(tips.iter().map(CommitId::to_hex).chain(hidden.iter().map(|id| format!("^{id}"))));
-        let call = self.git.inside(&self.own_dir).subcommand("rev-list").arg("--stdin");
-        let mut printed = Vec::new();
-        call.stream(input, |out| self.take_all(out, &mut printed))?;
-        printed
+        let call = self.call().subcommand("rev-list").arg("--stdin");
+        self.printed(call, input, MOST_PRINTED)?
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty())
             .map(|line| CommitId::from_hex(line).map_err(|error| GitError::Stream(error.to_string())))
@@ -152,12 +175,12 @@ impl Reader {
 
     /// The author of each of these commits, as recorded.
     pub fn authors(&self, ids: &[CommitId]) -> Result<Vec<(CommitId, Person)>> {
-        let mut authors = Vec::with_capacity(ids.len());
-        let mut left = ids.iter().copied().collect();
-        self.pass(ids, without_objects(Depth::Messages), &Scope::default(), &mut left, &mut |commit| {
+        let (scope, mut authors) = (Scope::default(), Vec::with_capacity(ids.len()));
+        let mut each = |commit: ReadCommit| -> ControlFlow<()> {
             authors.push((commit.id, commit.author));
             ControlFlow::Continue(())
-        })?;
+        };
+        self.pass(ids, without_objects(Depth::Messages), &mut Reading::new(ids, &scope, &mut each))?;
         Ok(authors)
     }
 
@@ -191,8 +214,8 @@ impl Reader {
             self.excluded_seen.store(true, Ordering::Relaxed);
         }
         // Git is not overwhelmed once more to find out.
-        let mut left: HashSet<CommitId> = heavy.iter().copied().collect();
-        heavy.into_iter().try_for_each(|id| self.read_alone(id, scope, &mut left, each))?;
+        let mut reading = Reading::new(&heavy, scope, each);
+        heavy.iter().try_for_each(|id| self.read_alone(*id, &mut reading))?;
         if again.is_empty() { Ok(()) } else { self.read_within(&again, scope, each) }
     }
 
@@ -214,76 +237,64 @@ impl Reader {
         scope: &Scope,
         each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
     ) -> Result<()> {
-        let mut left: HashSet<CommitId> = ids.iter().copied().collect();
-        match self.pass(ids, WHOLE, scope, &mut left, each) {
+        let mut reading = Reading::new(ids, scope, each);
+        match self.pass(ids, WHOLE, &mut reading) {
             // A missing object ends the stream; so does a damaged one. Find out which commits are whole.
             Err(GitError::Failed { stderr, .. }) if names_an_object(&stderr) => {
                 tracing::debug!(stderr, "reading commits one kind at a time");
-                self.read_incomplete(ids, scope, &mut left, each)
+                self.read_incomplete(ids, &mut reading)
             }
             Err(GitError::Overwhelmed { how, .. }) => {
                 tracing::debug!(how, "reading heavy commits apart");
-                self.read_heavy(ids, scope, &mut left, each)
+                self.read_heavy(ids, &mut reading)
             }
             other => other,
         }?;
-        if left.is_empty() || self.cancel.is_cancelled() {
+        let left = reading.left.len();
+        if left == 0 || self.cancel.is_cancelled() {
             return self.cancel.check();
         }
-        Err(GitError::Stream(format!("{} of {} commits were not printed", left.len(), ids.len())))
+        Err(GitError::Stream(format!("{left} of {} commits were not printed", ids.len())))
     }
 
-    fn read_incomplete(
-        &self,
-        ids: &[CommitId],
-        scope: &Scope,
-        left: &mut HashSet<CommitId>,
-        each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn read_incomplete(&self, ids: &[CommitId], reading: &mut Reading<'_>) -> Result<()> {
         let repo = self.repository.local();
         let (mut whole, mut listed, mut bare) = (Vec::new(), Vec::new(), Vec::new());
-        for id in ids.iter().filter(|id| left.contains(id)) {
+        for id in reading.rest(ids) {
             self.cancel.check()?;
-            match missing::completeness(&repo, *id, &scope.excludes, &self.cancel) {
-                Completeness::Whole => whole.push(*id),
-                Completeness::BlobsMissing => listed.push(*id),
-                Completeness::TreesMissing => bare.push(*id),
+            match missing::completeness(&repo, id, &reading.scope.excludes, &self.cancel) {
+                Completeness::Whole => whole.push(id),
+                Completeness::BlobsMissing => listed.push(id),
+                Completeness::TreesMissing => bare.push(id),
             }
         }
         let passes =
             [(&whole, WHOLE), (&listed, without_objects(Depth::Lists)), (&bare, without_objects(Depth::Messages))];
         for (ids, pass) in passes {
-            match self.pass(ids, pass, scope, left, each) {
+            match self.pass(ids, pass, reading) {
                 Err(GitError::Failed { stderr, .. }) if names_an_object(&stderr) => {}
                 Err(GitError::Overwhelmed { .. }) => {}
                 other => other?,
             }
         }
         // Git needed more than was foreseen, or an object is damaged: one commit at a time, as deep as each goes.
-        let rest: Vec<CommitId> = ids.iter().filter(|id| left.contains(id)).copied().collect();
-        rest.into_iter().try_for_each(|id| self.read_alone(id, scope, left, each))
+        reading.rest(ids).into_iter().try_for_each(|id| self.read_alone(id, reading))
     }
 
     /// Reads commits of which one was too much for git: those apart, the others together.
-    fn read_heavy(
-        &self,
-        ids: &[CommitId],
-        scope: &Scope,
-        left: &mut HashSet<CommitId>,
-        each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn read_heavy(&self, ids: &[CommitId], reading: &mut Reading<'_>) -> Result<()> {
         loop {
             // Commits come as they were asked for, and the last before the end of a stream is not taken for whole: one of
             // the first two that are left is the one that git was at.
-            let mut rest: Vec<CommitId> = ids.iter().filter(|id| left.contains(id)).copied().collect();
+            let mut rest = reading.rest(ids);
             let together = rest.split_off(rest.len().min(2));
             for id in rest {
-                self.read_alone(id, scope, left, each)?;
+                self.read_alone(id, reading)?;
             }
-            match self.pass(&together, WHOLE, scope, left, each) {
+            match self.pass(&together, WHOLE, reading) {
                 Err(GitError::Overwhelmed { .. }) => {}
                 Err(GitError::Failed { stderr, .. }) if names_an_object(&stderr) => {
-                    return self.read_incomplete(ids, scope, left, each);
+                    return self.read_incomplete(ids, reading);
                 }
                 other => return other,
             }
@@ -291,20 +302,14 @@ impl Reader {
     }
 
     /// Reads one commit as deep as it goes.
-    fn read_alone(
-        &self,
-        id: CommitId,
-        scope: &Scope,
-        left: &mut HashSet<CommitId>,
-        each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn read_alone(&self, id: CommitId, reading: &mut Reading<'_>) -> Result<()> {
         self.cancel.check()?;
-        let weight = weigh(&self.repository.local(), id, &scope.excludes, &self.cancel);
+        let weight = weigh(&self.repository.local(), id, &reading.scope.excludes, &self.cancel);
         if weight == Weight::Paths {
-            self.pass(&[id], without_diff(Depth::Messages), scope, left, each)?;
+            self.pass(&[id], without_diff(Depth::Messages), reading)?;
         }
         let whole = Pass { memory: MEMORY, ..WHOLE };
-        let mut tried = if left.contains(&id) { self.pass(&[id], whole, scope, left, each) } else { Ok(()) };
+        let mut tried = if reading.left.contains(&id) { self.pass(&[id], whole, reading) } else { Ok(()) };
         for depth in [Depth::Lists, Depth::Messages] {
             let pass = match &tried {
                 Err(GitError::Failed { stderr, .. }) if names_an_object(stderr) => without_objects(depth),
@@ -312,30 +317,22 @@ impl Reader {
                 Err(GitError::Overwhelmed { .. }) if weight != Weight::Ordinary => without_diff(depth),
                 _ => break,
             };
-            tried = self.pass(&[id], pass, scope, left, each);
+            tried = self.pass(&[id], pass, reading);
         }
         tried?;
         // Whoever reads on until nothing is left counts on this.
-        if left.contains(&id) { Err(GitError::Stream(format!("{id} was not printed"))) } else { Ok(()) }
+        if reading.left.contains(&id) { Err(GitError::Stream(format!("{id} was not printed"))) } else { Ok(()) }
     }
 
     /// One run of `git log` over these commits.
-    fn pass(
-        &self,
-        ids: &[CommitId],
-        how: Pass,
-        scope: &Scope,
-        left: &mut HashSet<CommitId>,
-        each: &mut dyn FnMut(ReadCommit) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn pass(&self, ids: &[CommitId], how: Pass, reading: &mut Reading<'_>) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
         }
         let Pass { depth, absent, memory } = how;
-        let nonce = nonce();
+        let (scope, nonce) = (reading.scope, nonce());
         let mut call = self
-            .git
-            .inside(&self.own_dir)
+            .call()
             .within_memory(memory)
             .subcommand("log")
             .args(["--stdin", "--no-walk=unsorted"])
@@ -354,21 +351,17 @@ impl Reader {
             call = call.arg("--sparse").arg("--").args(pathspecs(&scope.excludes));
         }
         let input = lines(ids.iter().map(CommitId::to_hex));
-        let mut hand_over = |record: Record| {
-            left.remove(&record.id);
-            if each(finish(record, scope, absent)).is_break() { Err(GitError::Cancelled) } else { Ok(()) }
-        };
         // A record is whole when another one follows it, or when git has ended well: never before.
         let last = call.stream(input, |out| {
             let mut records = Records::new(out as &mut dyn Read, &nonce, scope.patch_cap);
             let mut whole = None;
             while let Some(record) = records.next()? {
                 self.cancel.check()?;
-                whole.replace(record).map_or(Ok(()), &mut hand_over)?;
+                whole.replace(record).map_or(Ok(()), |record| reading.hand_over(record, absent))?;
             }
             Ok(whole)
         })?;
-        last.map_or(Ok(()), hand_over)
+        last.map_or(Ok(()), |record| reading.hand_over(record, absent))
     }
 }
 

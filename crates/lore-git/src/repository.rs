@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use gix::{bstr::ByteSlice, sec::Trust};
-use lore_model::{BranchChoice, CommitId, Tip};
+use lore_model::{BranchChoice, CommitId, RepoPath, Tip};
 
-use crate::{GitError, Mailmap, Result};
+use crate::{GitError, Head, Mailmap, Result};
+
+/// A mailmap has a line for each person.
+const MAX_MAILMAP: u64 = 16 << 20;
 
 /// An opened repository.
 #[derive(Debug, Clone)]
@@ -117,12 +120,7 @@ impl Repository {
     /// Reads HEAD and the chosen branches.
     pub fn refs(&self, choice: &BranchChoice, known_default: Option<&str>) -> Result<Refs> {
         let repo = self.local();
-        let head = repo.head().map_err(|error| self.unreadable("HEAD", &error))?;
-        let head_branch = head.referent_name().map(|name| name.shorten().to_str_lossy().into_owned());
-        let head_id = match repo.head().map_err(|error| self.unreadable("HEAD", &error))?.try_peel_to_id() {
-            Ok(id) => id.map(|id| commit_id(id.detach())),
-            Err(error) => return Err(self.unreadable("HEAD", &error)),
-        };
+        let Head { commit: head_id, branch: head_branch } = self.head()?;
         let bare = repo.workdir().is_none();
         let unreadable = |error: gix::Error| self.unreadable("a branch", &error);
         let default_branch = default_branch(&repo, known_default, head_branch.as_deref()).map_err(unreadable)?;
@@ -183,22 +181,14 @@ impl Repository {
 
     /// The short names of all branches.
     pub fn branch_names(&self) -> Result<Vec<String>> {
-        Ok(self
-            .branches(&self.local())?
-            .into_iter()
-            .map(|tip| tip.name.trim_start_matches("refs/heads/").to_owned())
-            .collect())
+        let short = |tip: Tip| tip.name.strip_prefix("refs/heads/").unwrap_or(&tip.name).to_owned();
+        Ok(self.branches(&self.local())?.into_iter().map(short).collect())
     }
 
-    /// The mailmap at HEAD; an empty one where there is none.
+    /// The mailmap at HEAD; an empty one where there is none, or one that is larger than any that people write.
     pub fn mailmap(&self) -> Mailmap {
-        let blob = || {
-            let repo = self.local();
-            let tree = repo.head_tree().ok()?;
-            let entry = tree.lookup_entry_by_path(".mailmap").ok()??;
-            entry.mode().is_blob().then(|| entry.object().ok().map(|object| object.detach().data))?
-        };
-        Mailmap::parse(&blob().unwrap_or_default())
+        let content = || self.file_of(self.head().ok()?.commit?, &RepoPath::from(".mailmap"), MAX_MAILMAP).ok()?;
+        Mailmap::parse(&content().unwrap_or_default())
     }
 
     fn branches(&self, repo: &gix::Repository) -> Result<Vec<Tip>> {

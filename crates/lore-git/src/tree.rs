@@ -83,13 +83,12 @@ impl Repository {
         let mut objects = repo.objects;
         // The history is read without replacements, so the trees are as well.
         objects.ignore_replacements = true;
-        let unreadable =
-            |error: gix::Error| self.unreadable("the tree of a commit", &format_args!("{commit}: {error}"));
-        let mut buffer = Vec::new();
-        let root = objects.find_commit(&object_id(commit), &mut buffer).map_err(unreadable)?.tree();
         let mut walk = Walk { repository: self, commit, limits, tree: Tree::default(), entries: 0, path_bytes: 0 };
+        let mut buffer = Vec::new();
+        let root =
+            objects.find_commit(&object_id(commit), &mut buffer).map_err(|error| walk.unreadable(&error))?.tree();
         let mut reader = FolderReader { objects, buffer: Vec::new(), known: HashMap::new() };
-        let mut folders = vec![reader.open(root, 0).map_err(unreadable)?];
+        let mut folders = vec![reader.open(root, 0, &mut walk)?];
         let mut path = Vec::new();
         while let Some(folder) = folders.last_mut() {
             path.truncate(folder.prefix);
@@ -99,7 +98,6 @@ impl Repository {
             };
             folder.next += 1;
             path.extend_from_slice(&entry.name);
-            walk.count(path.len())?;
             if let Some(why) = entry.problem {
                 walk.tree.skipped.push(SkippedEntry { path: RepoPath::new(&*path), why });
                 continue;
@@ -112,7 +110,7 @@ impl Repository {
                         continue;
                     }
                     path.push(b'/');
-                    folders.push(reader.open(id, path.len()).map_err(unreadable)?);
+                    folders.push(reader.open(id, path.len(), &mut walk)?);
                     continue;
                 }
                 EntryKind::Commit => {
@@ -144,6 +142,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// Counts an entry before anything is kept of it: one folder alone can name more than a machine holds.
     fn count(&mut self, path_bytes: usize) -> Result<()> {
         self.entries += 1;
         self.path_bytes += path_bytes;
@@ -159,6 +158,10 @@ impl Walk<'_> {
     fn too_much(&self, what: &str, limit: usize) -> GitError {
         let why = format!("{} has more than {limit} {what}", self.commit);
         self.repository.unreadable("the tree of a commit", &why)
+    }
+
+    fn unreadable(&self, error: &gix::Error) -> GitError {
+        self.repository.unreadable("the tree of a commit", &format_args!("{}: {error}", self.commit))
     }
 }
 
@@ -191,13 +194,17 @@ struct FolderReader {
 }
 
 impl FolderReader {
-    fn open(&mut self, id: gix::ObjectId, prefix: usize) -> Result<Folder, gix::Error> {
+    /// Opens a folder whose path, with its slash, is so long.
+    fn open(&mut self, id: gix::ObjectId, prefix: usize, walk: &mut Walk<'_>) -> Result<Folder> {
         if let Some(entries) = self.known.get(&id) {
+            entries.iter().try_for_each(|entry| walk.count(prefix + entry.name.len()))?;
             return Ok(Folder { entries: Rc::clone(entries), next: 0, prefix });
         }
         let mut entries = Vec::new();
-        for entry in self.objects.find_tree_iter(&id, &mut self.buffer)? {
-            let entry = entry?;
+        let listed = self.objects.find_tree_iter(&id, &mut self.buffer).map_err(|error| walk.unreadable(&error))?;
+        for entry in listed {
+            let entry = entry.map_err(|error| walk.unreadable(&error))?;
+            walk.count(prefix + entry.filename.len())?;
             entries.push(Entry {
                 name: Box::from(entry.filename.as_ref() as &[u8]),
                 kind: entry.mode.kind(),
@@ -230,8 +237,13 @@ fn mark_repeated(entries: &mut [Entry]) {
     }
 }
 
+/// Whether a path has a name that is impossible in a work tree.
+pub(crate) fn is_impossible(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').any(|name| name_problem(name).is_some())
+}
+
 /// What makes a name impossible in a work tree.
-pub(crate) fn name_problem(name: &[u8]) -> Option<&'static str> {
+fn name_problem(name: &[u8]) -> Option<&'static str> {
     if name.is_empty() {
         return Some("it has no name");
     }

@@ -7,7 +7,7 @@ use lore_model::CommitId;
 
 use crate::{
     Cancel,
-    missing::{changed, entries, trees},
+    missing::{MAX_PATH_BYTES, changed, entries, trees},
 };
 
 /// More than this differs in no commit that anybody made.
@@ -37,7 +37,7 @@ pub(crate) enum Weight {
 pub(crate) fn weigh(repo: &gix::Repository, id: CommitId, excludes: &[String], cancel: &Cancel) -> Weight {
     let Some((old, new)) = trees(repo, id) else { return Weight::Ordinary };
     let mut folders = vec![(BString::default(), old, Some(new), 0)];
-    let (mut looked_at, mut bytes) = (0, 0_u64);
+    let (mut looked_at, mut path_bytes, mut bytes) = (0, 0, 0_u64);
     while let Some((path, old, new, depth)) = folders.pop() {
         if old == new || cancel.is_cancelled() {
             continue;
@@ -48,11 +48,13 @@ pub(crate) fn weigh(repo: &gix::Repository, id: CommitId, excludes: &[String], c
             return Weight::Paths;
         }
         for (name, old, new) in changed(&before, &after) {
-            let mut path = path.clone();
-            path.extend_from_slice(&name);
-            if path.len() > LONG_PATH {
+            let length = path.len() + name.len();
+            path_bytes += length;
+            if length > LONG_PATH || path_bytes > MAX_PATH_BYTES {
                 return Weight::Paths;
             }
+            let mut path = path.clone();
+            path.extend_from_slice(&name);
             let folder = |side: Option<&crate::missing::Entry>| side.filter(|e| e.mode.is_tree()).map(|e| e.id);
             let (old_folder, new_folder) = (folder(old), folder(new));
             let is_excluded = |path: &BString| excludes.iter().any(|prefix| path.starts_with(prefix.as_bytes()));

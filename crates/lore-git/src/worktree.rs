@@ -14,7 +14,7 @@ use crate::{
     compare::hash_blob,
     look::{Findings, Look},
     own_folders::{leads_into, own_folders},
-    tree::name_problem,
+    tree::is_impossible,
 };
 
 /// A file of the work tree, as it is now. Its bytes are read with [`Repository::read_work_file`].
@@ -234,7 +234,7 @@ impl Repository {
     pub fn read_work_file(&self, path: &RepoPath, max: u64, buffer: &mut Vec<u8>) -> Result<WorkRead> {
         buffer.clear();
         let Some(root) = self.work_tree() else { return Ok(WorkRead::Gone) };
-        if path.as_bytes().split(|byte| *byte == b'/').any(|name| name_problem(name).is_some()) {
+        if is_impossible(path.as_bytes()) {
             return Ok(WorkRead::Skipped(SkipReason::NoPath));
         }
         if leads_into(&own_folders(&root), path.as_bytes()) {
@@ -253,7 +253,7 @@ impl Repository {
         if path.as_bytes().is_empty() {
             return Ok(WorkPlace::Folder);
         }
-        if path.as_bytes().split(|byte| *byte == b'/').any(|name| name_problem(name).is_some()) {
+        if is_impossible(path.as_bytes()) {
             return Ok(WorkPlace::Gone);
         }
         if leads_into(&own_folders(&root), path.as_bytes()) {
@@ -273,22 +273,17 @@ impl Repository {
         max: u64,
         buffer: &mut Vec<u8>,
     ) -> std::io::Result<WorkRead> {
-        let mut folder = Folder::open(root)?;
-        let mut rest = path;
-        while let Some(at) = memchr::memchr(b'/', rest) {
-            folder = folder.folder(&rest[..at])?;
-            rest = &rest[at + 1..];
-        }
+        let (folder, name) = Folder::open_above(root, path)?;
         let hash = self.local().object_hash();
-        let stat = folder.stat(rest)?;
+        let stat = folder.stat(name)?;
         let kind = match stat.kind {
             Kind::Folder => return Ok(WorkRead::Gone),
             Kind::Other => return Ok(WorkRead::Skipped(SkipReason::NotAFile)),
             Kind::Symlink => {
-                *buffer = folder.link(rest)?;
+                *buffer = folder.link(name)?;
                 FileKind::Symlink
             }
-            Kind::File => match folder.read(rest, max, buffer)? {
+            Kind::File => match folder.read(name, max, buffer)? {
                 Content::Read { after, .. } if after.executable => FileKind::Executable,
                 Content::Read { .. } => FileKind::Regular,
                 Content::TooLarge(size) => return Ok(WorkRead::Skipped(SkipReason::TooLarge(size))),

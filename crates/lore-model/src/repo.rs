@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use crate::{CommitId, RepoId};
+use crate::{CommitId, RepoId, brief};
 
 /// Root prefixes that are left out of file lists, patches and full text unless lifted.
 pub const DEFAULT_EXCLUDES: [&str; 4] = ["node_modules/", "vendor/", "dist/", ".git/"];
@@ -15,12 +15,13 @@ impl RepoName {
     /// Accepts 1 to 100 letters, digits, `.`, `_`, `-`, beginning with a letter or a digit; says what is wrong otherwise.
     pub fn parse(text: &str) -> Result<Self, String> {
         let allowed = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let quoted = brief(text);
         if text.is_empty() || text.chars().count() > 100 {
-            return Err(format!("`{text}` cannot name a repository: use 1 to 100 characters"));
+            return Err(format!("`{quoted}` cannot name a repository: use 1 to 100 characters"));
         }
         if !text.starts_with(char::is_alphanumeric) || !text.chars().all(allowed) {
             return Err(format!(
-                "`{text}` cannot name a repository: use letters, digits, `.`, `_` and `-`, beginning with a letter or a digit"
+                "`{quoted}` cannot name a repository: use letters, digits, `.`, `_` and `-`, beginning with a letter or a digit"
             ));
         }
         Ok(Self(text.to_owned()))
@@ -204,6 +205,7 @@ mod tests {
         for good in ["api-server", "v2.0_x", "日本"] {
             assert!(RepoName::parse(good).is_ok(), "{good}");
         }
+        assert!(RepoName::parse(&"x".repeat(1 << 20)).unwrap_err().len() < 300);
         assert_eq!(RepoName::from_any("../my repo").as_str(), "my-repo");
         assert_eq!(RepoName::from_any("///").as_str(), "repo");
     }

@@ -9,9 +9,13 @@ use lore_model::{ChunkKind, SymbolKind};
 
 use super::{
     Draft, Outline, Source,
+    outline::LONGEST_PATH,
     split::{self, Border},
 };
-use crate::{Symbol, encoding::masked};
+use crate::{
+    Symbol,
+    encoding::{masked, one_line},
+};
 
 /// Finds the structure of a document. The text has the bytes of the file, but for those that are not UTF-8.
 pub(crate) type Document = fn(&str) -> Page;
@@ -95,7 +99,7 @@ fn sections(page: &Page, source: &Source<'_>) -> Vec<Section> {
             range: start..end,
             level: heading.level,
             title: heading.title.clone(),
-            container: (!path.is_empty()).then(|| path.join(" > ")),
+            container: (!path.is_empty()).then(|| one_line(&path.join(" > "), LONGEST_PATH)),
             has_text: !is_blank(body..end),
         });
         above.push(heading);

@@ -1,11 +1,15 @@
 //! From cuts to chunks.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use lore_model::{ChunkKind, SymbolKind};
 
 use super::Source;
 use crate::{Chunk, Chunked, Symbol, encoding::clip};
+
+/// The longest path of containers that is kept, in characters. Each thing has its own copy of it, and there may be very many
+/// things below very many long names.
+pub(super) const LONGEST_PATH: usize = 300;
 
 /// What is known of a file before its chunks are made.
 #[derive(Debug, Default)]
@@ -97,16 +101,24 @@ impl Outline {
                 prose: prose_in(&mut prose, &bytes, source),
             };
             while let Some((_, name)) = names.next_if(|(at, _)| *at < bytes.end) {
-                if !chunk.names.contains(&name) {
-                    chunk.names.push(name);
-                }
+                chunk.names.push(name);
             }
+            keep_first(&mut chunk.names);
             chunks.push(chunk);
             start = bytes.end;
             line = after;
         }
         chunks
     }
+}
+
+/// Keeps each name once, where it comes first. One line may define as many as half the file has room for.
+fn keep_first(names: &mut Vec<String>) {
+    let mut seen = HashSet::with_capacity(names.len());
+    let is_first: Vec<bool> = names.iter().map(|name| seen.insert(name.as_str())).collect();
+    drop(seen);
+    let mut is_first = is_first.into_iter();
+    names.retain(|_| is_first.next().unwrap_or_default());
 }
 
 /// A piece with less text than this says nothing by itself.
@@ -124,7 +136,8 @@ fn join_scraps(drafts: &mut Vec<Draft>, names: &[(usize, String)], source: &Sour
     let is_first = |draft: &Draft| draft.part.is_none_or(|(part, _)| part == 1);
     let takes = |draft: &Draft| draft.kind != ChunkKind::Documentation;
     while let Some(draft) = rest.next() {
-        let bytes = start.min(draft.end)..draft.end.min(source.bytes.len());
+        let end = draft.end;
+        let bytes = start.min(end)..end.min(source.bytes.len());
         let next = rest.peek();
         let joined = match (&draft.name, draft.symbol) {
             _ if draft.part.is_some() || !takes(&draft) || bytes.len() > 2 * HEAD => false,
@@ -140,12 +153,12 @@ fn join_scraps(drafts: &mut Vec<Draft>, names: &[(usize, String)], source: &Sour
             Some(next) if joined && is_first(next) && takes(next) => continue,
             None if joined && kept.last().is_some_and(takes) => {
                 if let Some(last) = kept.last_mut() {
-                    last.end = draft.end;
+                    last.end = end;
                 }
             }
-            _ => kept.push(draft.clone()),
+            _ => kept.push(draft),
         }
-        start = draft.end;
+        start = end;
     }
     *drafts = kept;
 }
@@ -178,4 +191,16 @@ fn prose_in(prose: &mut &[Range<usize>], bytes: &Range<usize>, source: &Source<'
         *prose = &prose[1..];
     }
     inside
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kept_once_in_their_order() {
+        let mut names = ["b", "a", "b", "c", "a"].map(str::to_owned).to_vec();
+        keep_first(&mut names);
+        assert_eq!(names, ["b", "a", "c"]);
+    }
 }

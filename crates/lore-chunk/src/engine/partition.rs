@@ -11,6 +11,7 @@ use tree_sitter::Node;
 
 use super::{
     Draft, Outline, Source,
+    outline::LONGEST_PATH,
     rules::{Shape, Spec, first_of},
     split,
     walk::{Item, Walked, What},
@@ -77,6 +78,8 @@ struct Cutter<'a, 't> {
     prose: &'a [Range<usize>],
     /// Items by (parent, start): the members of each container in order.
     members: Vec<(Option<usize>, usize, usize)>,
+    /// Definitions that are members of nothing, by where they begin.
+    locals: Vec<usize>,
     cuts: Vec<Cut>,
     levels: u32,
 }
@@ -87,7 +90,11 @@ pub(super) fn partition(walked: &Walked<'_>, spec: &Spec, source: &Source<'_>, p
     let members = items.iter().enumerate().filter(|(_, item)| item.member);
     let mut members: Vec<_> = members.map(|(index, item)| (item.parent, item.range.start, index)).collect();
     members.sort_unstable();
-    let mut cutter = Cutter { items, spec, source, prose: &walked.prose, members, cuts: Vec::new(), levels: 0 };
+    let is_definition = |item: &Item<'_>| matches!(item.what, What::Definition(_, shape) if shape != Shape::Data);
+    let locals = items.iter().enumerate().filter(|(_, item)| !item.member && is_definition(item));
+    let mut locals: Vec<usize> = locals.map(|(index, _)| index).collect();
+    locals.sort_by_key(|index| items[*index].node.start_byte());
+    let mut cutter = Cutter { items, spec, source, prose: &walked.prose, members, locals, cuts: Vec::new(), levels: 0 };
     cutter.members(None, part);
     let mut outline = Outline {
         prose: walked.prose.clone(),
@@ -249,16 +256,18 @@ impl Cutter<'_, '_> {
     fn carved(&self, index: usize, range: &Range<usize>) -> Vec<usize> {
         let mut carved: Vec<usize> = Vec::new();
         let whole = self.items[index].node.byte_range();
-        for (inner, item) in self.items.iter().enumerate() {
-            // Strictly smaller, so that nothing is ever carved out of itself.
+        let first = self.locals.partition_point(|inner| self.items[*inner].node.start_byte() < whole.start);
+        for &inner in &self.locals[first..] {
+            let item = &self.items[inner];
             let place = item.node.byte_range();
-            if place.start < whole.start || place.end > whole.end || place.len() >= whole.len() {
-                continue;
+            if place.start >= whole.end {
+                break;
             }
-            let is_definition = matches!(item.what, What::Definition(_, shape) if shape != Shape::Data);
-            let is_inside = !item.member && item.range.start >= range.start && item.range.end <= range.end;
+            // Strictly smaller, so that nothing is ever carved out of itself.
+            let is_smaller = place.end <= whole.end && place.len() < whole.len();
+            let is_inside = item.range.start >= range.start && item.range.end <= range.end;
             let is_free = carved.last().is_none_or(|last| self.items[*last].range.end <= item.range.start);
-            if is_definition && is_inside && is_free {
+            if is_smaller && is_inside && is_free {
                 carved.push(inner);
             }
         }
@@ -344,7 +353,7 @@ impl Cutter<'_, '_> {
         let line = self.source.border_before(declared);
         let before = &self.source.bytes[line..declared];
         // `export default`, `const`: words around the node.
-        let are_words = before.iter().all(|byte| byte.is_ascii_alphabetic() || byte.is_ascii_whitespace());
+        let are_words = before.iter().rev().all(|byte| byte.is_ascii_alphabetic() || byte.is_ascii_whitespace());
         let start = if are_words { line } else { declared };
         let end = match shape {
             Shape::Leaf => node.end_byte(),
@@ -378,7 +387,7 @@ impl Cutter<'_, '_> {
 
 fn join(outer: Option<String>, own: Option<String>, separator: &str) -> Option<String> {
     match (outer, own) {
-        (Some(outer), Some(own)) => Some([&outer, separator, &own].concat()),
+        (Some(outer), Some(own)) => Some(one_line(&[&outer, separator, &own].concat(), LONGEST_PATH)),
         (outer, own) => outer.or(own),
     }
 }

@@ -7,6 +7,9 @@ use crate::encoding::{Encoding, one_line};
 /// The longest name that is kept.
 const LONGEST_NAME: usize = 120;
 
+/// So many bytes are looked at for a name.
+const LOOKED_AT: usize = 4_096;
+
 /// One file while it is being cut.
 pub(crate) struct Source<'a> {
     pub(crate) bytes: &'a [u8],
@@ -94,7 +97,8 @@ impl<'a> Source<'a> {
     /// A name: one line, without quotes around it. `None` where nothing is left.
     pub(crate) fn name(&self, range: Range<usize>) -> Option<String> {
         const QUOTES: [char; 3] = ['"', '\'', '`'];
-        let text = self.text(range);
+        // A selector may be as long as the file, and is asked for by everything in its block.
+        let text = self.text(range.start..range.end.min(range.start + LOOKED_AT));
         let text = text.trim();
         // `a."b"` ends with a quote, but is not in quotes.
         let text = if text.starts_with(QUOTES) { text.trim_matches(QUOTES) } else { text };
@@ -116,5 +120,16 @@ mod tests {
         assert_eq!(source.without_blank_start(3..7), 4..7);
         assert_eq!(source.lines_in(&(0..7)), 3);
         assert_eq!(Source::new(b"").line_count(), 0);
+    }
+
+    #[test]
+    fn names_are_short_however_long_they_are() {
+        for length in [119, 120, 121, LOOKED_AT, 3 * LOOKED_AT] {
+            let text = format!("\"{}\"", "x".repeat(length));
+            let name = Source::new(text.as_bytes()).name(0..text.len()).unwrap();
+            let is_whole = length <= LONGEST_NAME;
+            assert_eq!(name.chars().count(), length.min(LONGEST_NAME));
+            assert_eq!(name.ends_with('…'), !is_whole, "{name}");
+        }
     }
 }

@@ -71,7 +71,8 @@ pub(super) fn borders(node: Node<'_>, source: &Source<'_>, prose: &[Range<usize>
 /// The line border before something and the comments right above it; behind its line where it does not begin one.
 pub(super) fn with_comments_above(source: &Source<'_>, prose: &[Range<usize>], start: usize) -> usize {
     let mut line = source.line_of(start);
-    if !source.bytes[source.line_start(line)..start].trim_ascii().is_empty() {
+    // From its end: very many things may stand on one line, behind very much white space.
+    if !source.bytes[source.line_start(line)..start].trim_ascii_end().is_empty() {
         return source.line_start(line + 1);
     }
     let highest = line.saturating_sub(COMMENT);

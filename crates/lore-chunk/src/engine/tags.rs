@@ -45,11 +45,12 @@ pub(crate) fn frontmatter(tags: &mut Vec<String>, yaml: &str) {
     while let Some(line) = lines.next() {
         let Some(value) = line.strip_prefix("tags:") else { continue };
         let mut value = without_comment(value).trim().to_owned();
-        if value.starts_with('[') {
-            while !value.contains(']') {
-                let Some(more) = lines.next() else { break };
-                value.push_str(without_comment(more).trim());
-            }
+        // Only what is new is searched: the list may be as long as the file.
+        let mut is_open = value.starts_with('[') && !value.contains(']');
+        while is_open && let Some(more) = lines.next() {
+            let more = without_comment(more).trim();
+            value.push_str(more);
+            is_open = !more.contains(']');
         }
         let list = value.trim_start_matches('[').split(']').next().unwrap_or_default();
         let separators: &[char] = if list.contains(',') || value.starts_with('[') { &[','] } else { &[' '] };
@@ -98,5 +99,12 @@ mod tests {
         check_frontmatter("tags: a b\n", &["a", "b"]);
         check_frontmatter("tags: [a,\n  b,\n  c]\n", &["a", "b", "c"]);
         check_frontmatter("subtags: [a]\ntags:\n", &[]);
+        check_frontmatter("tags: [a,\n", &["a"]);
+    }
+
+    /// So many lines that whoever runs this notices work that grows with the square of them.
+    #[test]
+    fn a_list_may_end_nowhere() {
+        check_frontmatter(&format!("tags: [a,\n{}", "b\n".repeat(500_000)), &["a"]);
     }
 }

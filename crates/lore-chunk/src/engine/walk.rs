@@ -300,7 +300,7 @@ impl<'t> Walk<'t, '_> {
     /// Where bodies have no braces, comments before the first member are in front of the body, not in it.
     fn comment_before_body(&mut self, comment: Node<'t>) {
         let line = self.source.border_before(comment.start_byte());
-        if self.source.bytes[line..comment.start_byte()].trim_ascii().is_empty()
+        if self.source.bytes[line..comment.start_byte()].trim_ascii_end().is_empty()
             && let Some(item) = self.parent()
         {
             self.found.items[item].body.get_or_insert(comment.start_byte());

@@ -20,6 +20,9 @@ pub(crate) static ROW: Row = Row {
 /// A heading with more text than this is none.
 const LONGEST: usize = 400;
 
+/// How the end of a heading begins.
+const CLOSE: &str = "</h";
+
 fn scan(text: &str) -> Page {
     let bytes = text.as_bytes();
     let mut page = Page::default();
@@ -36,9 +39,14 @@ fn scan(text: &str) -> Page {
             }
             at = end;
         } else if let [_, b'h' | b'H', level @ b'1'..=b'6', b' ' | b'>' | b'\n' | b'\t', ..] = rest {
-            let end = find(bytes, start, "</h");
+            // A page may have as many beginnings of headings as it has bytes, and the end of none.
+            let near = &bytes[..bytes.len().min(start + LONGEST + CLOSE.len())];
+            let end = find(near, start, CLOSE);
+            if end - start > LONGEST {
+                continue;
+            }
             let title = title(text, start..end);
-            if end - start <= LONGEST && !title.is_empty() {
+            if !title.is_empty() {
                 let end = find(bytes, end, ">");
                 page.headings.push(Heading { level: usize::from(level - b'0'), range: start..end, title });
                 at = end;
@@ -104,5 +112,21 @@ mod tests {
             documentation 1-1 heading `é`
               1-1 heading `é`: é
         "#]]);
+    }
+
+    #[test]
+    fn a_heading_is_as_long_as_headings_are() {
+        let of = |length: usize| format!("<h1>{}</h1>\n", "x".repeat(length - "<h1>".len()));
+        let titles = |text: &str| super::scan(text).headings.into_iter().map(|heading| heading.title.len()).collect::<Vec<_>>();
+        assert_eq!(titles(&of(400)), [396]);
+        assert_eq!(titles(&of(401)), Vec::<usize>::new());
+        assert_eq!(titles(&format!("{}<h2>é</h2>\n", of(401))), ["é".len()]);
+    }
+
+    /// So many that whoever runs this notices work that grows with the square of it.
+    #[test]
+    fn headings_may_end_nowhere() {
+        let text = "<h1>\n".repeat(200_000);
+        assert_eq!(super::scan(&text).headings.len(), 0);
     }
 }

@@ -17,11 +17,8 @@ pub(crate) static ROW: Row = Row {
     ..Row::LINES
 };
 
-static SPEC: Spec =
-    Spec { grammar: || tree_sitter_javascript::LANGUAGE.into(), rules: &[RULES], markers: MARKERS, ..Spec::CODE };
-
-/// Methods of objects have no keyword, so their bodies are found by what stands before them.
-pub(crate) const MARKERS: &[&str] = &[];
+// There are no markers, because no keyword says that something in an object is a method.
+static SPEC: Spec = Spec { grammar: || tree_sitter_javascript::LANGUAGE.into(), rules: &[RULES], ..Spec::CODE };
 
 /// TypeScript builds on these.
 pub(crate) const RULES: &[(&str, Role)] = &[

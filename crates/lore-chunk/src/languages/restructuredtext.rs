@@ -122,4 +122,15 @@ mod tests {
             tags tagged
         "#]]);
     }
+
+    /// Each section has its own copy of the titles above it.
+    #[test]
+    fn titles_above_are_told_as_far_as_there_is_room() {
+        let marks = (b'!'..=b'~').filter(u8::is_ascii_punctuation).map(char::from);
+        let section = |mark: char| format!("{}\n{}\n\ntext\n\n", "t".repeat(119), mark.to_string().repeat(119));
+        let above = marks.map(section).collect::<Vec<_>>().concat();
+        let chunked = crate::Chunker::new().chunk(crate::Language::named("restructuredtext").unwrap(), "test", above.as_bytes());
+        let longest = chunked.symbols.iter().filter_map(|symbol| symbol.container.as_ref()).map(|it| it.chars().count()).max();
+        assert_eq!(longest, Some(300));
+    }
 }

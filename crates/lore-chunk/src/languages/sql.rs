@@ -75,6 +75,7 @@ fn outline(chunker: &mut Chunker, source: &Source<'_>) -> Option<Outline> {
         ..Outline::default()
     });
     outline.symbols.sort_by_key(|symbol| symbol.first_line);
+    outline.prose.sort_by_key(|comment| comment.start);
     let mut known = std::mem::take(&mut outline.symbols).into_iter().peekable();
     let mut line = 0;
     while line < source.line_count() {
@@ -86,7 +87,8 @@ fn outline(chunker: &mut Chunker, source: &Source<'_>) -> Option<Outline> {
         } else if let Some(symbol) = created(source, line) {
             let start = source.line_start(line);
             line = symbol.last_line as usize;
-            if !outline.prose.iter().any(|comment| comment.contains(&start)) {
+            let comment = outline.prose.partition_point(|comment| comment.end <= start);
+            if outline.prose.get(comment).is_none_or(|comment| comment.start > start) {
                 outline.names.push((start, symbol.name.clone()));
                 outline.symbols.push(symbol);
             }

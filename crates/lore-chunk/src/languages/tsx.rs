@@ -11,7 +11,6 @@ pub(crate) static ROW: Row = Row { name: "tsx", extensions: &["tsx"], method: Me
 static SPEC: Spec = Spec {
     grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
     rules: &[javascript::RULES, typescript::RULES],
-    markers: javascript::MARKERS,
     ..Spec::CODE
 };
 

@@ -14,7 +14,6 @@ pub(crate) static ROW: Row =
 static SPEC: Spec = Spec {
     grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
     rules: &[javascript::RULES, RULES],
-    markers: javascript::MARKERS,
     ..Spec::CODE
 };
 

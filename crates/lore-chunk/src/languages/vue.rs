@@ -15,10 +15,13 @@ use crate::{
 
 pub(crate) static ROW: Row = Row { name: "vue", extensions: &["vue"], method: Method::Own(outline), ..Row::LINES };
 
+/// A component has two scripts at most. For each the whole file is looked at, so further ones are cut into lines.
+const MOST_SCRIPTS: usize = 8;
+
 fn outline(chunker: &mut Chunker, source: &Source<'_>) -> Option<Outline> {
     let mut whole = Outline::default();
     let mut at = 0;
-    for (language, script) in scripts(source) {
+    for (language, script) in scripts(source).into_iter().take(MOST_SCRIPTS) {
         let Some(cut) = chunker.tree(language, source, script.clone()) else { continue };
         whole.drafts.extend(cut_lines(source.bytes, at..script.start, ChunkKind::Definitions));
         whole.drafts.extend(cut.drafts);
@@ -87,5 +90,14 @@ mod tests {
         check("vue", "<template><p/></template>\n", &expect![[r#"
             definitions 1-1
         "#]]);
+    }
+
+    /// So many that whoever runs this notices work that grows with the square of it.
+    #[test]
+    fn scripts_without_end_are_lines() {
+        let text = "<script>\nfunction a() {\n  b()\n  // c\n}\n</script>\n".repeat(20_000);
+        let file = crate::Chunker::new().chunk(crate::Language(&super::ROW), "test", text.as_bytes());
+        crate::languages::testing::check_partition(text.as_bytes(), &file);
+        assert_eq!(file.symbols.len(), super::MOST_SCRIPTS);
     }
 }

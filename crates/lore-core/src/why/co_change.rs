@@ -242,7 +242,9 @@ fn gone(place: &std::path::Path, shown: Option<&str>, paths: &[RepoPath]) -> Vec
     };
     let at = Repository::open(place).and_then(|repository| Ok((at(&repository)?, repository)));
     match at {
-        Ok((Some(commit), repository)) => paths.iter().map(|path| !repository.has_file(commit, path)).collect(),
+        Ok((Some(commit), repository)) => {
+            paths.iter().map(|path| repository.has_file(commit, path) == Some(false)).collect()
+        }
         // Where nothing is known, nothing is said.
         Ok((None, _)) | Err(_) => vec![false; paths.len()],
     }

@@ -13,6 +13,8 @@ const LONGEST_WORD: usize = 100;
 /// The vocabulary.
 pub(super) struct Tokens {
     ids: HashMap<String, u32>,
+    /// How many lines there are. A token that is there twice has the number of its last line.
+    count: usize,
     unknown: u32,
     begin: u32,
     end: u32,
@@ -24,11 +26,12 @@ impl Tokens {
         let ids: HashMap<String, u32> = text.lines().map(str::to_owned).zip(0..).collect();
         let find = |name: &str| ids.get(name).copied().ok_or_else(|| format!("the vocabulary has no {name}"));
         let (unknown, begin, end) = (find("[UNK]")?, find("[CLS]")?, find("[SEP]")?);
-        Ok(Self { ids, unknown, begin, end })
+        Ok(Self { ids, count: text.lines().count(), unknown, begin, end })
     }
 
+    /// Every number of a token is below this.
     pub(super) fn count(&self) -> usize {
-        self.ids.len()
+        self.count
     }
 
     /// At most so many tokens of a text, marks of beginning and end included.
@@ -142,5 +145,7 @@ mod tests {
         assert_eq!(tokens.of("", 4), [1, 2]);
         assert_eq!(tokens.of(&"e".repeat(101), 4), [1, 0, 2]);
         assert!(Tokens::read("[UNK]\n[CLS]").is_err());
+        let twice = Tokens::read("[UNK]\n[CLS]\n[SEP]\nthe\nthe").unwrap();
+        assert!(twice.of("the", 3).iter().all(|id| (*id as usize) < twice.count()));
     }
 }

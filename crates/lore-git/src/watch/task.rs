@@ -246,8 +246,6 @@ impl Task {
         if self.pending.refs {
             // Whoever is told looks at everything; from then on, what git has by now is to be told as well.
             self.watch_tracked_folders();
-        }
-        if self.pending.refs {
             match self.channels.outbox.try_send(Event::Refs) {
                 Ok(()) => self.pending.refs = false,
                 Err(mpsc::error::TrySendError::Closed(_)) => return false,

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::symlink};
 
 use lore_git::{Branch, FileKind, Repository, WorkPlace};
-use lore_model::RepoPath;
+use lore_model::{Person, RepoPath};
 
 use crate::repo::Repo;
 
@@ -42,6 +42,46 @@ fn branches_stand_where_git_says() {
     }
     let (cut, total) = Repository::open(&repo.path).unwrap().local_branches(1, None).unwrap();
     assert_eq!((cut.len(), total), (1, 2));
+}
+
+#[test]
+fn a_mailmap_is_a_file_that_people_can_have_written() {
+    let repo = Repo::new();
+    let person = Person { name: "Ann".to_owned(), email: "old@example.com".to_owned() };
+    let line = "Ann <new@example.com> <old@example.com>\n";
+    let resolved = || repo.open().mailmap().resolve(&person).map(|person| person.email);
+    assert_eq!(resolved(), None, "no commit yet");
+    repo.write(".mailmap", line).commit();
+    assert_eq!(resolved().as_deref(), Some("new@example.com"));
+    repo.write(".mailmap", format!("{line}{}", "# no one\n".repeat(2 << 20))).commit();
+    assert_eq!(resolved(), None, "too large");
+    repo.write("elsewhere", line).remove(".mailmap");
+    symlink("elsewhere", repo.path.join(".mailmap")).unwrap();
+    repo.commit();
+    assert_eq!(resolved(), None, "a link");
+}
+
+#[test]
+fn a_file_whose_folder_cannot_be_read_is_not_told_to_be_gone() {
+    let repo = Repo::new();
+    let commit = repo.write("a/file", "x").commit();
+    let has = |path: &str| repo.open().has_file(commit, &RepoPath::from(path));
+    assert_eq!([has("a/file"), has("a"), has("b")], [Some(true), Some(false), Some(false)]);
+    let tree = said(&repo, &["rev-parse", "HEAD:a"]);
+    fs::remove_file(repo.path.join(".git/objects").join(&tree[..2]).join(&tree[2..])).unwrap();
+    assert_eq!([has("a/file"), has("b")], [None, Some(false)]);
+}
+
+#[test]
+fn a_branch_may_be_called_like_a_ref() {
+    let repo = Repo::new();
+    repo.write("a", "1").commit();
+    repo.git(&["update-ref", "refs/heads/refs/heads/main", "HEAD"]);
+    let names = repo.open().branch_names().unwrap();
+    assert_eq!(names, ["main", "refs/heads/main"]);
+    for name in names {
+        assert_eq!(repo.open().get_branch(&name).unwrap().name, format!("refs/heads/{name}"));
+    }
 }
 
 #[test]

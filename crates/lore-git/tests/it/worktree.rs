@@ -246,6 +246,46 @@ fn what_git_ignores_is_not_there_but_tracked_files_always_are() {
 }
 
 #[test]
+fn the_users_own_rules_may_be_a_link_and_those_of_a_repository_not() {
+    let repo = Repo::new();
+    repo.write("tracked", "x").commit();
+    repo.write("by-user", "x").write("by-folder", "x");
+    let (kept, link) = (repo.folder.path().join("kept"), repo.folder.path().join("link"));
+    fs::write(&kept, "by-user\n").unwrap();
+    symlink(&kept, &link).unwrap();
+    repo.git(&["config", "core.excludesFile", link.to_str().unwrap()]);
+    let mut looker = Looker::new(&repo.path);
+    looker.options.user_excludes = Some(link);
+    assert_eq!(check_with(&mut looker, &repo.path), ["+by-folder"]);
+    let rules = repo.folder.path().join("rules");
+    fs::write(&rules, "by-folder\n").unwrap();
+    symlink(&rules, repo.path.join(".gitignore")).unwrap();
+    assert!(names(&looker.look()).contains(&"by-folder".to_owned()));
+}
+
+#[test]
+fn what_lies_too_deep_is_told_however_it_is_looked_at() {
+    let repo = Repo::new();
+    repo.write("a/b/c/file", "x").write("a/file", "x").commit();
+    repo.write("a/b/c/file", "new").write("a/b/c/other", "new").write("a/file", "new");
+    let mut looker = Looker::new(&repo.path);
+    looker.options.max_depth = 2;
+    let told = |found: &WorktreeChanges| {
+        let skipped = found.skipped.iter().map(|skipped| (skipped.path.to_string(), skipped.why.clone()));
+        (names(found), skipped.collect::<Vec<_>>())
+    };
+    let too_deep = vec![("a/b/c".to_owned(), SkipReason::TooDeep)];
+    assert_eq!(told(&looker.look()), (vec!["a/file".to_owned()], too_deep.clone()));
+    for path in ["a/b/c/file", "a/b/c/other", "a/b/c"] {
+        assert_eq!(told(&looker.look_at(&[RepoPath::from(path)])), (Vec::new(), too_deep.clone()), "{path}");
+    }
+    // What is gone is gone, however deep it was.
+    fs::remove_dir_all(repo.path.join("a/b/c")).unwrap();
+    let gone = (vec!["a/b/c/file".to_owned()], Vec::new());
+    assert_eq!(told(&looker.look_at(&[RepoPath::from("a/b/c/file")])), gone);
+}
+
+#[test]
 fn line_ends_alone_are_no_change() {
     let repo = Repo::new();
     repo.write("lf", "a\nb\nc\n").write("crlf", "a\r\nb\r\n").write("mixed", "a\r\nb\n").write("cr", "a\rb\n").commit();
