@@ -1,6 +1,6 @@
 //! How the trees of a branch followed one another: the first-parent line, and what each of its commits changed.
 
-use std::{io::Read, thread};
+use std::thread;
 
 use lore_model::{BlobId, CommitId, LineCommit, RepoPath};
 

@@ -94,7 +94,9 @@ fn write(file: &Path, kind: Kind, word: &str) -> Result<()> {
         let piece = match kind {
             Kind::Text => format!("{word} line number {number} of a very large file\n").into_bytes(),
             Kind::Line => format!("{word}{number},").into_bytes(),
-            Kind::Bytes => [word.as_bytes(), &number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes().repeat(8)].concat(),
+            Kind::Bytes => {
+                [word.as_bytes(), &number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes().repeat(8)].concat()
+            }
         };
         out.write_all(&piece)?;
         written += piece.len();
