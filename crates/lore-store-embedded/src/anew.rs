@@ -66,7 +66,7 @@ fn read(file: &Path) -> Result<Known> {
         }
     };
     // Of an earlier schema there is no sum.
-    if matches!(sums::is_whole(&connection, "repos"), Ok(false)) {
+    if matches!(sums::is_whole(&connection, &INDEX, "repos"), Ok(false)) {
         return Err(StoreError::Damaged {
             path: file.to_owned(),
             what: "its list of repositories is not what was written".to_owned(),
@@ -98,8 +98,8 @@ fn read(file: &Path) -> Result<Known> {
 
 fn make(fresh: &Path, known: &Known) -> Result<()> {
     let fill = |connection: &mut Connection| -> rusqlite::Result<()> {
+        sums::watch(connection, &INDEX)?;
         let transaction = connection.transaction()?;
-        let before = sums::of_tables(&transaction)?;
         let places = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9";
         for repo in &known.repos {
             transaction.execute(&format!("INSERT INTO repos ({REPO}) VALUES ({places})"), params_from_iter(repo))?;
@@ -112,7 +112,7 @@ fn make(fresh: &Path, known: &Known) -> Result<()> {
         for repo in &known.pasts {
             crate::code::want_past(&transaction, lore_model::RepoId(*repo), true)?;
         }
-        sums::note_tables(&transaction, &before)?;
+        sums::note_tables(&transaction, &INDEX)?;
         transaction.commit()
     };
     let build = || -> rusqlite::Result<Connection> {

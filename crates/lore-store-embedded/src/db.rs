@@ -17,6 +17,7 @@ use crate::{
     lock::WriterLock,
     migrate::INDEX,
     segment::{Segment, TEXT_MEMORY, TextCache},
+    sums,
     vectors::VectorFile,
     writer::{Shared, Writer},
 };
@@ -179,6 +180,7 @@ impl EmbeddedStore {
         let version = INDEX.version(self.file(), &connection)?;
         configure(&connection, version).map_err(|error| explain(self.file(), error))?;
         INDEX.migrate(self.file(), &mut connection)?;
+        sums::watch(&connection, &INDEX).map_err(|error| explain(self.file(), error))?;
         Ok((lock, connection))
     }
 
@@ -271,8 +273,8 @@ pub(crate) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    // Lore has no trigger, and the views of the index are for others: whatever else stands there was planted. A view in place
-    // of a table could go on for ever.
+    // The file has no trigger (those of `sums` are the connection's own, and not meant here), and its views are for others:
+    // whatever else stands there was planted. A view in place of a table could go on for ever.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;

@@ -11,6 +11,8 @@ use crate::error::explain;
 pub(crate) struct Schema {
     /// Every migration with the schema's version after it, oldest first.
     migrations: &'static [(i64, &'static str)],
+    /// The tables that are summed as a whole ([`crate::sums`]).
+    pub(crate) summed: &'static [&'static str],
 }
 
 /// The index, which can always be made anew.
@@ -25,17 +27,51 @@ pub(crate) static INDEX: Schema = Schema {
         (7, include_str!("../migrations/0007_activity.sql")),
         (8, include_str!("../migrations/0008_sums.sql")),
     ],
+    // Small ones; rows of the others have sums of their own.
+    summed: &[
+        "meta",
+        "repos",
+        "ingest_state",
+        "repo_tips",
+        "author_aliases",
+        "segments",
+        "rules",
+        "code_state",
+        "vector_sets",
+        "vector_files",
+    ],
 };
 
 /// Messages, which exist nowhere else.
-pub(crate) static MESSAGES: Schema =
-    Schema { migrations: &[(1, include_str!("../migrations/messages/0001_messages.sql"))] };
+pub(crate) static MESSAGES: Schema = Schema {
+    migrations: &[
+        (1, include_str!("../migrations/messages/0001_messages.sql")),
+        (2, include_str!("../migrations/messages/0002_sums.sql")),
+    ],
+    summed: &["messages", "contents", "anchors", "claims"],
+};
 
 /// What a team has, which exists nowhere else.
 pub(crate) static TEAM: Schema = Schema {
     migrations: &[
         (1, include_str!("../migrations/team/0001_team.sql")),
         (2, include_str!("../migrations/team/0002_acts.sql")),
+        (3, include_str!("../migrations/team/0003_sums.sql")),
+    ],
+    summed: &[
+        "users",
+        "secrets",
+        "logins",
+        "refresh_tokens",
+        "tokens",
+        "golden",
+        "activations",
+        "members",
+        "jobs",
+        "job_golden",
+        "job_lines",
+        "turns",
+        "acts",
     ],
 };
 

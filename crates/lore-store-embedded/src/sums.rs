@@ -1,12 +1,16 @@
 //! Sums over rows. SQLite finds pages that are none any more, but not a byte of a text that became another: for that, what
 //! was written is compared with the sum of what was to be written.
 
+use std::fmt::Write as _;
+
 use rusqlite::{
-    Connection, OptionalExtension, Result, Row, ToSql, Transaction, params,
+    Connection, OptionalExtension, Result, Row, ToSql, Transaction,
+    functions::FunctionFlags,
+    params,
     types::{ToSqlOutput, Value, ValueRef},
 };
 
-use crate::migrate::INDEX;
+use crate::migrate::{INDEX, Schema};
 
 /// The columns of a commit that its sum is of; its files follow.
 pub(crate) const COMMIT: &str = "repo_id, sha, author_name, author_email, committer_name, committer_email, author_time, \
@@ -30,20 +34,6 @@ const ROWS: [(&str, &str, &str); 4] = [
         "repo_id, rules_id, scope, synced_at, tip, commit_count, version_count, chunk_count, complete, commits, paths",
         "pasts of code",
     ),
-];
-
-/// Tables that are summed as a whole.
-const TABLES: [&str; 10] = [
-    "meta",
-    "repos",
-    "ingest_state",
-    "repo_tips",
-    "author_aliases",
-    "segments",
-    "rules",
-    "code_state",
-    "vector_sets",
-    "vector_files",
 ];
 
 /// A sum that grows value by value.
@@ -117,54 +107,91 @@ fn of_table(connection: &Connection, table: &str) -> Result<i64> {
 }
 
 /// What the sum of a table is kept under: under another schema it has other columns.
-fn name(table: &str) -> String {
-    format!("{table} {}", INDEX.newest())
+fn name(schema: &Schema, table: &str) -> String {
+    format!("{table} {}", schema.newest())
 }
 
-/// The sums of the small tables at some moment.
-pub(crate) struct TableSums([i64; TABLES.len()]);
-
-/// The sums of the small tables as they are.
-pub(crate) fn of_tables(connection: &Connection) -> Result<TableSums> {
-    let mut sums = [0; TABLES.len()];
-    for (sum, table) in sums.iter_mut().zip(TABLES) {
-        *sum = of_table(connection, table)?;
+/// Makes a connection count what it does to the tables that are summed as a whole, row by row: a transaction costs what it
+/// changes, and not what there is. [`note_tables`] writes it down.
+///
+/// The triggers are the connection's own. Those of a file stay off, and are nobody's.
+pub(crate) fn watch(connection: &Connection, schema: &Schema) -> Result<()> {
+    // Without this, a row that another one replaces goes without a word.
+    connection.pragma_update(None, "recursive_triggers", true)?;
+    connection.create_scalar_function("moved_by", -1, FunctionFlags::SQLITE_UTF8, |values| {
+        let (sum, sign) = (values.get::<i64>(0)?, values.get::<i64>(1)?);
+        let mut row = Sum::default();
+        (2..values.len()).for_each(|at| row.value(values.get_raw(at)));
+        Ok(sum.wrapping_add(row.finish().wrapping_mul(sign)))
+    })?;
+    let mut batch = "CREATE TEMP TABLE moved (name TEXT PRIMARY KEY, sum INTEGER NOT NULL) WITHOUT ROWID;".to_owned();
+    for table in schema.summed {
+        let statement = connection.prepare(&format!("SELECT * FROM {table}"))?;
+        let moved = |sign: &str, row: &str| {
+            let columns: Vec<String> = statement.column_names().map(|column| format!("{row}.{column}")).collect();
+            format!("UPDATE moved SET sum = moved_by(sum, {sign}, {}) WHERE name = '{table}';", columns.join(", "))
+        };
+        let (gone, come) = (moved("-1", "old"), moved("1", "new"));
+        write!(
+            batch,
+            "INSERT INTO moved VALUES ('{table}', 0);
+             CREATE TEMP TRIGGER {table}_come AFTER INSERT ON main.{table} BEGIN {come} END;
+             CREATE TEMP TRIGGER {table}_gone AFTER DELETE ON main.{table} BEGIN {gone} END;
+             CREATE TEMP TRIGGER {table}_moved AFTER UPDATE ON main.{table} BEGIN {gone} {come} END;"
+        )
+        .expect("writing to a string cannot fail");
     }
-    Ok(TableSums(sums))
+    connection.execute_batch(&batch)
 }
 
-/// Notes what a transaction did to the small tables, as the last thing that it does; `before` is what it found. Only the
-/// difference is noted: what was damaged before does not become right because somebody wrote.
-pub(crate) fn note_tables(transaction: &Transaction<'_>, before: &TableSums) -> Result<()> {
+/// Notes what a transaction of a connection that is [watched](watch) did to these tables, as the last thing that it does.
+/// Only the difference is noted: what was damaged before does not become right because somebody wrote.
+pub(crate) fn note_tables(transaction: &Transaction<'_>, schema: &Schema) -> Result<()> {
+    let mut moved = transaction.prepare_cached("SELECT sum FROM moved WHERE name = ?1")?;
     let mut put = transaction.prepare_cached("INSERT OR REPLACE INTO sums (name, sum) VALUES (?1, ?2)")?;
-    for (table, before) in TABLES.into_iter().zip(before.0) {
-        let after = of_table(transaction, table)?;
-        let sum = noted(transaction, table)?.map_or(after, |noted| noted.wrapping_add(after).wrapping_sub(before));
-        put.execute(params![name(table), sum])?;
+    for &table in schema.summed {
+        let sum = match noted(transaction, schema, table)? {
+            Some(noted) => {
+                let moved = moved.query_row([table], |row| row.get::<_, i64>(0))?;
+                if moved == 0 {
+                    continue;
+                }
+                noted.wrapping_add(moved)
+            }
+            None => of_table(transaction, table)?,
+        };
+        put.execute(params![name(schema, table), sum])?;
     }
+    transaction.prepare_cached("UPDATE moved SET sum = 0 WHERE sum <> 0")?.execute([])?;
     Ok(())
 }
 
-/// What the sum of a small table should be; `None` where nothing was written yet under this schema.
-fn noted(connection: &Connection, table: &str) -> Result<Option<i64>> {
+/// What the sum of a table should be; `None` where nothing was written yet under this schema.
+fn noted(connection: &Connection, schema: &Schema, table: &str) -> Result<Option<i64>> {
     let mut find = connection.prepare_cached("SELECT sum FROM sums WHERE name = ?1")?;
-    find.query_row([name(table)], |row| row.get(0)).optional()
+    find.query_row([name(schema, table)], |row| row.get(0)).optional()
 }
 
-/// Whether a small table is what was written, as far as that is known.
-pub(crate) fn is_whole(connection: &Connection, table: &str) -> Result<bool> {
-    let Some(noted) = noted(connection, table)? else { return Ok(true) };
+/// Whether a table is what was written, as far as that is known.
+pub(crate) fn is_whole(connection: &Connection, schema: &Schema, table: &str) -> Result<bool> {
+    let Some(noted) = noted(connection, schema, table)? else { return Ok(true) };
     Ok(noted == of_table(connection, table)?)
 }
 
-/// Everything that is not what was written.
-pub(crate) fn check(connection: &Connection) -> Result<Vec<String>> {
+/// The tables that are summed as a whole and are not what was written.
+pub(crate) fn check_tables(connection: &Connection, schema: &Schema) -> Result<Vec<String>> {
     let mut findings = Vec::new();
-    for table in TABLES {
-        if !is_whole(connection, table)? {
+    for table in schema.summed {
+        if !is_whole(connection, schema, table)? {
             findings.push(format!("the table `{table}` is not what was written"));
         }
     }
+    Ok(findings)
+}
+
+/// Everything in the index that is not what was written.
+pub(crate) fn check(connection: &Connection) -> Result<Vec<String>> {
+    let mut findings = check_tables(connection, &INDEX)?;
     for (table, columns, what) in ROWS {
         let mut statement = connection.prepare(&format!("SELECT {columns}, sum FROM {table} WHERE sum IS NOT NULL"))?;
         let last = statement.column_count() - 1;
@@ -217,4 +244,55 @@ fn wrong_commits(connection: &Connection) -> Result<Vec<String>> {
 /// Values that belong to a row, with its sum behind them.
 pub(crate) fn with_sum<'a>(values: &'a [&'a dyn ToSql], sum: &'a Value) -> Vec<&'a dyn ToSql> {
     values.iter().copied().chain([sum as &dyn ToSql]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::prepare;
+
+    #[test]
+    fn every_way_to_change_a_summed_table_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("lore.db");
+        let mut connection = Connection::open(&file).unwrap();
+        prepare(&connection).unwrap();
+        INDEX.migrate(&file, &mut connection).unwrap();
+        watch(&connection, &INDEX).unwrap();
+        let mut write = |batch: &str, commits: bool| {
+            let transaction = connection.transaction().unwrap();
+            transaction.execute_batch(batch).unwrap();
+            // A statement that fails, and takes with it what it had done, does not end the transaction.
+            let twice = "INSERT INTO repos (name, local_path, exclude_prefixes) VALUES ('new', '', ''), ('a', '', '')";
+            transaction
+                .execute("INSERT OR IGNORE INTO repos (name, local_path, exclude_prefixes) VALUES ('a', 'p', '[]')", [])
+                .unwrap();
+            assert!(transaction.execute(twice, []).is_err());
+            note_tables(&transaction, &INDEX).unwrap();
+            if commits {
+                transaction.commit().unwrap();
+            } else {
+                transaction.rollback().unwrap();
+            }
+            assert_eq!(check(&connection).unwrap(), [""; 0], "{batch}");
+        };
+        let many = "WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < 40)";
+        for batch in [
+            "INSERT INTO meta VALUES ('x', 1), ('y', 2)".to_owned(),
+            format!("INSERT INTO repos (name, local_path, exclude_prefixes) {many} SELECT 'r' || at, x'ff', '[]' FROM n"),
+            "UPDATE repos SET fork_of = name, author_filter = NULL WHERE repo_id % 3 = 0".to_owned(),
+            // Another row goes, because it has the name.
+            "INSERT OR REPLACE INTO repos (repo_id, name, local_path, exclude_prefixes) VALUES (900, 'r7', '/r7', '[]')".to_owned(),
+            "UPDATE OR REPLACE repos SET name = 'r9' WHERE name = 'r8'".to_owned(),
+            "INSERT INTO repos (repo_id, name, local_path, exclude_prefixes) VALUES (900, 'x', '', '') \
+             ON CONFLICT (repo_id) DO UPDATE SET local_path = '/other'"
+                .to_owned(),
+            "DELETE FROM repos WHERE repo_id < 9".to_owned(),
+            "DELETE FROM meta".to_owned(),
+            "DELETE FROM repos".to_owned(),
+        ] {
+            write(&batch, false);
+            write(&batch, true);
+        }
+    }
 }

@@ -16,6 +16,7 @@ use crate::{
     db::{FileId, file_id, find_file, make_home, open_read_only, prepare},
     error::{explain, explain_io},
     migrate::Schema,
+    sums,
 };
 
 /// How long a file that others are busy with is tried to be opened.
@@ -30,8 +31,17 @@ pub(crate) struct TruthFile {
     writer: Slot,
 }
 
-/// A connection that is kept, with the file it is on.
-type Slot = Mutex<Option<(Option<FileId>, Connection)>>;
+/// Where a connection is kept, with the file it is on.
+struct Slot {
+    kept: Mutex<Option<(Option<FileId>, Connection)>>,
+    writes: bool,
+}
+
+impl Slot {
+    fn new(writes: bool) -> Self {
+        Self { kept: Mutex::default(), writes }
+    }
+}
 
 /// Why a step was not taken.
 #[derive(Debug)]
@@ -54,11 +64,19 @@ impl From<StoreError> for Fault {
     }
 }
 
+/// What SQLite says about the pages of a file; nothing where they are in order.
+pub(crate) fn broken_pages(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut check = connection.prepare("PRAGMA integrity_check")?;
+    let mut findings = check.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<String>>>()?;
+    findings.retain(|line| line != "ok");
+    Ok(findings)
+}
+
 impl TruthFile {
     /// The file of that name in this folder; neither need exist yet.
     pub(crate) fn new(home: PathBuf, name: &str, schema: &'static Schema) -> Self {
         let file = home.join(name);
-        Self { home, file, schema, reader: Slot::default(), writer: Slot::default() }
+        Self { home, file, schema, reader: Slot::new(false), writer: Slot::new(true) }
     }
 
     /// The folder.
@@ -88,6 +106,7 @@ impl TruthFile {
         self.with(&self.writer, |connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let answer = work(&transaction)?;
+            sums::note_tables(&transaction, self.schema)?;
             transaction.commit()?;
             Ok(answer)
         })
@@ -115,12 +134,17 @@ impl TruthFile {
 
     /// Runs `work` on the connection that is kept here, opening it where needed.
     fn with<T>(&self, slot: &Slot, work: impl FnOnce(&mut Connection) -> Result<T, Fault>) -> Result<T> {
-        let mut open = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = slot.kept.lock().unwrap_or_else(PoisonError::into_inner);
         // The file may have been moved away, and another one made in its place.
         let kept = open.take().filter(|(file, _)| file.is_some() && *file == file_id(&self.file));
-        let kept = match kept {
-            Some(kept) => kept,
-            None => (None, self.connect()?),
+        let kept = if let Some(kept) = kept {
+            kept
+        } else {
+            let connection = self.connect()?;
+            if slot.writes {
+                sums::watch(&connection, self.schema).map_err(|error| explain(&self.file, error))?;
+            }
+            (None, connection)
         };
         let (file, connection) = open.insert(kept);
         *file = file_id(&self.file);

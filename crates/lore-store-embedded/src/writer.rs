@@ -15,6 +15,7 @@ use crate::{
     db::{FileId, file_id, run},
     error::explain,
     lock::WriterLock,
+    migrate::INDEX,
     sums,
 };
 
@@ -84,10 +85,9 @@ impl Shared {
         let State { connection, paths, .. } = &mut *state;
         let answer = (|| {
             let transaction = connection.transaction()?;
-            let before = sums::of_tables(&transaction)?;
             let answer = work(&transaction, paths)?;
             transaction.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'", [])?;
-            sums::note_tables(&transaction, &before)?;
+            sums::note_tables(&transaction, &INDEX)?;
             transaction.commit()?;
             Ok(answer)
         })();

@@ -304,6 +304,11 @@ impl Team {
         self.store.set_role(user.id, role, &self.actor(by)).await.map_err(store_failure)
     }
 
+    /// Refuses a password that this user cannot have.
+    pub fn check_password(&self, user: &User, password: &str) -> Result<(), Failure> {
+        password::check(&user.name, password)
+    }
+
     /// Gives a user another password; all their logins end.
     pub async fn set_password(&self, by: &Asker, name: &str, password: &str) -> Result<User, Failure> {
         let user = self.user(name).await?;

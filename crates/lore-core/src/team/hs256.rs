@@ -93,7 +93,7 @@ mod tests {
             jsonwebtoken::crypto::verify(signature, message.as_bytes(), &check, Algorithm::HS256).unwrap()
         };
         assert!(is_right(message, signature));
-        assert!(!is_right(&message.replace('a', "b"), signature) && !is_right(message, ""));
+        assert!(!is_right(&message.replace('e', "f"), signature) && !is_right(message, ""));
     }
 
     #[test]

@@ -63,14 +63,17 @@ pub(crate) async fn change(app: Arc<App>, asked: Asked, change: UserChange) -> R
     let by = asked.asker()?;
     let mut done = Vec::new();
     let mut user = app.team.user(asked.name()).await?;
-    // The password first: it is what can be refused for what it is.
+    // What can be refused comes before what is changed: a password for what it is, a role where nobody else is an admin.
     if let Some(password) = &change.password {
-        user = app.team.set_password(&by, asked.name(), password).await?;
-        done.push("has a new password, which ended all their logins".to_owned());
+        app.team.check_password(&user, password)?;
     }
     if let Some(role) = change.role {
         user = app.team.set_role(&by, asked.name(), role.into()).await?;
         done.push(format!("is now `{}`", user.role.as_str()));
+    }
+    if let Some(password) = &change.password {
+        user = app.team.set_password(&by, asked.name(), password).await?;
+        done.push("has a new password, which ended all their logins".to_owned());
     }
     if done.is_empty() {
         return Err(Refusal::invalid("nothing is to change").hint("give `role`, `password` or both"));

@@ -24,7 +24,8 @@ use crate::{
     error::explain_io,
     migrate::MESSAGES,
     rows::{count, path_value, repo_path},
-    truth::TruthFile,
+    sums,
+    truth::{TruthFile, broken_pages},
 };
 
 /// What is waiting for a project: its own messages, and those that are for everybody.
@@ -271,11 +272,10 @@ impl MessageStore for EmbeddedMessages {
 
     async fn check_messages(&self) -> Result<Vec<String>> {
         self.read(|connection| {
-            let mut check = connection.prepare("PRAGMA integrity_check")?;
-            let lines = check.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
-            let mut damage: Vec<String> = lines.into_iter().filter(|line| line != "ok").collect();
+            let mut damage = broken_pages(connection)?;
             if damage.is_empty() {
                 damage = rows::damaged_contents(connection)?;
+                damage.extend(sums::check_tables(connection, &MESSAGES)?);
             }
             Ok(damage)
         })

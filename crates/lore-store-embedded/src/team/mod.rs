@@ -21,7 +21,8 @@ use crate::{
     db::run,
     migrate::TEAM,
     rows::count,
-    truth::{Fault, TruthFile},
+    sums,
+    truth::{Fault, TruthFile, broken_pages},
 };
 
 /// So many of the newest acts of one kind are kept of each actor.
@@ -360,11 +361,10 @@ impl TeamStore for EmbeddedTeam {
 
     async fn check_all(&self) -> Result<Vec<String>> {
         self.read(|connection| {
-            let mut findings = connection
-                .prepare("PRAGMA integrity_check")?
-                .query_map([], |row| row.get::<_, String>(0))?
-                .collect::<rusqlite::Result<Vec<_>>>()?;
-            findings.retain(|line| line != "ok");
+            let mut findings = broken_pages(connection)?;
+            if findings.is_empty() {
+                findings = sums::check_tables(connection, &TEAM)?;
+            }
             let lost = connection.prepare("PRAGMA foreign_key_check")?.query_map([], |_| Ok(()))?.count();
             findings.extend((lost > 0).then(|| format!("{lost} rows belong to nothing")));
             Ok(findings)
@@ -435,7 +435,7 @@ mod tests {
         let actor = Actor { name: "root".to_owned(), address: None, at: 1 };
         EmbeddedTeam::new(dir.path()).note_act(&actor, "create_user", "ada", "admin").await.unwrap();
         let connection = Connection::open(dir.path().join("team.db")).unwrap();
-        connection.execute_batch("DROP INDEX acts_by_actor; PRAGMA user_version = 1").unwrap();
+        connection.execute_batch("DROP INDEX acts_by_actor; DROP TABLE sums; PRAGMA user_version = 1").unwrap();
         drop(connection);
         // Where processes cannot share memory, nobody can write.
         std::fs::create_dir(dir.path().join("team.db-shm")).unwrap();

@@ -15,7 +15,8 @@ use crate::abuse::{
 const MANY: usize = 1_000;
 const FEWER: usize = 250;
 
-/// What a command may take for four times as many repositories: a square would be sixteen.
+/// What a command may take of the processor for four times as many repositories: a square would be sixteen. (Its time from
+/// start to end says how busy the machine is.)
 const GROWTH: u32 = 8;
 
 /// Times below this say nothing.
@@ -72,7 +73,7 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
 fn measured(trial: &mut Trial, known: usize) -> Result<Vec<(&'static str, Duration)>> {
     let mut times = Vec::new();
     for (name, args) in COMMANDS {
-        times.push((*name, trial.ok(args)?.cost.wall));
+        times.push((*name, trial.ok(args)?.cost.cpu));
     }
     let repos = trial.json(&["repos"])?;
     let counted = repos["repos"].as_array().map_or(0, Vec::len);
