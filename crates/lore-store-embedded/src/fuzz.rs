@@ -92,7 +92,7 @@ pub fn use_segment(bytes: Vec<u8>) -> Option<ReadSegment> {
         top: 20,
         accuracy: Accuracy::High,
     };
-    read.found = view.search(&asked).iter().map(|scored| scored.chunk).collect();
+    read.found = view.search(&asked).unwrap_or_default().iter().map(|scored| scored.chunk).collect();
     read.with = view.chunks_with(&TextPlan::literal(b"config")).unwrap_or_default();
     drop(view.chunks_with_word_near("confg", 2));
     Some(read)
@@ -132,7 +132,7 @@ impl Searched {
             top: 20,
             accuracy: Accuracy::High,
         };
-        self.0.search(&asked).iter().map(|scored| scored.chunk).collect()
+        self.0.search(&asked).unwrap_or_default().iter().map(|scored| scored.chunk).collect()
     }
 
     /// The texts that may have these bytes.

@@ -463,11 +463,11 @@ impl CodeView for EmbeddedView {
     }
 
     fn search(&self, ask: &Ask<'_>) -> Result<Vec<Scored>> {
-        Ok(self.view.search(ask))
+        self.view.search(ask).map_err(|error| segment_fault(&self.store.segments_dir(), error))
     }
 
     fn frequency(&self, token: &str) -> Result<u32> {
-        Ok(self.view.frequency(token))
+        self.view.frequency(token).map_err(|error| segment_fault(&self.store.segments_dir(), error))
     }
 
     fn chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>> {

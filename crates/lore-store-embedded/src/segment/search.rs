@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use lore_store::{Ask, AskWord, Scored};
 
 use super::{
-    View,
+    Result, SegmentError, View,
     bits::Bits,
     nearest::{Near, Nearest},
     postings::{List, lists},
@@ -122,7 +122,7 @@ impl Factors {
 }
 
 /// The answer to `ask` within `view`.
-pub(super) fn search(view: &View, ask: &Ask<'_>) -> Vec<Scored> {
+pub(super) fn search(view: &View, ask: &Ask<'_>) -> Result<Vec<Scored>> {
     let mut work = ROOM.lock().unwrap_or_else(PoisonError::into_inner).take();
     // Where it panics, the room is gone with its numbers.
     let found = search_with(view, ask, &mut work);
@@ -131,13 +131,17 @@ pub(super) fn search(view: &View, ask: &Ask<'_>) -> Vec<Scored> {
     found
 }
 
-fn search_with(view: &View, ask: &Ask<'_>, work: &mut Work) -> Vec<Scored> {
+fn search_with(view: &View, ask: &Ask<'_>, work: &mut Work) -> Result<Vec<Scored>> {
     if ask.top == 0 || view.chunks == 0 {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let words = distinct(ask.words);
     let nearest = ask.vector.and_then(Nearest::new);
-    work.score(view, ask, &words);
+    let clear = |work: &mut Work| work.found.for_each(|slot| work.scores[slot] = 0.0);
+    if let Err(error) = work.score(view, ask, &words) {
+        clear(work);
+        return Err(error);
+    }
     let mut slots = best_by_text(view, ask, work);
     if let Some(nearest) = &nearest {
         slots.extend(nearest.best(view, ask, &mut work.near));
@@ -157,8 +161,8 @@ fn search_with(view: &View, ask: &Ask<'_>, work: &mut Work) -> Vec<Scored> {
         named: masks(slot, |found| &found.named),
     };
     let answer = slots.into_iter().map(scored).collect();
-    work.found.for_each(|slot| work.scores[slot] = 0.0);
-    answer
+    clear(work);
+    Ok(answer)
 }
 
 /// The words of a question in the order of their letters.
@@ -189,37 +193,43 @@ impl Work {
         numbers + found.memory() + words + near.memory()
     }
 
-    fn score(&mut self, view: &View, ask: &Ask<'_>, words: &[Word<'_>]) {
+    /// Scores everything that can be read, and tells where something could not: an answer would lack it.
+    fn score(&mut self, view: &View, ask: &Ask<'_>, words: &[Word<'_>]) -> Result<()> {
         let slots = self.scores.len().max(view.slots);
         self.frequencies.resize(slots, 0.0);
         self.scores.resize(slots, 0.0);
         self.found.reset(view.slots);
-        self.score_words(view, ask, words);
+        let all_read = self.score_words(view, ask, words);
         for &(id, boost) in ask.boosts {
             if let Some(slot) = view.slot(id) {
                 self.scores[slot] += boost;
                 self.found.insert(slot);
             }
         }
+        all_read
     }
 
-    fn score_words(&mut self, view: &View, ask: &Ask<'_>, words: &[Word<'_>]) {
+    fn score_words(&mut self, view: &View, ask: &Ask<'_>, words: &[Word<'_>]) -> Result<()> {
         let factors: [Factors; FIELDS] = std::array::from_fn(|field| Factors::new(ask, view, field));
         self.words.resize_with(self.words.len().max(words.len()), WordBits::default);
         let having_all: Option<Vec<Bits>> =
-            ask.all_words.then(|| view.shares.iter().map(|share| having_all(share, words)).collect());
+            ask.all_words.then(|| view.shares.iter().map(|share| having_all(share, words)).collect()).transpose()?;
+        let mut all_read = Ok(());
         for (word, bits) in words.iter().zip(&mut self.words) {
             bits.anywhere.reset(view.slots);
             bits.named.reset(view.slots);
             for (at, share) in view.shares.iter().enumerate() {
                 let wanted = having_all.as_ref().map_or(&share.members, |having| &having[at]);
-                add_frequencies(share, wanted, word.token, &factors, &mut self.frequencies, bits);
+                let added = add_frequencies(share, wanted, word.token, &factors, &mut self.frequencies, bits);
+                all_read = all_read.and(added);
             }
             let chunks = if ask.all_words {
-                view.frequency(word.token) as usize
+                view.frequency(word.token).unwrap_or(1) as usize
             } else {
                 let chunks = bits.anywhere.count();
-                view.remember_frequency(word.token, chunks);
+                if all_read.is_ok() {
+                    view.remember_frequency(word.token, chunks);
+                }
                 chunks
             };
             let chunks = chunks as f32;
@@ -231,26 +241,40 @@ impl Work {
             });
             self.found.unite(&bits.anywhere);
         }
+        all_read
     }
+}
+
+/// Postings that are not what was written.
+const DAMAGED: SegmentError = SegmentError::Damaged("the list of a word cannot be read");
+
+/// The lists of a word; `None` where the segment does not have it.
+pub(super) fn lists_of<'a>(share: &'a Share, token: &str) -> Result<Option<[List<'a>; FIELDS]>> {
+    share.segment.dictionary().record(token.as_bytes()).map(|record| lists(record).ok_or(DAMAGED)).transpose()
+}
+
+/// Calls `emit` with ordinal and frequency of every chunk in `wanted` that the list has.
+#[inline]
+pub(super) fn read(list: &List<'_>, wanted: &Bits, emit: impl FnMut(usize, u32)) -> Result<()> {
+    list.for_each(wanted, emit).ok_or(DAMAGED)
 }
 
 /// The chunks of a share that have all the words. The rarest word comes first: of the others, only what lies near its chunks
 /// is unpacked.
-fn having_all(share: &Share, words: &[Word<'_>]) -> Bits {
+fn having_all(share: &Share, words: &[Word<'_>]) -> Result<Bits> {
     let none = || Bits::below(share.segment.len() as usize);
-    let record = |word: &Word<'_>| share.segment.dictionary().record(word.token.as_bytes()).and_then(lists);
-    let Some(mut all) = words.iter().map(record).collect::<Option<Vec<_>>>() else { return none() };
+    let all = words.iter().map(|word| lists_of(share, word.token)).collect::<Result<Option<Vec<_>>>>()?;
+    let Some(mut all) = all else { return Ok(none()) };
     all.sort_by_key(|lists| lists.iter().map(List::len).sum::<usize>());
     let mut having: Option<Bits> = None;
     for lists in all {
         let mut with_it = none();
         for list in lists {
-            // Damaged postings count as far as they can be read.
-            let _whole = list.for_each(having.as_ref().unwrap_or(&share.members), |at, _| with_it.insert(at));
+            read(&list, having.as_ref().unwrap_or(&share.members), |at, _| with_it.insert(at))?;
         }
         having = Some(with_it);
     }
-    having.unwrap_or_else(none)
+    Ok(having.unwrap_or_else(none))
 }
 
 fn add_frequencies(
@@ -260,8 +284,8 @@ fn add_frequencies(
     factors: &[Factors; FIELDS],
     frequencies: &mut [f32],
     bits: &mut WordBits,
-) {
-    let Some(lists) = share.segment.dictionary().record(token.as_bytes()).and_then(lists) else { return };
+) -> Result<()> {
+    let Some(lists) = lists_of(share, token)? else { return Ok(()) };
     for (field, list) in lists.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
         let (lengths, factors) = (share.segment.lengths(field), &factors[field]);
         let count = |ordinal: usize, frequency: u32| {
@@ -269,12 +293,12 @@ fn add_frequencies(
             frequencies[slot] += frequency as f32 * factors.get(lengths.get(ordinal));
             bits.anywhere.insert(slot);
         };
-        // Damaged postings count as far as they can be read.
-        let _whole = list.for_each(wanted, count);
+        read(list, wanted, count)?;
         if field == NAMES {
-            let _whole = list.for_each(wanted, |ordinal, _| bits.named.insert(share.base + ordinal));
+            read(list, wanted, |ordinal, _| bits.named.insert(share.base + ordinal))?;
         }
     }
+    Ok(())
 }
 
 /// The slots of the best by text.

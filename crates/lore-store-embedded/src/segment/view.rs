@@ -8,7 +8,11 @@ use std::{
 use lore_store::{Ask, ChunkId, ChunkKey, Scored};
 
 use super::{
-    Result, Segment, SegmentError, bits::Bits, nearest::WithRows, postings::lists, search::search, texts::TextBlock,
+    Result, Segment, SegmentError,
+    bits::Bits,
+    nearest::WithRows,
+    search::{lists_of, read, search},
+    texts::TextBlock,
 };
 
 /// A snapshot, ready to be searched by any number of threads. It does not change.
@@ -113,18 +117,19 @@ impl View {
     ///
     /// Where scores are equal at a cut, smaller keys win. So the answer depends on the chunks of the view alone: not on
     /// their numbers, not on segments, not on what else is in the segments.
-    pub(crate) fn search(&self, ask: &Ask<'_>) -> Vec<Scored> {
+    pub(crate) fn search(&self, ask: &Ask<'_>) -> Result<Vec<Scored>> {
         search(self, ask)
     }
 
     /// In how many chunks a token occurs, in whatever field. This is counted once.
-    pub(crate) fn frequency(&self, token: &str) -> u32 {
+    pub(crate) fn frequency(&self, token: &str) -> Result<u32> {
         let known = self.frequencies.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied();
-        known.unwrap_or_else(|| {
-            let count = self.count(token);
-            self.remember_frequency(token, count);
-            u32::try_from(count).unwrap_or(u32::MAX)
-        })
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let count = self.count(token)?;
+        self.remember_frequency(token, count);
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     /// Remembers in how many chunks a token occurs.
@@ -136,18 +141,17 @@ impl View {
         known.insert(token.into(), u32::try_from(count).unwrap_or(u32::MAX));
     }
 
-    fn count(&self, token: &str) -> usize {
+    fn count(&self, token: &str) -> Result<usize> {
         let mut count = 0;
         for share in &self.shares {
-            let Some(lists) = share.segment.dictionary().record(token.as_bytes()).and_then(lists) else { continue };
+            let Some(lists) = lists_of(share, token)? else { continue };
             let mut found = Bits::below(share.segment.len() as usize);
-            for list in lists {
-                // Damaged postings count as far as they can be read.
-                let _whole = list.for_each(&share.members, |ordinal, _| found.insert(ordinal));
+            for list in &lists {
+                read(list, &share.members, |ordinal, _| found.insert(ordinal))?;
             }
             count += found.count();
         }
-        count
+        Ok(count)
     }
 
     /// The text of a chunk, be it in the view or not: what stands around it may have been left out. Neighbours are cheap.

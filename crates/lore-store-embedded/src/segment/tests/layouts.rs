@@ -24,7 +24,7 @@ fn answers(view: &View, chunks: &[Chunk]) -> Vec<Answer> {
         for top in [1, 7, 40] {
             let mut question = ask(&words, top);
             question.vector = Some(&vector);
-            all.extend(view.search(&question).into_iter().map(|scored: Scored| {
+            all.extend(view.search(&question).unwrap().into_iter().map(|scored: Scored| {
                 let chunk = chunks.iter().find(|chunk| chunk.id == scored.chunk).unwrap();
                 let vector = scored.vector.map(f32::to_bits);
                 (chunk.text.clone(), scored.text.to_bits(), vector, scored.matched, scored.named)
@@ -107,7 +107,7 @@ fn a_chunk_that_no_segment_has_is_an_error() {
     }
     assert!(View::new(Vec::new(), &members).is_err());
     let nothing = View::new(Vec::new(), &[]).unwrap();
-    assert!(nothing.len() == 0 && nothing.search(&ask(&[], 5)).is_empty());
+    assert!(nothing.len() == 0 && nothing.search(&ask(&[], 5)).unwrap().is_empty());
 }
 
 #[test]

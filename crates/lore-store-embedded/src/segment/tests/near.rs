@@ -71,11 +71,11 @@ fn where_all_words_must_be_there_the_others_are_left_out() {
         let mut question = ask(&words, 10_000);
         // Whether the frequency of a word is known already makes no difference.
         question.all_words = true;
-        let first = view.search(&question);
+        let first = view.search(&question).unwrap();
         question.all_words = false;
-        let some = view.search(&question);
+        let some = view.search(&question).unwrap();
         question.all_words = true;
-        let again = view.search(&question);
+        let again = view.search(&question).unwrap();
         let all = (1 << words.len()) - 1;
         let expected: Vec<_> = some.into_iter().filter(|scored| scored.matched == all).collect();
         assert_eq!(first, expected);

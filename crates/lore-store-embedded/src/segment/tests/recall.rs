@@ -46,7 +46,7 @@ fn recall_at_ten(view: &View, chunks: &[Chunk], queries: &[[f32; DIMENSIONS]]) -
             let mut question = ask(&[], 50);
             question.vector = Some(query);
             question.accuracy = accuracy;
-            let mut found = view.search(&question);
+            let mut found = view.search(&question).unwrap();
             found.sort_by(|a, b| b.vector.unwrap().total_cmp(&a.vector.unwrap()));
             *hits += found.iter().take(10).filter(|scored| by_id[scored.chunk as usize] >= scores[9]).count();
             for scored in &found {
@@ -75,9 +75,9 @@ fn nearly_all_of_the_nearest_ten_are_found() {
     for query in &queries {
         let mut question = ask(&[], 50);
         question.vector = Some(query);
-        assert_eq!(view.search(&question), pieces.search(&question));
+        assert_eq!(view.search(&question).unwrap(), pieces.search(&question).unwrap());
         let odd = |id: u32| id % 64 != 1;
         question.allowed = Some(&odd);
-        assert_eq!(view.search(&question), pieces.search(&question));
+        assert_eq!(view.search(&question).unwrap(), pieces.search(&question).unwrap());
     }
 }

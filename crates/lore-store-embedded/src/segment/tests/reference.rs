@@ -56,19 +56,19 @@ fn scores_are_those_of_the_formula() {
             words.sort_by(|a, b| a.token.cmp(&b.token));
             words.dedup_by(|a, b| a.token == b.token);
             let expected = naive(&members, &words, FIELDS);
-            let found = view.search(&ask(&words, 10_000));
+            let found = view.search(&ask(&words, 10_000)).unwrap();
             assert_eq!(found.len(), expected.len());
             for scored in &found {
                 let wanted = expected[&scored.chunk];
                 assert!((f64::from(scored.text) - wanted).abs() <= wanted.abs() * 1e-5, "{scored:?} {wanted}");
             }
-            let few = view.search(&ask(&words, 10));
+            let few = view.search(&ask(&words, 10)).unwrap();
             let worst = few.iter().map(|scored| f64::from(scored.text)).fold(f64::MAX, f64::min);
             let better = expected.values().filter(|score| **score > worst * (1.0 + 1e-5)).count();
             assert!(few.len() == expected.len().min(10) && better <= few.len());
             for word in &words {
                 let has = |chunk: &&Chunk| chunk.fields.iter().any(|text| tokens(text).contains(&word.token));
-                assert_eq!(view.frequency(&word.token) as usize, members.iter().filter(has).count());
+                assert_eq!(view.frequency(&word.token).unwrap() as usize, members.iter().filter(has).count());
             }
         }
     }
@@ -86,7 +86,7 @@ fn masks_say_which_words_occur_and_which_are_named() {
     let chunks = [chunk(3, "parseConfig", "read file"), chunk(5, "", "parse file"), chunk(9, "other", "nothing")];
     let view = View::new(vec![segment_of(&chunks)], &[3, 5, 9]).unwrap();
     let words = ask_words(&[("file", 1.0), ("pars", 1.0), ("absent", 1.0), ("file", 0.5)]);
-    let mut found = view.search(&ask(&words, 10));
+    let mut found = view.search(&ask(&words, 10)).unwrap();
     found.sort_by_key(|scored| scored.chunk);
     let masks: Vec<_> = found.iter().map(|scored| (scored.chunk, scored.matched, scored.named)).collect();
     assert_eq!(masks, [(3, 0b1011, 0b10), (5, 0b1011, 0)]);
@@ -98,24 +98,24 @@ fn boosts_and_filters_apply_before_the_best_are_chosen() {
     let ids: Vec<u32> = chunks.iter().map(|chunk| chunk.id).collect();
     let view = View::new(vec![segment_of(&chunks)], &ids).unwrap();
     let words = ask_words(&[("word0x", 1.0), ("word1x", 1.0)]);
-    let plain = view.search(&ask(&words, 300));
+    let plain = view.search(&ask(&words, 300)).unwrap();
     let silent = ids.iter().copied().find(|id| plain.iter().all(|scored| scored.chunk != *id)).unwrap();
     let boosts = [(silent, 100.0), (plain[0].chunk, 200.0), (4_000_000, 5.0)];
     let mut question = ask(&words, 2);
     question.boosts = &boosts;
-    let mut best: Vec<_> = view.search(&question).iter().map(|scored| scored.chunk).collect();
+    let mut best: Vec<_> = view.search(&question).unwrap().iter().map(|scored| scored.chunk).collect();
     best.sort_unstable();
     let mut expected = [silent, plain[0].chunk];
     expected.sort_unstable();
     assert_eq!(best, expected);
     // What was boosted is forgotten, and a filter leaves scores as they are.
-    assert_eq!(view.search(&ask(&words, 300)), plain);
+    assert_eq!(view.search(&ask(&words, 300)).unwrap(), plain);
     let odd = |id: u32| id % 2 == 1;
     let vector = Random(1).vector();
     let mut question = ask(&words, 20);
     question.allowed = Some(&odd);
     question.vector = Some(&vector);
-    let found = view.search(&question);
+    let found = view.search(&question).unwrap();
     assert!(found.len() > 20 && found.iter().all(|scored| odd(scored.chunk)));
     for scored in found.iter().filter(|scored| scored.matched != 0) {
         assert_eq!(

@@ -40,8 +40,8 @@ fn long_chunks_count_exactly() {
     assert_eq!(segment.lengths(2).get(11), 65_535);
     let ids: Vec<u32> = chunks.iter().map(|chunk| chunk.id).collect();
     let view = View::new(vec![segment], &ids).unwrap();
-    assert_eq!(view.frequency("deep"), 3);
-    let found = view.search(&ask(&ask_words(&[("deep", 1.0)]), 5));
+    assert_eq!(view.frequency("deep").unwrap(), 3);
+    let found = view.search(&ask(&ask_words(&[("deep", 1.0)]), 5)).unwrap();
     let ids: Vec<u32> = [7, 9, 11].map(|at: usize| chunks[at].id).into();
     assert!(found.len() == 3 && found.iter().all(|scored| ids.contains(&scored.chunk) && scored.text > 0.0));
 }
