@@ -26,7 +26,7 @@ impl Refused {
         if noted.get(&key).is_some_and(|last| (0..AGAIN).contains(&(now - last))) {
             return false;
         }
-        make_room(&mut noted, |at| *at, now - AGAIN);
+        make_room(&mut noted, |at| (1, *at), now - AGAIN);
         noted.insert(key, now);
         true
     }

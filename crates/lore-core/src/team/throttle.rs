@@ -18,7 +18,7 @@ const KNOWN: i64 = 24 * 3600;
 /// So many attempts on an account an address has before those from elsewhere count for it.
 const OWN: u32 = 3;
 
-/// More are not counted; those that were seen longest ago go first.
+/// More are not counted; those that were seen least and longest ago go first.
 const MOST: usize = 20_000;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -91,7 +91,7 @@ impl Throttle {
         if wait > 0 {
             return Err(wait);
         }
-        make_room(&mut seen, |seen| seen.last, now - FORGET);
+        make_room(&mut seen, |seen| (seen.wrong, seen.last), now - FORGET);
         for key in keys(account, address) {
             let entry = seen.entry(key).or_insert(Seen { wrong: 0, last: now });
             entry.wrong = if now - entry.last < FORGET { entry.wrong + 1 } else { 1 };
@@ -111,7 +111,7 @@ impl Throttle {
             }
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        make_room(&mut known, |at| *at, now - KNOWN);
+        make_room(&mut known, |at| (1, *at), now - KNOWN);
         known.insert(place(account, address), now);
     }
 
@@ -125,16 +125,25 @@ fn place(account: &str, address: Option<&str>) -> (String, String) {
     (account.to_owned(), address.unwrap_or_default().to_owned())
 }
 
-/// Forgets what is older than a moment where there is much, and the older half where that is still much.
-pub(super) fn make_room<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, at: fn(&V) -> i64, oldest: i64) {
+/// Forgets what is older than a moment where there is much, and the half that is worth least where that is still much: by how
+/// often it was seen, then by when it was seen last.
+pub(super) fn make_room<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, worth: fn(&V) -> (u32, i64), oldest: i64) {
     if map.len() + 3 > MOST {
-        map.retain(|_, value| at(value) > oldest);
+        map.retain(|_, value| worth(value).1 > oldest);
     }
     if map.len() + 3 > MOST {
-        let mut times: Vec<i64> = map.values().map(at).collect();
-        times.sort_unstable();
-        let middle = times[times.len() / 2];
-        map.retain(|_, value| at(value) > middle);
+        let mut all: Vec<(u32, i64)> = map.values().map(worth).collect();
+        all.sort_unstable();
+        let half = all.len() / 2;
+        let bar = all[half];
+        // Those at the bar are worth the same: as many of them stay as make up the half.
+        let mut room = half - all[half..].iter().filter(|worth| **worth > bar).count();
+        map.retain(|_, value| {
+            let worth = worth(value);
+            let stays = worth > bar || worth == bar && room > 0;
+            room -= usize::from(stays && worth == bar);
+            stays
+        });
     }
 }
 
@@ -215,6 +224,21 @@ mod tests {
         let wait = tries(&throttle, "ada", "1.2.3.4", 5000);
         assert!((1..=60).contains(&wait), "{wait}");
         assert_eq!(tries(&throttle, "ada", "1.2.3.4", 5000 + wait), 0);
+    }
+
+    #[test]
+    fn nobody_is_forgotten_because_many_others_try_once() {
+        let throttle = Throttle::default();
+        for _ in 0..7 {
+            throttle.begin("ada", Some("1.2.3.4"), 100).ok();
+        }
+        for number in 0..MOST {
+            // All in one second, each from elsewhere on another account.
+            throttle.begin(&format!("user{number}"), Some(&format!("address{number}")), 100).ok();
+        }
+        assert!(tries(&throttle, "ada", "1.2.3.4", 100) > 0);
+        let kept = throttle.seen.lock().unwrap().len();
+        assert!((MOST / 2 - 3..=MOST).contains(&kept), "{kept}");
     }
 
     #[test]
