@@ -14,7 +14,8 @@ use crate::program::{output, program, root};
 #[derive(Debug)]
 pub(crate) struct Vendored {
     pub(crate) name: &'static str,
-    pub(crate) version: String,
+    /// None where single files were taken at different times.
+    pub(crate) version: Option<String>,
     pub(crate) licence: &'static str,
     pub(crate) home: &'static str,
 }
@@ -28,8 +29,15 @@ struct Row {
 enum Code {
     /// It is the package's own, or made from its own grammar: its version and licence are those of the package.
     Own,
-    /// Another project's, whose version is found by these expressions in this file, one part each.
-    Other { name: &'static str, licence: &'static str, home: &'static str, file: &'static str, version: Version },
+    /// Another project's, whose version is found by these expressions in this file, one part each. Without a version where
+    /// single files were taken at different times.
+    Other {
+        name: &'static str,
+        licence: &'static str,
+        home: &'static str,
+        file: &'static str,
+        version: Option<Version>,
+    },
 }
 
 enum Version {
@@ -51,7 +59,7 @@ const ROWS: &[Row] = &[
             home: "https://github.com/microsoft/mimalloc",
             // The package holds two versions; its build script takes this one unless the feature `v2` is on.
             file: "c_src/mimalloc/v3/include/mimalloc.h",
-            version: Version::Packed(r"define MI_MALLOC_VERSION\s+(\d+)"),
+            version: Some(Version::Packed(r"define MI_MALLOC_VERSION\s+(\d+)")),
         },
     },
     Row {
@@ -61,7 +69,7 @@ const ROWS: &[Row] = &[
             licence: "blessing",
             home: "https://sqlite.org",
             file: "sqlite3/sqlite3.h",
-            version: Version::Parts(&["define SQLITE_VERSION\\s+\"([^\"]+)\""]),
+            version: Some(Version::Parts(&["define SQLITE_VERSION\\s+\"([^\"]+)\""])),
         },
     },
     Row {
@@ -70,9 +78,8 @@ const ROWS: &[Row] = &[
             name: "boringssl",
             licence: "Apache-2.0 AND ISC",
             home: "https://boringssl.googlesource.com/boringssl",
-            // It takes single files at different times: there is no version but its own.
-            file: "Cargo.toml",
-            version: Version::Parts(&["(?m)^version = \"([^\"]+)\""]),
+            file: "LICENSE-BoringSSL",
+            version: None,
         },
     },
     Row {
@@ -82,11 +89,11 @@ const ROWS: &[Row] = &[
             licence: "BSD-3-Clause",
             home: "https://github.com/facebook/zstd",
             file: "zstd/lib/zstd.h",
-            version: Version::Parts(&[
+            version: Some(Version::Parts(&[
                 r"define ZSTD_VERSION_MAJOR\s+(\d+)",
                 r"define ZSTD_VERSION_MINOR\s+(\d+)",
                 r"define ZSTD_VERSION_RELEASE\s+(\d+)",
-            ]),
+            ])),
         },
     },
 ];
@@ -102,8 +109,10 @@ pub(crate) fn vendored(key: &Key, package: &Package) -> Result<Option<Vendored>>
         Some(Code::Other { name, licence, home, file, version }) => {
             let text =
                 fs::read_to_string(package.folder.join(file)).with_context(|| format!("{} has no {file}", key.name))?;
-            let version =
-                version.find(&text).with_context(|| format!("no version of {name} in {file} of {}", key.name))?;
+            let find = |version: &Version| {
+                version.find(&text).with_context(|| format!("no version of {name} in {file} of {}", key.name))
+            };
+            let version = version.as_ref().map(find).transpose()?;
             Ok(Some(Vendored { name, version, licence, home }))
         }
         None if key.name.starts_with("tree-sitter-") => Ok(None),

@@ -139,14 +139,17 @@ fn component(key: &Key, package: &Package) -> Result<Value> {
     }
     let code = if package.role == Role::Linked { inside::vendored(key, package)? } else { None };
     if let Some(code) = code {
-        object["components"] = json!([{
+        let mut inside = json!({
             "type": "library",
             "bom-ref": format!("{}#{}", reference(key, package), code.name),
             "name": code.name,
-            "version": code.version,
             "licenses": licences(code.licence),
             "externalReferences": [{"type": "website", "url": code.home}],
-        }]);
+        });
+        if let Some(version) = code.version {
+            inside["version"] = json!(version);
+        }
+        object["components"] = json!([inside]);
     }
     Ok(object)
 }
