@@ -234,10 +234,18 @@ pub(crate) fn presentable(error: &ureq::Error) -> String {
     shortened(&error.to_string())
 }
 
-/// One line, not too long, of what somebody else wrote.
+/// One line, not too long, of what somebody else wrote. Gateways that repeat the headers of a request repeat its token, which
+/// is left out: what is told here goes to screens, logs and agents.
 pub(crate) fn shortened(text: &str) -> String {
     let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let line = printable.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut words: Vec<&str> = printable.split_whitespace().collect();
+    for at in 1..words.len() {
+        let before = words[at - 1].trim_matches(|c: char| !c.is_ascii_alphanumeric());
+        if before.eq_ignore_ascii_case("bearer") {
+            words[at] = "(token)";
+        }
+    }
+    let line = words.join(" ");
     match line.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{} …", &line[..end]),
         None => line,
@@ -278,6 +286,17 @@ fn tls(options: &ConnectionOptions) -> Result<TlsConfig, Failure> {
 mod tests {
     use super::*;
     use crate::PlainHttp;
+
+    #[test]
+    fn a_token_that_is_repeated_is_not_told() {
+        let check = |said: &str, told: &str| assert_eq!(shortened(said), told);
+        check(
+            "GET /mcp\r\nAuthorization: Bearer lore_pat_abc\r\nHost: x",
+            "GET /mcp Authorization: Bearer (token) Host: x",
+        );
+        check(r#"{"authorization": "bearer eyJh.b.c"}"#, r#"{"authorization": "bearer (token)"#);
+        check("the bearer", "the bearer");
+    }
 
     #[test]
     fn refusals_are_told_in_the_words_of_the_server() {

@@ -128,7 +128,9 @@ pub(crate) fn watch(connection: &Connection, schema: &Schema) -> Result<()> {
     for table in schema.summed {
         let statement = connection.prepare(&format!("SELECT * FROM {table}"))?;
         let moved = |sign: &str, row: &str| {
-            let columns: Vec<String> = statement.column_names().map(|column| format!("{row}.{column}")).collect();
+            // In a file that somebody else made, a column may be called anything.
+            let quoted = |column: &str| format!("{row}.\"{}\"", column.replace('"', "\"\""));
+            let columns: Vec<String> = statement.column_names().map(quoted).collect();
             format!("UPDATE moved SET sum = moved_by(sum, {sign}, {}) WHERE name = '{table}';", columns.join(", "))
         };
         let (gone, come) = (moved("-1", "old"), moved("1", "new"));
@@ -250,6 +252,28 @@ pub(crate) fn with_sum<'a>(values: &'a [&'a dyn ToSql], sum: &'a Value) -> Vec<&
 mod tests {
     use super::*;
     use crate::db::prepare;
+
+    #[test]
+    fn a_column_with_a_hostile_name_runs_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, other) = (folder.path().join("lore.db"), folder.path().join("other.db"));
+        let mut connection = Connection::open(&file).unwrap();
+        prepare(&connection).unwrap();
+        INDEX.migrate(&file, &mut connection).unwrap();
+        let name = format!(
+            "x) WHERE 1; END; ATTACH '{}' AS o; CREATE TABLE o.t (a); CREATE TEMP TRIGGER y AFTER INSERT ON repos BEGIN SELECT (\"\"",
+            other.display()
+        );
+        connection.execute_batch(&format!("ALTER TABLE repos ADD COLUMN \"{name}\"")).unwrap();
+        watch(&connection, &INDEX).unwrap();
+        assert!(!other.exists());
+        let transaction = connection.transaction().unwrap();
+        let add = "INSERT INTO repos (name, local_path, exclude_prefixes) VALUES ('a', 'p', '[]')";
+        transaction.execute(add, []).unwrap();
+        note_tables(&transaction, &INDEX).unwrap();
+        transaction.commit().unwrap();
+        assert_eq!(check(&connection).unwrap(), [""; 0]);
+    }
 
     #[test]
     fn every_way_to_change_a_summed_table_is_counted() {

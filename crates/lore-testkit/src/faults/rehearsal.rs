@@ -230,6 +230,7 @@ fn is_named(said: &str, system: &str) -> bool {
         "no space",
         "disk full",
         "unable to open database file",
+        "`git init` failed",
         "`git clone` failed",
         "`git fetch` failed",
     ];
