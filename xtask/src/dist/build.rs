@@ -81,6 +81,11 @@ pub(super) fn places(source: &Source, target_dir: &Path) -> Result<Vec<(String, 
 pub(super) fn build(source: &Source, target: &str, target_dir: &Path, graph: &Graph) -> Result<PathBuf> {
     let places = places(source, target_dir)?;
     let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
+    if target.ends_with("-gnu") {
+        // Rust's library takes this function where it finds it, and a static program has only what somebody asks for. Without
+        // it every git that is started in a folder of its own is a fork, which copies the tables of all memory of a server.
+        flags.push("-Clink-arg=-Wl,--undefined=posix_spawn_file_actions_addchdir_np".to_owned());
+    }
     flags.extend(places.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")));
     let c_flags: Vec<String> = places.iter().map(|(from, to)| format!("-ffile-prefix-map={from}={to}")).collect();
 
