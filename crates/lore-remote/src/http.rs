@@ -240,8 +240,8 @@ pub(crate) fn shortened(text: &str) -> String {
     let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut words: Vec<&str> = printable.split_whitespace().collect();
     for at in 1..words.len() {
-        let before = words[at - 1].trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        if before.eq_ignore_ascii_case("bearer") {
+        // In JSON without blanks, the name of the header is part of that word.
+        if words[at - 1].to_ascii_lowercase().ends_with("bearer") {
             words[at] = "(token)";
         }
     }
@@ -295,6 +295,7 @@ mod tests {
             "GET /mcp Authorization: Bearer (token) Host: x",
         );
         check(r#"{"authorization": "bearer eyJh.b.c"}"#, r#"{"authorization": "bearer (token)"#);
+        check(r#"{"Authorization":"Bearer x","host":"y"}"#, r#"{"Authorization":"Bearer (token)"#);
         check("the bearer", "the bearer");
     }
 
