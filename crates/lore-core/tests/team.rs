@@ -813,21 +813,21 @@ mod access {
         let first = case.team.login("Ada", "tall green river 7", None).await.unwrap();
         let known = case.team.authenticate(&first.access_token).await.unwrap();
         assert_eq!(known.caller.name.as_str(), "ada");
-        let second = case.team.refresh(&first.refresh_token).await.unwrap();
+        let second = case.team.refresh(&first.refresh_token, None).await.unwrap();
         assert!(case.team.authenticate(&second.access_token).await.is_ok());
-        assert_eq!(case.team.refresh(&first.refresh_token).await.unwrap_err().code, Code::Unauthenticated);
+        assert_eq!(case.team.refresh(&first.refresh_token, None).await.unwrap_err().code, Code::Unauthenticated);
         for token in [&first.access_token, &second.access_token] {
             assert!(case.team.authenticate(token).await.is_err(), "the whole login is over");
         }
-        assert!(case.team.refresh(&second.refresh_token).await.is_err());
+        assert!(case.team.refresh(&second.refresh_token, None).await.is_err());
         let third = case.team.login("ada", "tall green river 7", None).await.unwrap();
         case.clock.0.fetch_add(901, Ordering::Relaxed);
         assert!(case.team.authenticate(&third.access_token).await.is_err(), "its time is over");
-        let fourth = case.team.refresh(&third.refresh_token).await.unwrap();
+        let fourth = case.team.refresh(&third.refresh_token, None).await.unwrap();
         let known = case.team.authenticate(&fourth.access_token).await.unwrap();
-        case.team.logout(&known, Some(&fourth.refresh_token)).await.unwrap();
+        case.team.logout(&known, Some(&fourth.refresh_token), None).await.unwrap();
         assert!(case.team.authenticate(&fourth.access_token).await.is_err());
-        assert!(case.team.refresh(&fourth.refresh_token).await.is_err());
+        assert!(case.team.refresh(&fourth.refresh_token, None).await.is_err());
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -898,7 +898,7 @@ mod access {
         changed.unwrap();
         for session in before.into_iter().chain(after).flatten() {
             assert!(case.team.authenticate(&session.access_token).await.is_err(), "another password ends all logins");
-            assert!(case.team.refresh(&session.refresh_token).await.is_err());
+            assert!(case.team.refresh(&session.refresh_token, None).await.is_err());
         }
         assert!(case.team.login("ada", "short brown canal 8", Some("192.0.2.99")).await.is_ok());
     }

@@ -58,7 +58,7 @@ pub trait TeamStore: Send + Sync {
     ) -> Result<Option<LoginId>>;
 
     /// Takes a refresh token and puts another in its place. One that was taken before ends its whole login.
-    async fn rotate_login(&self, old: SecretHash, new: SecretHash, at: i64, expires_at: i64) -> Result<Rotation>;
+    async fn rotate_login(&self, renewal: &Renewal) -> Result<Rotation>;
 
     /// Ends a login.
     async fn end_login(&self, login: LoginId) -> Result<()>;
@@ -169,6 +169,21 @@ pub struct NewToken {
     pub secret: SecretHash,
     /// Until when (seconds since 1970); `None` for ever.
     pub expires_at: Option<i64>,
+}
+
+/// A refresh token that is shown, and what is to be in its place.
+#[derive(Debug, Clone)]
+pub struct Renewal {
+    /// The hash of the token.
+    pub old: SecretHash,
+    /// The hash of the next one.
+    pub new: SecretHash,
+    /// When (seconds since 1970).
+    pub at: i64,
+    /// Until when the next one is valid.
+    pub expires_at: i64,
+    /// Where the request came from.
+    pub address: Option<String>,
 }
 
 /// What came of a refresh token.

@@ -4,7 +4,7 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use lore_model::{
     Actor, Caller, Code, Failure, LoginId, Permission, Role, Token, TokenId, User, UserId, UserName, brief,
 };
-use lore_store::{NewToken, Rotation, SecretHash, StoreError};
+use lore_store::{NewToken, Renewal, Rotation, SecretHash, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
@@ -171,15 +171,14 @@ impl Team {
     }
 
     /// Gives a new session for a refresh token, which is used up by that. One that was used before ends its login: whoever
-    /// has it is not the one it was given to.
-    pub async fn refresh(&self, token: &str) -> Result<Session, Failure> {
+    /// has it is not the one it was given to. `address` is from where it comes.
+    pub async fn refresh(&self, token: &str, address: Option<&str>) -> Result<Session, Failure> {
         let refused =
             || Failure::new(Code::Unauthenticated, "the refresh token is not valid any more").hint("log in again");
         let old = hash_of(token, REFRESH).ok_or_else(refused)?;
         let (new, hash) = secret(REFRESH)?;
-        let now = self.clock.now();
-        let expires_at = now + self.settings.refresh_seconds;
-        match self.store.rotate_login(old, hash, now, expires_at).await.map_err(store_failure)? {
+        let renewal = self.renewal(old, hash, self.settings.refresh_seconds, address);
+        match self.store.rotate_login(&renewal).await.map_err(store_failure)? {
             Rotation::Rotated(login, user) => self.session(user, login, new).await,
             Rotation::Reused(user) => {
                 tracing::warn!(user = %user.name, "a refresh token was used twice: the login is over");
@@ -187,6 +186,12 @@ impl Team {
             }
             Rotation::Unknown => Err(refused()),
         }
+    }
+
+    /// Another refresh token in place of one, for so many seconds.
+    fn renewal(&self, old: SecretHash, new: SecretHash, seconds: i64, address: Option<&str>) -> Renewal {
+        let at = self.clock.now();
+        Renewal { old, new, at, expires_at: at + seconds, address: address.map(str::to_owned) }
     }
 
     async fn session(&self, user: User, login: LoginId, refresh_token: String) -> Result<Session, Failure> {
@@ -246,14 +251,14 @@ impl Team {
             .await
     }
 
-    /// Ends the login of whoever asks, and that of a refresh token they name.
-    pub async fn logout(&self, known: &Known, refresh: Option<&str>) -> Result<(), Failure> {
+    /// Ends the login of whoever asks, and that of a refresh token they name. `address` is from where they ask.
+    pub async fn logout(&self, known: &Known, refresh: Option<&str>, address: Option<&str>) -> Result<(), Failure> {
         if let Through::Login(login) = known.through {
             self.store.end_login(login).await.map_err(store_failure)?;
         }
         if let Some(hash) = refresh.and_then(|token| hash_of(token, REFRESH)) {
-            let (now, (_, next)) = (self.clock.now(), secret(REFRESH)?);
-            let taken = self.store.rotate_login(hash, next, now, now).await.map_err(store_failure)?;
+            let (_, next) = secret(REFRESH)?;
+            let taken = self.store.rotate_login(&self.renewal(hash, next, 0, address)).await.map_err(store_failure)?;
             if let Rotation::Rotated(login, _) = taken {
                 self.store.end_login(login).await.map_err(store_failure)?;
             }

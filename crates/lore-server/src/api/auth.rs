@@ -79,8 +79,9 @@ pub(crate) struct Refresh {
     refresh_token: String,
 }
 
-pub(crate) async fn refresh(app: Arc<App>, _: Asked, given: Refresh) -> Result<Json<Tokens>, Refusal> {
-    Ok(Json(app.team.refresh(&given.refresh_token).await?.into()))
+pub(crate) async fn refresh(app: Arc<App>, asked: Asked, given: Refresh) -> Result<Json<Tokens>, Refusal> {
+    let address = asked.address.to_string();
+    Ok(Json(app.team.refresh(&given.refresh_token, Some(&address)).await?.into()))
 }
 
 /// Which login is to end besides that of the request.
@@ -96,7 +97,8 @@ pub(crate) async fn logout(app: Arc<App>, asked: Asked, given: Logout) -> Result
         return Err(Refusal::invalid("this is a personal token and no login: there is nothing to end")
             .hint("`DELETE /api/tokens/{id}` revokes a personal token"));
     }
-    app.team.logout(known, given.refresh_token.as_deref()).await?;
+    let address = asked.address.to_string();
+    app.team.logout(known, given.refresh_token.as_deref(), Some(&address)).await?;
     Ok(Json(DONE))
 }
 

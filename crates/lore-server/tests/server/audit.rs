@@ -66,3 +66,15 @@ async fn who_tries_passwords_is_in_the_audit_log_also_when_told_to_wait() {
     let log = format!("{:?}", refusals(&server, &["login_held_back", "login_refused"]).await);
     assert!(!log.contains(PASSWORD) && !log.contains("a wrong secret"), "{log}");
 }
+
+#[tokio::test]
+async fn a_refresh_token_that_comes_twice_is_in_the_audit_log_with_where_it_came_from() {
+    let server = server(ServerOptions::default()).await;
+    let tokens = server.login("power").await;
+    let refresh =
+        |from: &str| ask("POST /auth/refresh").json(&json!({"refresh_token": tokens["refresh_token"]})).from(from);
+    assert_eq!(refresh("8.8.8.8").of(&server).await.status, 200);
+    assert_eq!(refresh("2001:db8::7").of(&server).await.status, 401);
+    let expected = [["power", "2001:db8::7", "power", "the login was ended"]];
+    assert_eq!(refusals(&server, &["refresh_reused"]).await, expected);
+}

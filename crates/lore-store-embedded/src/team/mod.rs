@@ -12,8 +12,8 @@ use lore_model::{
     User, UserId, UserName,
 };
 use lore_store::{
-    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, Requeue, Result, Rotation, SecretHash, TeamChange,
-    TeamStore,
+    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, Renewal, Requeue, Result, Rotation, SecretHash,
+    TeamChange, TeamStore,
 };
 use rusqlite::{Connection, Transaction, params};
 
@@ -156,8 +156,9 @@ impl TeamStore for EmbeddedTeam {
         .await
     }
 
-    async fn rotate_login(&self, old: SecretHash, new: SecretHash, at: i64, expires_at: i64) -> Result<Rotation> {
-        self.write(move |transaction| users::rotate(transaction, old, new, at, expires_at)).await
+    async fn rotate_login(&self, renewal: &Renewal) -> Result<Rotation> {
+        let renewal = renewal.clone();
+        self.write(move |transaction| users::rotate(transaction, &renewal)).await
     }
 
     async fn end_login(&self, login: LoginId) -> Result<()> {
@@ -417,7 +418,8 @@ mod tests {
             (1..=200).map(add).collect::<std::result::Result<Vec<LoginId>, Fault>>()
         });
         let logins = logins.await.unwrap();
-        store.rotate_login(secret(1), secret(900), 300, 1300).await.unwrap();
+        let renewal = Renewal { old: secret(1), new: secret(900), at: 300, expires_at: 1300, address: None };
+        store.rotate_login(&renewal).await.unwrap();
         // However short it is: it is what somebody has just asked for.
         let newest = store.add_login(ada, "hash", secret(901), 301, 400).await.unwrap().unwrap();
         let mut ended = Vec::new();

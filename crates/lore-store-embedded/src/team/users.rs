@@ -1,7 +1,7 @@
 //! Users, and how they show who they are.
 
 use lore_model::{Actor, LoginId, Role, Token, TokenId, User, UserId, UserName};
-use lore_store::{Rotation, SecretHash, StoreError};
+use lore_store::{Renewal, Rotation, SecretHash, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, params};
 
 use super::{jobs, note};
@@ -147,13 +147,8 @@ pub(super) fn add_login(
     Ok(login)
 }
 
-pub(super) fn rotate(
-    transaction: &Transaction<'_>,
-    old: SecretHash,
-    new: SecretHash,
-    at: i64,
-    expires_at: i64,
-) -> Result<Rotation> {
+pub(super) fn rotate(transaction: &Transaction<'_>, renewal: &Renewal) -> Result<Rotation> {
+    let Renewal { old, new, at, expires_at, .. } = *renewal;
     let found = transaction
         .query_row(
             "SELECT logins.id, logins.user, logins.expires_at, taken_at FROM refresh_tokens
@@ -166,7 +161,7 @@ pub(super) fn rotate(
     let user = get(transaction, user)?;
     if taken_at.is_some() {
         transaction.execute("DELETE FROM logins WHERE id = ?1", [login.0])?;
-        let by = Actor { name: user.name.as_str().to_owned(), address: None, at };
+        let by = Actor { name: user.name.as_str().to_owned(), address: renewal.address.clone(), at };
         note(transaction, &by, "refresh_reused", user.name.as_str(), "the login was ended")?;
         return Ok(Rotation::Reused(user));
     }

@@ -9,8 +9,8 @@ use lore_model::{
 
 use super::OK;
 use crate::{
-    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, Requeue, Rotation, SecretHash, StoreError, TeamChange,
-    TeamStore,
+    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, Renewal, Requeue, Rotation, SecretHash, StoreError,
+    TeamChange, TeamStore,
 };
 
 /// Checks a store of a team; `make` makes an empty one.
@@ -50,6 +50,13 @@ async fn user<S: TeamStore>(store: &S, name: &str, role: Role) -> User {
 
 async fn begin_login<S: TeamStore>(store: &S, user: &User, refresh: SecretHash, at: i64, expires_at: i64) -> LoginId {
     store.add_login(user.id, "hash", refresh, at, expires_at).await.expect(OK).expect(OK)
+}
+
+/// Shows one refresh token for another.
+async fn rotate<S: TeamStore>(store: &S, [old, new]: [u8; 2], at: i64, expires_at: i64) -> Rotation {
+    let address = Some("192.0.2.7".to_owned());
+    let renewal = Renewal { old: [old; 32], new: [new; 32], at, expires_at, address };
+    store.rotate_login(&renewal).await.expect(OK)
 }
 
 fn golden(name: &str) -> Golden {
@@ -132,15 +139,18 @@ async fn a_refresh_token_that_comes_twice_ends_its_login<S: TeamStore>(store: &S
     let other = begin_login(store, &ada, [9; 32], 10, 100).await;
     assert_eq!(store.user_of_login(login, 20).await.expect(OK).as_ref(), Some(&ada));
     assert_eq!(store.user_of_login(login, 100).await.expect(OK), None, "its time is over");
-    let rotated = store.rotate_login([1; 32], [2; 32], 20, 200).await.expect(OK);
+    let rotated = rotate(store, [1, 2], 20, 200).await;
     assert_eq!(rotated, Rotation::Rotated(login, ada.clone()));
     assert_eq!(store.user_of_login(login, 150).await.expect(OK).as_ref(), Some(&ada));
-    assert_eq!(store.rotate_login([7; 32], [8; 32], 20, 200).await.expect(OK), Rotation::Unknown);
-    assert_eq!(store.rotate_login([1; 32], [3; 32], 30, 200).await.expect(OK), Rotation::Reused(ada.clone()));
+    assert_eq!(rotate(store, [7, 8], 20, 200).await, Rotation::Unknown);
+    assert_eq!(rotate(store, [1, 3], 30, 200).await, Rotation::Reused(ada.clone()));
     assert_eq!(store.user_of_login(login, 40).await.expect(OK), None);
-    assert_eq!(store.rotate_login([2; 32], [4; 32], 40, 200).await.expect(OK), Rotation::Unknown);
+    let (acts, _) = store.list_acts(1).await.expect(OK);
+    let told = (acts[0].act.as_str(), acts[0].username.as_str(), acts[0].address.as_deref());
+    assert_eq!(told, ("refresh_reused", "ada", Some("192.0.2.7")), "it is known who had it");
+    assert_eq!(rotate(store, [2, 4], 40, 200).await, Rotation::Unknown);
     assert_eq!(store.user_of_login(other, 40).await.expect(OK).as_ref(), Some(&ada), "another login is not concerned");
-    assert_eq!(store.rotate_login([9; 32], [5; 32], 100, 200).await.expect(OK), Rotation::Unknown, "too late");
+    assert_eq!(rotate(store, [9, 5], 100, 200).await, Rotation::Unknown, "too late");
     let third = begin_login(store, &ada, [6; 32], 10, 1000).await;
     assert!(
         !store.set_password(ada.id, Some("guessed"), "mine", &by(50)).await.expect(OK),
@@ -493,12 +503,12 @@ async fn what_is_kept_is_bounded<S: TeamStore>(store: &S) {
     store.add_token(&other, &by(1001)).await.expect("those whose time is over make room");
     // Refresh tokens that were taken long ago are forgotten; they only say that they are not known.
     let login = begin_login(store, &ada, [1; 32], 0, 100).await;
-    store.rotate_login([1; 32], [2; 32], 10, 110).await.expect(OK);
-    store.rotate_login([2; 32], [3; 32], 105, 205).await.expect(OK);
-    store.rotate_login([3; 32], [4; 32], 190, 290).await.expect(OK);
-    assert_eq!(store.rotate_login([1; 32], [9; 32], 195, 295).await.expect(OK), Rotation::Unknown);
+    rotate(store, [1, 2], 10, 110).await;
+    rotate(store, [2, 3], 105, 205).await;
+    rotate(store, [3, 4], 190, 290).await;
+    assert_eq!(rotate(store, [1, 9], 195, 295).await, Rotation::Unknown);
     assert_eq!(store.user_of_login(login, 195).await.expect(OK).as_ref(), Some(&ada));
-    assert_eq!(store.rotate_login([2; 32], [9; 32], 195, 295).await.expect(OK), Rotation::Reused(ada));
+    assert_eq!(rotate(store, [2, 9], 195, 295).await, Rotation::Reused(ada));
 }
 
 async fn however_a_refresh_ends_it_was_tried<S: TeamStore>(store: &S) {
