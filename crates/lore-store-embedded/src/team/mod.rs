@@ -158,6 +158,11 @@ impl TeamStore for EmbeddedTeam {
 
     async fn rotate_login(&self, renewal: &Renewal) -> Result<Rotation> {
         let renewal = renewal.clone();
+        let (old, at) = (renewal.old, renewal.at);
+        // Anybody can show one that nobody was given: that keeps no writer waiting.
+        if !self.read(move |connection| users::is_refresh(connection, old, at)).await? {
+            return Ok(Rotation::Unknown);
+        }
         self.write(move |transaction| users::rotate(transaction, &renewal)).await
     }
 
@@ -429,6 +434,24 @@ mod tests {
             }
         }
         assert_eq!(ended, [logins[1]]);
+    }
+
+    #[tokio::test]
+    async fn a_refresh_token_that_nobody_has_waits_for_no_writer() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = EmbeddedTeam::new(dir.path());
+        let by = Actor { name: "root".to_owned(), address: None, at: 1 };
+        let ada = store.add_user(&UserName::parse("ada").unwrap(), Role::Admin, "hash", &by).await.unwrap().id;
+        let login = store.add_login(ada, "hash", [1; 32], 10, 100).await.unwrap().unwrap();
+        assert!(store.user_of_login(login, 20).await.unwrap().is_some());
+        let other = Connection::open(dir.path().join("team.db")).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let renewal = |old, at| Renewal { old: [old; 32], new: [9; 32], at, expires_at: 200, address: None };
+        assert_eq!(store.rotate_login(&renewal(7, 20)).await.unwrap(), Rotation::Unknown);
+        assert_eq!(store.rotate_login(&renewal(1, 100)).await.unwrap(), Rotation::Unknown, "its time is over");
+        other.execute_batch("ROLLBACK").unwrap();
+        let rotated = store.rotate_login(&renewal(1, 20)).await.unwrap();
+        assert!(matches!(rotated, Rotation::Rotated(..)), "{rotated:?}");
     }
 
     #[tokio::test]

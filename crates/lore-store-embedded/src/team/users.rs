@@ -147,6 +147,17 @@ pub(super) fn add_login(
     Ok(login)
 }
 
+/// Whether a refresh token is one that would be rotated, or one that was taken before.
+pub(super) fn is_refresh(connection: &Connection, hash: SecretHash, at: i64) -> Result<bool> {
+    let mut statement = connection.prepare_cached(
+        "SELECT EXISTS (
+             SELECT 1 FROM refresh_tokens JOIN logins ON logins.id = login
+             WHERE hash = ?1 AND (taken_at IS NOT NULL OR expires_at > ?2)
+         )",
+    )?;
+    Ok(statement.query_row(params![hash, at], |row| row.get(0))?)
+}
+
 pub(super) fn rotate(transaction: &Transaction<'_>, renewal: &Renewal) -> Result<Rotation> {
     let Renewal { old, new, at, expires_at, .. } = *renewal;
     let found = transaction
