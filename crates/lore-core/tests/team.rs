@@ -815,7 +815,8 @@ mod access {
         assert_eq!(known.caller.name.as_str(), "ada");
         let second = case.team.refresh(&first.refresh_token, None).await.unwrap();
         assert!(case.team.authenticate(&second.access_token).await.is_ok());
-        assert_eq!(case.team.refresh(&first.refresh_token, None).await.unwrap_err().code, Code::Unauthenticated);
+        let again = case.team.refresh(&first.refresh_token, None).await.unwrap_err();
+        assert_eq!(again.failure.code, Code::Unauthenticated);
         for token in [&first.access_token, &second.access_token] {
             assert!(case.team.authenticate(token).await.is_err(), "the whole login is over");
         }
@@ -828,6 +829,30 @@ mod access {
         case.team.logout(&known, Some(&fourth.refresh_token), None).await.unwrap();
         assert!(case.team.authenticate(&fourth.access_token).await.is_err());
         assert!(case.team.refresh(&fourth.refresh_token, None).await.is_err());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_login_that_is_renewed_without_end_is_held_back() {
+        let case = Case::with(TeamSettings { renewals: 3, ..TeamSettings::default() });
+        case.user("ada", Role::Admin).await;
+        let first = case.team.login("ada", "tall green river 7", None).await.unwrap();
+        let mut last = first.refresh_token.clone();
+        for _ in 0..3 {
+            last = case.team.refresh(&last, Some("192.0.2.9")).await.unwrap().refresh_token;
+        }
+        for _ in 0..2 {
+            let held = case.team.refresh(&last, Some("192.0.2.9")).await.unwrap_err();
+            assert_eq!((held.failure.code, held.retry_after), (Code::TooManyRequests, Some(4)));
+        }
+        let (acts, _) = case.team.acts(9).await.unwrap();
+        let held: Vec<_> = acts.iter().filter(|act| act.act == "refresh_held_back").collect();
+        assert_eq!(held.len(), 1, "once a minute");
+        assert_eq!((held[0].username.as_str(), held[0].address.as_deref()), ("ada", Some("192.0.2.9")));
+        case.clock.0.fetch_add(4, Ordering::Relaxed);
+        let next = case.team.refresh(&last, None).await.expect("it was not used up").refresh_token;
+        let stolen = case.team.refresh(&first.refresh_token, None).await.unwrap_err();
+        assert_eq!(stolen.failure.code, Code::Unauthenticated);
+        assert_eq!(case.team.refresh(&next, None).await.unwrap_err().failure.code, Code::Unauthenticated, "it is over");
     }
 
     #[tokio::test(flavor = "multi_thread")]

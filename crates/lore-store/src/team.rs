@@ -57,6 +57,9 @@ pub trait TeamStore: Send + Sync {
         expires_at: i64,
     ) -> Result<Option<LoginId>>;
 
+    /// The refresh token with this hash, taken or not, as long as its login has not ended.
+    async fn find_refresh(&self, secret: SecretHash, at: i64) -> Result<Option<RefreshToken>>;
+
     /// Takes a refresh token and puts another in its place. One that was taken before ends its whole login.
     async fn rotate_login(&self, renewal: &Renewal) -> Result<Rotation>;
 
@@ -169,6 +172,15 @@ pub struct NewToken {
     pub secret: SecretHash,
     /// Until when (seconds since 1970); `None` for ever.
     pub expires_at: Option<i64>,
+}
+
+/// A refresh token that somebody was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefreshToken {
+    /// The login that it renews.
+    pub login: LoginId,
+    /// Whether it was taken before.
+    pub is_taken: bool,
 }
 
 /// A refresh token that is shown, and what is to be in its place.

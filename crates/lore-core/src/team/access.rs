@@ -172,20 +172,35 @@ impl Team {
 
     /// Gives a new session for a refresh token, which is used up by that. One that was used before ends its login: whoever
     /// has it is not the one it was given to. `address` is from where it comes.
-    pub async fn refresh(&self, token: &str, address: Option<&str>) -> Result<Session, Failure> {
+    pub async fn refresh(&self, token: &str, address: Option<&str>) -> Result<Session, LoginRefused> {
         let refused =
             || Failure::new(Code::Unauthenticated, "the refresh token is not valid any more").hint("log in again");
         let old = hash_of(token, REFRESH).ok_or_else(refused)?;
+        let found = self.store.find_refresh(old, self.clock.now()).await.map_err(store_failure)?;
+        let found = found.ok_or_else(refused)?;
+        // One that was taken before ends its login, however often that was renewed.
+        if !found.is_taken {
+            self.begin_renewal(found.login, address).await?;
+        }
         let (new, hash) = secret(REFRESH)?;
         let renewal = self.renewal(old, hash, self.settings.refresh_seconds, address);
         match self.store.rotate_login(&renewal).await.map_err(store_failure)? {
-            Rotation::Rotated(login, user) => self.session(user, login, new).await,
+            Rotation::Rotated(login, user) => Ok(self.session(user, login, new).await?),
             Rotation::Reused(user) => {
                 tracing::warn!(user = %user.name, "a refresh token was used twice: the login is over");
-                Err(refused())
+                Err(refused().into())
             }
-            Rotation::Unknown => Err(refused()),
+            Rotation::Unknown => Err(refused().into()),
         }
+    }
+
+    /// Begins a renewal of a login, or tells how long to wait.
+    async fn begin_renewal(&self, login: LoginId, address: Option<&str>) -> Result<(), LoginRefused> {
+        let Err(wait) = self.renewals.begin(login, self.clock.now()) else { return Ok(()) };
+        self.note_renewed_often(login, address, wait).await;
+        let failure = Failure::new(Code::TooManyRequests, "the login is renewed too often")
+            .hint(format!("try again in {wait} seconds"));
+        Err(LoginRefused { failure, retry_after: Some(wait) })
     }
 
     /// Another refresh token in place of one, for so many seconds.

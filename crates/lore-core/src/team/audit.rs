@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use lore_model::{Actor, AuditEntry, Failure, User, UserName};
+use lore_model::{Actor, AuditEntry, Failure, LoginId, User, UserName};
 
 use super::{Team, throttle::make_room};
 use crate::store_failure;
@@ -65,6 +65,17 @@ impl Team {
         };
         let why = format!("too many wrong passwords: told to wait {wait} seconds");
         self.note_not_let_in(user.as_ref(), address, "login_held_back", &why).await;
+    }
+
+    /// Writes down that a login is renewed too often and was told to wait.
+    pub(super) async fn note_renewed_often(&self, login: LoginId, address: Option<&str>, wait: i64) {
+        let now = self.clock.now();
+        if !self.refused.is_new("(refresh)", login.0.to_string(), now) {
+            return;
+        }
+        let user = self.store.user_of_login(login, now).await.unwrap_or_default();
+        let why = format!("renewed too often: told to wait {wait} seconds");
+        self.note_not_let_in(user.as_ref(), address, "refresh_held_back", &why).await;
     }
 
     /// Nobody is let in because the log cannot be written, and nobody is kept out for it.

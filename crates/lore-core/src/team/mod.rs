@@ -35,7 +35,7 @@ use self::{
     access::{Hashing, KeyCell},
     audit::Refused,
     run::Unwritten,
-    throttle::Throttle,
+    throttle::{Renewals, Throttle},
     uses::Uses,
 };
 use crate::{Clock, Lore};
@@ -47,6 +47,8 @@ pub struct TeamSettings {
     pub access_seconds: i64,
     /// How long a refresh token is valid.
     pub refresh_seconds: i64,
+    /// How often a login may be renewed at once. After that each renewal has to be waited for.
+    pub renewals: u32,
     /// How many jobs run at a time.
     pub limits: JobLimits,
     /// How many unfinished jobs a user may have.
@@ -66,6 +68,7 @@ impl Default for TeamSettings {
         Self {
             access_seconds: 15 * 60,
             refresh_seconds: 30 * 86_400,
+            renewals: 1000,
             limits: JobLimits::new(2, None),
             user_jobs: 20,
             keep_jobs: 30 * 86_400,
@@ -112,6 +115,7 @@ pub struct Team {
     settings: TeamSettings,
     keys: KeyCell,
     throttle: Throttle,
+    renewals: Renewals,
     refused: Refused,
     hashing: Hashing,
     uses: Uses,
@@ -138,6 +142,7 @@ impl Team {
             store,
             lore,
             clock,
+            renewals: Renewals::new(settings.renewals),
             settings,
             keys: KeyCell::new(),
             throttle: Throttle::default(),

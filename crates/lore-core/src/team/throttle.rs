@@ -1,4 +1,4 @@
-//! Holds back those who try passwords.
+//! Holds back those who try passwords, and those who renew a login again and again.
 //!
 //! Wrong passwords are counted for an account from one address, for an account from anywhere, and for an address on any
 //! account. The first few cost nothing; after that each one makes the next attempt wait twice as long. What is tried from
@@ -9,6 +9,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use lore_model::LoginId;
+
 /// Wrong passwords are forgotten after so many seconds without another.
 const FORGET: i64 = 15 * 60;
 
@@ -17,6 +19,9 @@ const KNOWN: i64 = 24 * 3600;
 
 /// So many attempts on an account an address has before those from elsewhere count for it.
 const OWN: u32 = 3;
+
+/// A renewal of a login is made good after so many seconds. Each is a write, and one is needed in the time of an access token.
+const RENEWAL: i64 = 4;
 
 /// More are not counted; those that were seen least and longest ago go first.
 const MOST: usize = 20_000;
@@ -118,6 +123,37 @@ impl Throttle {
     fn is_known(&self, account: &str, address: Option<&str>, now: i64) -> bool {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&place(account, address)).is_some_and(|at| now - at < KNOWN)
+    }
+}
+
+/// How often logins were renewed of late.
+#[derive(Debug)]
+pub(super) struct Renewals {
+    /// So many are made good at most, in seconds.
+    most: i64,
+    /// When all renewals of a login are made good.
+    good_at: Mutex<HashMap<LoginId, i64>>,
+}
+
+impl Renewals {
+    /// So many at once.
+    pub(super) fn new(most: u32) -> Self {
+        Self { most: i64::from(most.max(1)) * RENEWAL, good_at: Mutex::default() }
+    }
+
+    /// Begins a renewal of this login, or tells how many seconds to wait.
+    pub(super) fn begin(&self, login: LoginId, now: i64) -> Result<(), i64> {
+        let mut good_at = self.good_at.lock().unwrap_or_else(PoisonError::into_inner);
+        make_room(&mut good_at, |at| (1, *at), now);
+        let good_at = good_at.entry(login).or_insert(now);
+        // A clock that was set back makes nobody wait until it is where it was.
+        let next = (*good_at).clamp(now, now + self.most) + RENEWAL;
+        let wait = next - now - self.most;
+        if wait > 0 {
+            return Err(wait);
+        }
+        *good_at = next;
+        Ok(())
     }
 }
 
@@ -239,6 +275,21 @@ mod tests {
         assert!(tries(&throttle, "ada", "1.2.3.4", 100) > 0);
         let kept = throttle.seen.lock().unwrap().len();
         assert!((MOST / 2 - 3..=MOST).contains(&kept), "{kept}");
+    }
+
+    #[test]
+    fn a_login_that_is_renewed_again_and_again_has_to_wait() {
+        let renewals = Renewals::new(3);
+        let renews = |login, now| renewals.begin(LoginId(login), now).err().unwrap_or(0);
+        assert_eq!([(); 5].map(|()| renews(1, 100)), [0, 0, 0, 4, 4]);
+        assert_eq!(renews(2, 100), 0, "another one has nothing to do with it");
+        assert_eq!((renews(1, 103), renews(1, 104), renews(1, 104)), (1, 0, 4));
+        assert_eq!(renews(1, 50), 4, "where the clock was set back");
+        assert_eq!([(); 4].map(|()| renews(1, 1000)), [0, 0, 0, 4]);
+        for number in 0..50_000 {
+            renews(number, 2000);
+        }
+        assert!(renewals.good_at.lock().unwrap().len() <= MOST);
     }
 
     #[test]

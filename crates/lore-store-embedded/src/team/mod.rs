@@ -12,8 +12,8 @@ use lore_model::{
     User, UserId, UserName,
 };
 use lore_store::{
-    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, Renewal, Requeue, Result, Rotation, SecretHash,
-    TeamChange, TeamStore,
+    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, RefreshToken, Renewal, Requeue, Result, Rotation,
+    SecretHash, TeamChange, TeamStore,
 };
 use rusqlite::{Connection, Transaction, params};
 
@@ -156,13 +156,16 @@ impl TeamStore for EmbeddedTeam {
         .await
     }
 
+    async fn find_refresh(&self, secret: SecretHash, at: i64) -> Result<Option<RefreshToken>> {
+        self.read(move |connection| users::find_refresh(connection, secret, at)).await
+    }
+
     async fn rotate_login(&self, renewal: &Renewal) -> Result<Rotation> {
-        let renewal = renewal.clone();
-        let (old, at) = (renewal.old, renewal.at);
         // Anybody can show one that nobody was given: that keeps no writer waiting.
-        if !self.read(move |connection| users::is_refresh(connection, old, at)).await? {
+        if self.find_refresh(renewal.old, renewal.at).await?.is_none() {
             return Ok(Rotation::Unknown);
         }
+        let renewal = renewal.clone();
         self.write(move |transaction| users::rotate(transaction, &renewal)).await
     }
 

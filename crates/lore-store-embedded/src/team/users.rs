@@ -1,7 +1,7 @@
 //! Users, and how they show who they are.
 
 use lore_model::{Actor, LoginId, Role, Token, TokenId, User, UserId, UserName};
-use lore_store::{Renewal, Rotation, SecretHash, StoreError};
+use lore_store::{RefreshToken, Renewal, Rotation, SecretHash, StoreError};
 use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, params};
 
 use super::{jobs, note};
@@ -147,15 +147,14 @@ pub(super) fn add_login(
     Ok(login)
 }
 
-/// Whether a refresh token is one that would be rotated, or one that was taken before.
-pub(super) fn is_refresh(connection: &Connection, hash: SecretHash, at: i64) -> Result<bool> {
+/// A refresh token that would be rotated, or that was taken before.
+pub(super) fn find_refresh(connection: &Connection, hash: SecretHash, at: i64) -> Result<Option<RefreshToken>> {
     let mut statement = connection.prepare_cached(
-        "SELECT EXISTS (
-             SELECT 1 FROM refresh_tokens JOIN logins ON logins.id = login
-             WHERE hash = ?1 AND (taken_at IS NOT NULL OR expires_at > ?2)
-         )",
+        "SELECT logins.id, taken_at IS NOT NULL FROM refresh_tokens JOIN logins ON logins.id = login
+         WHERE hash = ?1 AND (taken_at IS NOT NULL OR expires_at > ?2)",
     )?;
-    Ok(statement.query_row(params![hash, at], |row| row.get(0))?)
+    let token = |row: &Row<'_>| Ok(RefreshToken { login: LoginId(row.get(0)?), is_taken: row.get(1)? });
+    Ok(statement.query_row(params![hash, at], token).optional()?)
 }
 
 pub(super) fn rotate(transaction: &Transaction<'_>, renewal: &Renewal) -> Result<Rotation> {

@@ -9,8 +9,8 @@ use lore_model::{
 
 use super::OK;
 use crate::{
-    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, Renewal, Requeue, Rotation, SecretHash, StoreError,
-    TeamChange, TeamStore,
+    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, RefreshToken, Renewal, Requeue, Rotation, SecretHash,
+    StoreError, TeamChange, TeamStore,
 };
 
 /// Checks a store of a team; `make` makes an empty one.
@@ -141,6 +141,10 @@ async fn a_refresh_token_that_comes_twice_ends_its_login<S: TeamStore>(store: &S
     assert_eq!(store.user_of_login(login, 100).await.expect(OK), None, "its time is over");
     let rotated = rotate(store, [1, 2], 20, 200).await;
     assert_eq!(rotated, Rotation::Rotated(login, ada.clone()));
+    for (secret, at, known) in [(1, 20, Some(true)), (1, 200, Some(true)), (2, 199, Some(false)), (2, 200, None)] {
+        let known = known.map(|is_taken| RefreshToken { login, is_taken });
+        assert_eq!(store.find_refresh([secret; 32], at).await.expect(OK), known, "{secret} at {at}");
+    }
     assert_eq!(store.user_of_login(login, 150).await.expect(OK).as_ref(), Some(&ada));
     assert_eq!(rotate(store, [7, 8], 20, 200).await, Rotation::Unknown);
     assert_eq!(rotate(store, [1, 3], 30, 200).await, Rotation::Reused(ada.clone()));
@@ -149,6 +153,7 @@ async fn a_refresh_token_that_comes_twice_ends_its_login<S: TeamStore>(store: &S
     let told = (acts[0].act.as_str(), acts[0].username.as_str(), acts[0].address.as_deref());
     assert_eq!(told, ("refresh_reused", "ada", Some("192.0.2.7")), "it is known who had it");
     assert_eq!(rotate(store, [2, 4], 40, 200).await, Rotation::Unknown);
+    assert_eq!(store.find_refresh([2; 32], 40).await.expect(OK), None);
     assert_eq!(store.user_of_login(other, 40).await.expect(OK).as_ref(), Some(&ada), "another login is not concerned");
     assert_eq!(rotate(store, [9, 5], 100, 200).await, Rotation::Unknown, "too late");
     let third = begin_login(store, &ada, [6; 32], 10, 1000).await;
