@@ -876,6 +876,27 @@ mod access {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn a_password_that_could_not_be_looked_at_is_no_wrong_one() {
+        let case = Case::new();
+        let ada = case.user("ada", Role::Admin).await;
+        let (old, new) = ("tall green river 7", "short brown canal 8");
+        let login = || case.team.login("ada", old, Some("192.0.2.9"));
+        let change = || case.team.change_password(&ada, Some("192.0.2.8"), old, new);
+        // Something else stands where the records were.
+        let (file, aside) = (case.dir.path().join("data/team.db"), case.dir.path().join("aside.db"));
+        std::fs::rename(&file, &aside).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        for _ in 0..10 {
+            assert_eq!(login().await.unwrap_err().failure.code, Code::NoAccess);
+            assert_eq!(change().await.unwrap_err().failure.code, Code::NoAccess);
+        }
+        std::fs::remove_dir(&file).unwrap();
+        std::fs::rename(&aside, &file).unwrap();
+        login().await.expect("nothing was wrong");
+        change().await.expect("nothing was wrong");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn personal_tokens_end_when_they_expire_or_are_revoked() {
         let case = Case::new();
         let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::NormalUser).await);

@@ -80,6 +80,21 @@ impl From<Failure> for LoginRefused {
     }
 }
 
+/// What came of an attempt at a password.
+enum Opened {
+    /// It was right.
+    Right {
+        user: User,
+        /// What is kept of the password.
+        kept: String,
+        login: LoginId,
+        /// The first refresh token.
+        refresh: String,
+    },
+    /// It was wrong, or there is no such user.
+    Wrong(Option<User>),
+}
+
 /// How a caller showed who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Through {
@@ -132,7 +147,28 @@ impl Team {
         let account = account.chars().take(100).collect::<String>();
         let now = self.clock.now();
         self.begin_attempt(&account, address, now).await?;
-        let user = match UserName::parse(&account) {
+        let opened = self.open_login(&account, password, now).await;
+        let opened = opened.inspect_err(|_| self.throttle.take_back(&account, address))?;
+        let (user, kept, login, refresh) = match opened {
+            Opened::Right { user, kept, login, refresh } => (user, kept, login, refresh),
+            Opened::Wrong(user) => {
+                let why = "the name or the password was wrong";
+                self.note_not_let_in(user.as_ref(), address, "login_refused", why).await;
+                // Whether there is such a user is nobody's business.
+                return Err(Failure::new(Code::Unauthenticated, "the name or the password is wrong").into());
+            }
+        };
+        self.throttle.note_right(&account, address, now);
+        if password::is_outdated(&kept) {
+            let new = self.hash(password.to_owned()).await?;
+            self.store.rehash_password(user.id, &kept, &new).await.map_err(store_failure)?;
+        }
+        Ok(self.session(user, login, refresh).await?)
+    }
+
+    /// Looks at a password, and begins a login where it is right. Fails where it could not be looked at: that is no attempt.
+    async fn open_login(&self, account: &str, password: &str, now: i64) -> Result<Opened, Failure> {
+        let user = match UserName::parse(account) {
             Ok(name) => self.store.find_user(&name).await.map_err(store_failure)?,
             Err(_) => None,
         };
@@ -144,23 +180,14 @@ impl Team {
                 None => None,
             };
             let right = self.verify(password.to_owned(), kept.clone()).await?;
-            let (Some(user), Some(kept), true) = (&user, kept, right) else {
-                let why = "the name or the password was wrong";
-                self.note_not_let_in(user.as_ref(), address, "login_refused", why).await;
-                // Whether there is such a user is nobody's business.
-                return Err(Failure::new(Code::Unauthenticated, "the name or the password is wrong").into());
-            };
+            let (Some(user), Some(kept), true) = (&user, kept, right) else { return Ok(Opened::Wrong(user.clone())) };
             let login = self.store.add_login(user.id, &kept, hash, now, expires_at).await.map_err(store_failure)?;
             // It may be another one by now: looking at it takes a while, and so does waiting for that.
-            let Some(login) = login else { continue };
-            self.throttle.note_right(&account, address, now);
-            if password::is_outdated(&kept) {
-                let new = self.hash(password.to_owned()).await?;
-                self.store.rehash_password(user.id, &kept, &new).await.map_err(store_failure)?;
+            if let Some(login) = login {
+                return Ok(Opened::Right { user: user.clone(), kept, login, refresh });
             }
-            return Ok(self.session(user.clone(), login, refresh).await?);
         }
-        Err(Failure::new(Code::Conflict, "the password is being changed").hint("try again").into())
+        Err(Failure::new(Code::Conflict, "the password is being changed").hint("try again"))
     }
 
     /// Begins an attempt at a password, or tells how long to wait.
@@ -350,9 +377,15 @@ impl Team {
         let caller = by.caller()?;
         let (account, now) = (caller.name.as_str(), self.clock.now());
         self.begin_attempt(account, address, now).await?;
-        let kept = self.store.password_of(caller.id).await.map_err(store_failure)?;
+        let looked = async {
+            let kept = self.store.password_of(caller.id).await.map_err(store_failure)?;
+            let right = self.verify(current.to_owned(), kept.clone()).await?;
+            Ok::<_, Failure>((kept, right))
+        };
+        // One that could not be looked at was no attempt.
+        let (kept, right) = looked.await.inspect_err(|_| self.throttle.take_back(account, address))?;
         let wrong = || Failure::new(Code::PermissionDenied, "the current password is wrong");
-        if !self.verify(current.to_owned(), kept.clone()).await? {
+        if !right {
             return Err(wrong().into());
         }
         self.throttle.note_right(account, address, now);

@@ -64,7 +64,7 @@ pub(super) struct Throttle {
 
 impl Throttle {
     /// Begins an attempt on this account from this address, or tells how many seconds to wait. The attempt counts as a wrong
-    /// password until [`Self::note_right`]: many at the same time are as many attempts.
+    /// password until [`Self::note_right`] or [`Self::take_back`]: many at the same time are as many attempts.
     pub(super) fn begin(&self, account: &str, address: Option<&str>, now: i64) -> Result<(), i64> {
         let is_known = self.is_known(account, address, now);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,6 +103,16 @@ impl Throttle {
             entry.last = now;
         }
         Ok(())
+    }
+
+    /// Takes an attempt back at which the password was not looked at.
+    pub(super) fn take_back(&self, account: &str, address: Option<&str>) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        for key in keys(account, address) {
+            if let Some(seen) = seen.get_mut(&key) {
+                seen.wrong = seen.wrong.saturating_sub(1);
+            }
+        }
     }
 
     /// Notes that the password was right: what was wrong from there before was its owner's mistake.
@@ -237,6 +247,17 @@ mod tests {
         }
         assert!(tries(&throttle, "somebody", "6.6.6.6", 200) > 0);
         assert_eq!(tries(&throttle, "somebody", "6.6.6.6", 200 + FORGET), 0);
+    }
+
+    #[test]
+    fn an_attempt_that_was_not_looked_at_is_none() {
+        let throttle = Throttle::default();
+        for _ in 0..100 {
+            assert_eq!(tries(&throttle, "ada", "1.2.3.4", 100), 0);
+            throttle.take_back("ada", Some("1.2.3.4"));
+        }
+        let waits = [(); 7].map(|()| tries(&throttle, "ada", "1.2.3.4", 100));
+        assert_eq!(waits, [0, 0, 0, 0, 0, 0, 1], "those that were looked at still count");
     }
 
     #[test]
