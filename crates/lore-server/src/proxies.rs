@@ -120,9 +120,10 @@ fn forwarded_for(entry: &str) -> Option<IpAddr> {
     address(field(entry, "for")?)
 }
 
-/// An address for counting attempts: whoever has an IPv6 address has the whole network of 64 bits.
+/// An address for counting attempts: whoever has an IPv6 address has the whole network of 64 bits. All of IPv4 is one such
+/// network where it is written as IPv6.
 pub(crate) fn counted(address: IpAddr) -> String {
-    match address {
+    match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
         IpAddr::V6(address) => {
             let network = std::net::Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX));
@@ -193,6 +194,7 @@ mod tests {
     #[test]
     fn attempts_are_counted_for_whole_ipv6_networks() {
         assert_eq!(counted("1.2.3.4".parse().unwrap()), "1.2.3.4");
+        assert_eq!(counted("::ffff:1.2.3.4".parse().unwrap()), "1.2.3.4");
         assert_eq!(counted("2001:db8:1:2:3:4:5:6".parse().unwrap()), "2001:db8:1:2::/64");
     }
 }

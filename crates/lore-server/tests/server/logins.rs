@@ -105,6 +105,28 @@ async fn a_login_does_not_tell_who_there_is() {
 }
 
 #[tokio::test]
+async fn whoever_has_a_network_of_ipv6_has_no_more_attempts_than_others() {
+    let server = server(ServerOptions::default()).await;
+    let attempt = |from: &str| login("power", "wrong password").from(from);
+    for number in 1..7 {
+        let told = attempt(&format!("2001:db8:1:2:{number}::{number}")).of(&server).await;
+        assert_eq!(told.status, StatusCode::UNAUTHORIZED, "{number}");
+    }
+    let held = attempt("2001:db8:1:2:ffff:ffff:ffff:ffff").of(&server).await;
+    assert_eq!((held.status, held.header("retry-after")), (StatusCode::TOO_MANY_REQUESTS, Some("1")));
+    let elsewhere = login("power", PASSWORD).from("2001:db8:1:3::1").of(&server).await;
+    assert_eq!(elsewhere.status, StatusCode::OK, "{}", elsewhere.text);
+    // One address of IPv4 is one, however it is written.
+    for number in 0..6 {
+        let from = if number % 2 == 0 { "192.0.2.7" } else { "::ffff:192.0.2.7" };
+        assert_eq!(attempt(from).of(&server).await.status, StatusCode::UNAUTHORIZED, "{number}");
+    }
+    assert_eq!(attempt("::ffff:192.0.2.7").of(&server).await.status, StatusCode::TOO_MANY_REQUESTS);
+    let neighbour = login("power", PASSWORD).from("::ffff:192.0.2.8").of(&server).await;
+    assert_eq!(neighbour.status, StatusCode::OK, "{}", neighbour.text);
+}
+
+#[tokio::test]
 async fn a_personal_token_is_no_login_that_could_end() {
     let server = server(ServerOptions::default()).await;
     let token = server.token_of("power").await;
