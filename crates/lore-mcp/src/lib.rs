@@ -26,7 +26,9 @@ mod tool;
 mod transport;
 mod writer;
 
-pub use crate::http::{Allowed, Forbidden, HttpMcp, HttpOptions, Identity, Keeping, SessionLimits, Sessions};
+pub use crate::http::{
+    Allowed, Forbidden, HttpMcp, HttpOptions, Identity, Keeping, ListensUntil, SessionLimits, Sessions,
+};
 pub use called::McpCalled;
 pub use roots::RootsListener;
 pub use serve::{serve, serve_stdio};

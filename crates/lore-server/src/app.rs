@@ -22,8 +22,8 @@ use lore_core::{
     Clock,
     team::{Known, Team},
 };
-use lore_mcp::{Allowed, Forbidden, Keeping, McpCalled};
-use lore_model::{CallerAddress, Code, Failure, LogId};
+use lore_mcp::{Allowed, Forbidden, Keeping, ListensUntil, McpCalled};
+use lore_model::{Caller, CallerAddress, Code, Failure, LogId};
 use lore_tools::Held;
 use serde_json::Value;
 
@@ -280,6 +280,9 @@ impl App {
                 let whose = Whose::User(caller.id);
                 let reading = Reading { most: limits.mcp_body, limits, budget: &self.reading, whose };
                 let (body, share) = reading.read(body).await?;
+                if let Some(until) = self.listens_until(&parts.headers, &caller) {
+                    parts.extensions.insert(until);
+                }
                 parts.extensions.insert(caller);
                 parts.extensions.insert(CallerAddress(address.to_string()));
                 parts.extensions.insert(LogId(noted.id.clone()));
@@ -314,6 +317,15 @@ impl App {
                 })
             }
         }
+    }
+
+    /// Until when somebody may listen who is let in now: for as long as they would be let in again.
+    fn listens_until(&self, headers: &HeaderMap, caller: &Caller) -> Option<ListensUntil> {
+        let token = bearer::token(headers)?.to_owned();
+        let (team, caller, every) = (Arc::clone(&self.team), caller.clone(), self.options.limits.listening);
+        Some(ListensUntil::new(move || {
+            Box::pin(bearer::until_refused(Arc::clone(&team), token.clone(), caller.clone(), every))
+        }))
     }
 
     /// The id of an MCP message that is not let in, for its answer. Of whoever shows no token little is read, and not for long.

@@ -1,8 +1,10 @@
 //! How a request shows who makes it: one header, nothing else.
 
+use std::{sync::Arc, time::Duration};
+
 use http::{HeaderMap, StatusCode, header};
 use lore_core::team::{Known, Team};
-use lore_model::Code;
+use lore_model::{Caller, Code};
 
 use crate::answer::Refusal;
 
@@ -60,6 +62,21 @@ pub(crate) async fn authenticate(team: &Team, headers: &HeaderMap, metadata: Opt
             }
             Err(failure) => Err(failure.into()),
         },
+    }
+}
+
+/// Ready once a token is no longer that of this user in this role. It is looked at every so often, and where that is not possible
+/// just now, things are as they were.
+pub(crate) async fn until_refused(team: Arc<Team>, token: String, caller: Caller, every: Duration) {
+    loop {
+        tokio::time::sleep(every).await;
+        match team.authenticate(&token).await {
+            Ok(known) if known.caller == caller => {}
+            Err(failure) if failure.code != Code::Unauthenticated => {
+                tracing::debug!(%failure, "whether somebody may still listen cannot be told");
+            }
+            Ok(_) | Err(_) => return,
+        }
     }
 }
 

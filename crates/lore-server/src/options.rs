@@ -90,6 +90,8 @@ pub struct Limits {
     pub sending: Duration,
     /// How long an answer may take, except for MCP.
     pub request: Duration,
+    /// How often it is looked whether somebody who only listens may still do so.
+    pub listening: Duration,
     /// How many connections there are at a time.
     pub connections: usize,
     /// How many of them may come from one address that is no trusted proxy.
@@ -115,6 +117,7 @@ impl Default for Limits {
             writing: Duration::from_mins(1),
             sending: Duration::from_secs(30),
             request: Duration::from_mins(1),
+            listening: Duration::from_secs(15),
             connections: 4096,
             per_address: 1024,
             certificate: Duration::from_secs(30),

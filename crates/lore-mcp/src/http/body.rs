@@ -3,10 +3,12 @@
 use std::{
     convert::Infallible,
     pin::{Pin, pin},
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
 };
 
 use bytes::{Buf as _, Bytes};
+use futures::future::BoxFuture;
 use http::{Response, StatusCode, header};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
@@ -103,16 +105,44 @@ impl<K: Unpin> Body for Keeping<K> {
     }
 }
 
-/// A body that ends when the server takes nothing new any more: on it somebody only listens.
+/// Until when whoever makes a request may listen. A request is let in once; a stream on which somebody only listens would outlive
+/// what they were let in for. Whoever embeds an endpoint puts it into the extensions of a request, as it does with the caller.
+#[derive(Clone)]
+pub struct ListensUntil(Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>);
+
+impl ListensUntil {
+    /// Until what this makes is ready.
+    pub fn new(over: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(over))
+    }
+}
+
+/// A body that ends when the server takes nothing new any more, or when its reader may not have it any longer: on it somebody
+/// only listens.
 pub(super) struct Listening {
     /// `None` at its end.
     body: Option<BoxBody<Bytes, Infallible>>,
     closing: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// Bodies are shared between threads, and what is waited for need not be.
+    over: Option<Mutex<BoxFuture<'static, ()>>>,
 }
 
 impl Listening {
-    pub(super) fn new(body: BoxBody<Bytes, Infallible>, closing: &CancellationToken) -> Self {
-        Self { body: Some(body), closing: Box::pin(closing.clone().cancelled_owned()) }
+    pub(super) fn new(
+        body: BoxBody<Bytes, Infallible>,
+        closing: &CancellationToken,
+        until: Option<&ListensUntil>,
+    ) -> Self {
+        let over = until.map(|until| Mutex::new((until.0)()));
+        Self { body: Some(body), closing: Box::pin(closing.clone().cancelled_owned()), over }
+    }
+
+    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
+        let over = self.over.as_mut().is_some_and(|over| {
+            let over = over.get_mut().unwrap_or_else(PoisonError::into_inner);
+            over.as_mut().poll(context).is_ready()
+        });
+        over || self.closing.as_mut().poll(context).is_ready()
     }
 }
 
@@ -124,7 +154,8 @@ impl Body for Listening {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.closing.as_mut().poll(context).is_ready() {
+        // What is over is not asked again.
+        if self.body.is_some() && self.is_over(context) {
             self.body = None;
         }
         match &mut self.body {
@@ -149,6 +180,23 @@ mod tests {
     async fn a_body_of_the_greatest_length_is_read_and_a_longer_one_is_not() {
         assert_eq!(read(Full::new(Bytes::from_static(b"12345678")), 8).await, Ok(b"12345678".to_vec()));
         assert_eq!(read(Full::new(Bytes::from_static(b"123456789")), 8).await, Err(Unread::TooLarge));
+    }
+
+    #[tokio::test]
+    async fn whoever_may_not_listen_any_longer_hears_nothing_more() {
+        let says = || stream::repeat_with(|| Ok::<_, Infallible>(Frame::data(Bytes::from_static(b"x"))));
+        let (closing, over) = (CancellationToken::new(), CancellationToken::new());
+        let waits = over.clone();
+        let until = ListensUntil::new(move || Box::pin(waits.clone().cancelled_owned()));
+        let listening = |until| Listening::new(StreamBody::new(says()).boxed(), &closing, until);
+        let (mut one, mut other) = (listening(Some(&until)), listening(None));
+        assert!(one.frame().await.is_some() && other.frame().await.is_some());
+        over.cancel();
+        assert!(one.frame().await.is_none() && one.frame().await.is_none() && one.is_end_stream());
+        assert!(other.frame().await.is_some());
+        closing.cancel();
+        assert!(other.frame().await.is_none());
+        assert!(listening(Some(&until)).frame().await.is_none());
     }
 
     #[tokio::test]

@@ -42,7 +42,7 @@ use self::{
 };
 pub use self::{
     allowed::{Allowed, Forbidden},
-    body::Keeping,
+    body::{Keeping, ListensUntil},
     sessions::{SessionLimits, Sessions},
 };
 use crate::{
@@ -170,6 +170,8 @@ struct Asking {
     takes: Takes,
     /// What its body takes of the server's memory.
     held: Option<Held>,
+    /// For how long it may be listened, where that has an end.
+    until: Option<ListensUntil>,
 }
 
 impl Inner {
@@ -185,8 +187,8 @@ impl Inner {
             return refusal(StatusCode::SERVICE_UNAVAILABLE, REFUSED, "the server is stopping");
         }
         let owner = caller.map(|caller| caller.id);
-        let held = parts.extensions.remove();
-        let asking = Asking { owner, takes: Takes::of(&parts.headers), held, parts };
+        let (held, until) = (parts.extensions.remove(), parts.extensions.remove());
+        let asking = Asking { owner, takes: Takes::of(&parts.headers), held, until, parts };
         match asking.parts.method {
             Method::POST => self.post(asking, body).await,
             Method::GET | Method::DELETE => self.of_session(asking).await,
@@ -196,7 +198,7 @@ impl Inner {
 
     /// Listens to a session, goes on listening, or ends it.
     async fn of_session(&self, asking: Asking) -> HttpResponse {
-        let Asking { parts, owner, takes, held: _ } = asking;
+        let Asking { parts, owner, takes, held: _, until } = asking;
         if parts.method == Method::GET && !takes.events() {
             return refusal(StatusCode::NOT_ACCEPTABLE, REFUSED, "Not Acceptable: accept text/event-stream");
         }
@@ -213,12 +215,12 @@ impl Inner {
             // It has ended: the Python client takes an "accepted" for a failure and warns its user.
             *response.status_mut() = StatusCode::NO_CONTENT;
         }
-        if only_listens { self.listening(response) } else { response }
+        if only_listens { self.listening(response, until.as_ref()) } else { response }
     }
 
-    /// Ends a stream without an answer when the server takes nothing new any more.
-    fn listening(&self, response: HttpResponse) -> HttpResponse {
-        response.map(|body| Listening::new(body, self.sessions.closing()).boxed())
+    /// Ends a stream without an answer when the server takes nothing new any more, or its reader may not listen any longer.
+    fn listening(&self, response: HttpResponse, until: Option<&ListensUntil>) -> HttpResponse {
+        response.map(|body| Listening::new(body, self.sessions.closing(), until).boxed())
     }
 
     async fn post<B: Body + Send>(&self, asking: Asking, body: B) -> HttpResponse {
@@ -298,7 +300,7 @@ impl Inner {
 
     /// Hands a message to the service that suits its client.
     async fn route(&self, asking: Asking, message: Message) -> HttpResponse {
-        let Asking { mut parts, owner, takes, held } = asking;
+        let Asking { mut parts, owner, takes, held, until } = asking;
         let Message { kind, era, .. } = message;
         if kind == Kind::Listen && !takes.events() {
             return refusal(StatusCode::NOT_ACCEPTABLE, REFUSED, "Not Acceptable: accept text/event-stream");
@@ -341,7 +343,7 @@ impl Inner {
         }
         let service = if takes == Takes::Events { &self.stream } else { &self.single };
         let response = service.answer(Request::from_parts(parts, Full::from(message.bytes))).await;
-        let response = if kind == Kind::Listen { self.listening(response) } else { response };
+        let response = if kind == Kind::Listen { self.listening(response, until.as_ref()) } else { response };
         match in_use {
             Some(in_use) => keep(response, in_use),
             None => response,

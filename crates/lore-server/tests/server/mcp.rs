@@ -1,7 +1,11 @@
 //! MCP at its paths.
 
+use std::time::Duration;
+
 use http::StatusCode;
-use lore_server::ServerOptions;
+use lore_core::team::Asker;
+use lore_model::Role;
+use lore_server::{Limits, ServerOptions};
 use serde_json::{Value, json};
 
 use crate::support::{Ask, BODY_TYPE, Fixture, Told, ask, server};
@@ -79,6 +83,39 @@ async fn a_session_belongs_to_its_user() {
     assert!(text.contains("lore_mcp_sessions 1\n"), "{text}");
     let own = with(ask("DELETE /mcp").token(&normal)).of(&server).await;
     assert!(own.status.is_success(), "{}", own.text);
+}
+
+#[tokio::test]
+async fn nobody_listens_for_longer_than_they_are_let_in() {
+    let limits = Limits { listening: Duration::from_millis(10), ..Limits::default() };
+    let server = server(ServerOptions { limits, ..ServerOptions::default() }).await;
+    let (normal, power) = (server.token_of("normal").await, server.token_of("power").await);
+    let login = server.login("admin").await["access_token"].as_str().unwrap().to_owned();
+    let other = server.token_of("admin").await;
+    for (what, token) in [("revoked", &normal), ("another role", &power), ("removed", &power), ("expired", &login)] {
+        let session = open_session(&server, token).await;
+        let listening = ask("GET /mcp").token(token).header("accept", "text/event-stream");
+        let mut listening = Box::pin(listening.header("mcp-session-id", &session).of(&server));
+        let early = tokio::time::timeout(Duration::from_millis(100), &mut listening).await;
+        assert!(early.is_err(), "{what}: {early:?}");
+        let by = Asker::local();
+        match what {
+            "revoked" => {
+                let tokens = server.team.tokens(Some(server.user("normal").await.id)).await.unwrap();
+                server.team.revoke_token(&by, tokens[0].id).await.unwrap();
+            }
+            "another role" => drop(server.team.set_role(&by, "power", Role::NormalUser).await.unwrap()),
+            "removed" => drop(server.team.remove_user(&by, "power").await.unwrap()),
+            _ => server.clock.pass(900),
+        }
+        let told = tokio::time::timeout(Duration::from_secs(20), listening).await;
+        assert_eq!(told.unwrap_or_else(|_| panic!("{what}: it goes on")).status, StatusCode::OK, "{what}");
+    }
+    // Who is let in goes on, whatever happens to others.
+    let session = open_session(&server, &other).await;
+    let listening = ask("GET /mcp").token(&other).header("accept", "text/event-stream");
+    let listening = listening.header("mcp-session-id", &session).of(&server);
+    assert!(tokio::time::timeout(Duration::from_millis(100), listening).await.is_err());
 }
 
 #[tokio::test]
