@@ -102,6 +102,57 @@ pub fn store_failure(error: StoreError) -> Failure {
     failure.caused_by(error)
 }
 
+/// What a fault in storing what a team has means to the user.
+pub fn team_failure(error: StoreError) -> Failure {
+    let kept = Kept {
+        what: "the team's records",
+        elsewhere: "choose another one with `--data DIR`",
+        go_on: "Stop the server and put a backup in its place",
+    };
+    kept_failure(&kept, error)
+}
+
+/// Something that is kept in a file of its own and, unlike an index, exists nowhere else.
+pub(crate) struct Kept {
+    /// What it is, in the plural.
+    pub(crate) what: &'static str,
+    /// How to keep it elsewhere.
+    pub(crate) elsewhere: &'static str,
+    /// How to go on where the file is damaged.
+    pub(crate) go_on: &'static str,
+}
+
+/// What a fault in storing such a thing means to the user.
+pub(crate) fn kept_failure(kept: &Kept, error: StoreError) -> Failure {
+    let Kept { what, elsewhere, go_on } = kept;
+    let failure = match &error {
+        StoreError::Damaged { path, what: found } => {
+            let path = path.display();
+            let hint = format!("nothing was changed; `sqlite3 {path} .recover` may save what it holds. {go_on}");
+            Failure::new(Code::IndexDamaged, format!("{what} in {path} are damaged: {found}")).hint(hint)
+        }
+        StoreError::TooNew { path, found, known } => {
+            let (path, versions) = (path.display(), format!("version {found}, this one knows {known}"));
+            let message = format!("{what} in {path} were written by a newer Lore ({versions})");
+            Failure::new(Code::IndexTooNew, message).hint("upgrade Lore")
+        }
+        StoreError::NoAccess { path, what: said } => {
+            let message = format!("{what} at {} cannot be accessed: {said}", path.display());
+            let hint = format!("check the permissions of that folder and its disk, or {elsewhere}");
+            Failure::new(Code::NoAccess, message).hint(hint)
+        }
+        StoreError::Full(path) => {
+            let message = format!("no space is left for {what} at {}", path.display());
+            Failure::new(Code::DiskFull, message).hint("free some space and try again")
+        }
+        StoreError::Locked => Failure::new(Code::Busy, format!("other processes keep {what} busy")).hint("try again"),
+        StoreError::Absent(it) => Failure::new(Code::RepoNotFound, format!("there is no {it}")),
+        StoreError::Backend(said) => Failure::new(Code::Internal, format!("{what} cannot be used: {said}")),
+        _ => return store_failure(error),
+    };
+    failure.caused_by(error)
+}
+
 /// A text without the folder of Lore: a clone is called by its name, and anything else by its place in that folder. Users of
 /// a team server are told of its repositories, not of its disk.
 pub(crate) fn without_home(text: &str, home: &Path) -> String {
@@ -137,6 +188,27 @@ fn inside(home: &str, rest: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fault_of_what_exists_nowhere_else_is_none_of_the_index() {
+        let kept = Kept { what: "the records", elsewhere: "put them elsewhere", go_on: "Put a backup in its place" };
+        let path = || std::path::PathBuf::from("/srv/lore/team.db");
+        let said = || "it is torn".to_owned();
+        for (error, code, expected) in [
+            (StoreError::Locked, Code::Busy, "the records busy"),
+            (StoreError::Absent("user 7".to_owned()), Code::RepoNotFound, "there is no user 7"),
+            (StoreError::TooNew { path: path(), found: 9, known: 2 }, Code::IndexTooNew, "in /srv/lore/team.db were"),
+            (StoreError::Damaged { path: path(), what: said() }, Code::IndexDamaged, "/srv/lore/team.db are damaged"),
+            (StoreError::Full(path()), Code::DiskFull, "left for the records at /srv/lore/team.db"),
+            (StoreError::NoAccess { path: path(), what: said() }, Code::NoAccess, "accessed: it is torn"),
+            (StoreError::Backend(said().into()), Code::Internal, "the records cannot be used: it is torn"),
+        ] {
+            let failure = kept_failure(&kept, error);
+            let told = format!("{}; {}", failure.message, failure.hint.as_deref().unwrap_or_default());
+            assert!(failure.code == code && told.contains(expected), "{told}");
+            assert!(!told.contains("index"), "{told}");
+        }
+    }
 
     #[test]
     fn a_text_is_told_without_the_folder() {

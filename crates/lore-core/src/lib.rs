@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub use clock::{Clock, SystemClock, rfc3339};
 use commands::Commands;
-pub use failure::{git_failure, store_failure};
+pub use failure::{git_failure, store_failure, team_failure};
 use history::History;
 pub use lore_git::Cancel;
 pub use lore_store::{beside, blocking, together};

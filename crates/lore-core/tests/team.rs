@@ -776,7 +776,7 @@ async fn what_cannot_be_written_down_is_told_to_whoever_waits() {
     case.until("it is told", async || case.team.unwritten(Duration::ZERO).is_some()).await;
     let told = case.team.unwritten(Duration::ZERO).unwrap();
     assert_eq!(told.code, Code::NoAccess, "{told}");
-    assert!(told.message.starts_with("what becomes of jobs cannot be written down: "), "{told}");
+    assert!(told.message.starts_with("what becomes of jobs cannot be written down: the team's records at "), "{told}");
     assert!(case.team.unwritten(Duration::from_hours(1)).is_none(), "it may pass");
     std::fs::remove_dir(&file).unwrap();
     std::fs::rename(&aside, &file).unwrap();

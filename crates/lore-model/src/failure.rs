@@ -86,11 +86,11 @@ codes! {
     RemoteUnreachable = "remote_unreachable", 8, 502, true;
     /// The remote of a repository is not there, lets Lore not in, or gives more than is taken.
     RemoteRefused = "remote_refused", 8, 502, false;
-    /// Another process is writing the index.
+    /// Another process is writing the index, or other data of Lore.
     Busy = "busy", 5, 503, true;
-    /// The index was written by a newer Lore.
+    /// The index, or other data of Lore, was written by a newer Lore.
     IndexTooNew = "index_too_new", 6, 500, false;
-    /// The index is damaged.
+    /// The index, or other data of Lore, is damaged.
     IndexDamaged = "index_damaged", 6, 500, false;
     /// The disk is full.
     DiskFull = "disk_full", 7, 507, true;

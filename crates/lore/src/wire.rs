@@ -50,7 +50,7 @@ pub(crate) fn lore(loaded: &Loaded, second: Option<Second>) -> Arc<Lore> {
 
 /// What is wrong with what is kept of a team in this folder.
 pub(crate) async fn check_team(data: &Path) -> Result<Vec<String>, Failure> {
-    EmbeddedTeam::new(data).check_all().await.map_err(lore_core::store_failure)
+    EmbeddedTeam::new(data).check_all().await.map_err(lore_core::team_failure)
 }
 
 /// What is decided about a team where it is opened.

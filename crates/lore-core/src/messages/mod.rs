@@ -23,7 +23,10 @@ pub use self::{
     place::{Fate, Place, Placed, SymbolAt},
     write::{COMMENT_MAX, CommentRequest, Commented, project_root},
 };
-use crate::{Clock, blocking, store_failure};
+use crate::{
+    Clock, blocking,
+    failure::{Kept, kept_failure},
+};
 
 /// The most messages that a list gives.
 pub const LIST_MAX: usize = 500;
@@ -109,38 +112,15 @@ impl Messages {
     }
 }
 
-/// What a fault of storage means here: comments, unlike an index, exist nowhere else.
+const COMMENTS: Kept = Kept {
+    what: "the comments",
+    elsewhere: "set LORE_HOME to another one",
+    go_on: "Move it aside to go on with a new one",
+};
+
+/// What a fault of storage means here.
 fn failure(error: StoreError) -> Failure {
-    match &error {
-        StoreError::Damaged { path, what } => {
-            let message = format!("the comments in {} are damaged: {what}", path.display());
-            let hint = format!(
-                "nothing was changed; `sqlite3 {0} .recover` may save what it holds. Move it aside to go on with a new one",
-                path.display()
-            );
-            Failure::new(Code::IndexDamaged, message).hint(hint).caused_by(error)
-        }
-        StoreError::TooNew { path, found, known } => {
-            let message = format!(
-                "the comments in {} were written by a newer Lore (version {found}, this one knows {known})",
-                path.display()
-            );
-            Failure::new(Code::IndexTooNew, message).hint("upgrade Lore").caused_by(error)
-        }
-        StoreError::NoAccess { path, what } => {
-            let message = format!("the comments at {} cannot be accessed: {what}", path.display());
-            let hint = "check the permissions of that folder and its disk, or set LORE_HOME to another one";
-            Failure::new(Code::NoAccess, message).hint(hint).caused_by(error)
-        }
-        StoreError::Full(path) => {
-            let message = format!("no space is left at {}", path.display());
-            Failure::new(Code::DiskFull, message).hint("free some space and try again").caused_by(error)
-        }
-        StoreError::Locked => {
-            Failure::new(Code::Busy, "other processes keep the comments busy").hint("try again").caused_by(error)
-        }
-        _ => store_failure(error),
-    }
+    kept_failure(&COMMENTS, error)
 }
 
 fn absent(id: MessageId) -> Failure {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use tokio::sync::{OnceCell, Semaphore};
 
 use super::{Asker, Team, hs256, password};
-use crate::{blocking, store_failure};
+use crate::{blocking, team_failure};
 
 /// Who issues access tokens, and for whom: tokens of other programs that share the key do not fit.
 const ISSUER: &str = "lore";
@@ -161,7 +161,7 @@ impl Team {
         self.throttle.note_right(&account, address, now);
         if password::is_outdated(&kept) {
             let new = self.hash(password.to_owned()).await?;
-            self.store.rehash_password(user.id, &kept, &new).await.map_err(store_failure)?;
+            self.store.rehash_password(user.id, &kept, &new).await.map_err(team_failure)?;
         }
         Ok(self.session(user, login, refresh).await?)
     }
@@ -169,19 +169,19 @@ impl Team {
     /// Looks at a password, and begins a login where it is right. Fails where it could not be looked at: that is no attempt.
     async fn open_login(&self, account: &str, password: &str, now: i64) -> Result<Opened, Failure> {
         let user = match UserName::parse(account) {
-            Ok(name) => self.store.find_user(&name).await.map_err(store_failure)?,
+            Ok(name) => self.store.find_user(&name).await.map_err(team_failure)?,
             Err(_) => None,
         };
         let (refresh, hash) = secret(REFRESH)?;
         let expires_at = now + self.settings.refresh_seconds;
         for _ in 0..CHANGES_MAX {
             let kept = match &user {
-                Some(user) => self.store.password_of(user.id).await.map_err(store_failure)?,
+                Some(user) => self.store.password_of(user.id).await.map_err(team_failure)?,
                 None => None,
             };
             let right = self.verify(password.to_owned(), kept.clone()).await?;
             let (Some(user), Some(kept), true) = (&user, kept, right) else { return Ok(Opened::Wrong(user.clone())) };
-            let login = self.store.add_login(user.id, &kept, hash, now, expires_at).await.map_err(store_failure)?;
+            let login = self.store.add_login(user.id, &kept, hash, now, expires_at).await.map_err(team_failure)?;
             // It may be another one by now: looking at it takes a while, and so does waiting for that.
             if let Some(login) = login {
                 return Ok(Opened::Right { user: user.clone(), kept, login, refresh });
@@ -203,7 +203,7 @@ impl Team {
         let refused =
             || Failure::new(Code::Unauthenticated, "the refresh token is not valid any more").hint("log in again");
         let old = hash_of(token, REFRESH).ok_or_else(refused)?;
-        let found = self.store.find_refresh(old, self.clock.now()).await.map_err(store_failure)?;
+        let found = self.store.find_refresh(old, self.clock.now()).await.map_err(team_failure)?;
         let found = found.ok_or_else(refused)?;
         // One that was taken before ends its login, however often that was renewed.
         if !found.is_taken {
@@ -211,7 +211,7 @@ impl Team {
         }
         let (new, hash) = secret(REFRESH)?;
         let renewal = self.renewal(old, hash, self.settings.refresh_seconds, address);
-        match self.store.rotate_login(&renewal).await.map_err(store_failure)? {
+        match self.store.rotate_login(&renewal).await.map_err(team_failure)? {
             Rotation::Rotated(login, user) => Ok(self.session(user, login, new).await?),
             Rotation::Reused(user) => {
                 tracing::warn!(user = %user.name, "a refresh token was used twice: the login is over");
@@ -266,7 +266,7 @@ impl Team {
         }
         let now = self.clock.now();
         if let Some(hash) = hash_of(credential, PERSONAL) {
-            let found = self.store.find_token(hash).await.map_err(store_failure)?;
+            let found = self.store.find_token(hash).await.map_err(team_failure)?;
             let (token, user) =
                 found.filter(|(token, _)| token.expires_at.is_none_or(|expires| now < expires)).ok_or_else(refused)?;
             self.uses.note_token(token.id, now);
@@ -274,7 +274,7 @@ impl Team {
         }
         let claims = self.claims(credential).await?.filter(|claims| now < claims.exp).ok_or_else(refused)?;
         let login = LoginId(claims.login);
-        let user = self.store.user_of_login(login, now).await.map_err(store_failure)?;
+        let user = self.store.user_of_login(login, now).await.map_err(team_failure)?;
         let user = user.filter(|user| user.id.0.to_string() == claims.sub).ok_or_else(refused)?;
         Ok(Known { caller: Caller::from(&user), through: Through::Login(login) })
     }
@@ -287,7 +287,7 @@ impl Team {
     async fn keys(&self) -> Result<&Keys, Failure> {
         self.keys
             .get_or_try_init(|| async {
-                let key = self.store.signing_key(random()?).await.map_err(store_failure)?;
+                let key = self.store.signing_key(random()?).await.map_err(team_failure)?;
                 Ok(Keys::new(&key))
             })
             .await
@@ -296,13 +296,13 @@ impl Team {
     /// Ends the login of whoever asks, and that of a refresh token they name. `address` is from where they ask.
     pub async fn logout(&self, known: &Known, refresh: Option<&str>, address: Option<&str>) -> Result<(), Failure> {
         if let Through::Login(login) = known.through {
-            self.store.end_login(login).await.map_err(store_failure)?;
+            self.store.end_login(login).await.map_err(team_failure)?;
         }
         if let Some(hash) = refresh.and_then(|token| hash_of(token, REFRESH)) {
             let (_, next) = secret(REFRESH)?;
-            let taken = self.store.rotate_login(&self.renewal(hash, next, 0, address)).await.map_err(store_failure)?;
+            let taken = self.store.rotate_login(&self.renewal(hash, next, 0, address)).await.map_err(team_failure)?;
             if let Rotation::Rotated(login, _) = taken {
-                self.store.end_login(login).await.map_err(store_failure)?;
+                self.store.end_login(login).await.map_err(team_failure)?;
             }
         }
         Ok(())
@@ -315,7 +315,7 @@ impl Team {
         let hash = self.hash(password.to_owned()).await?;
         self.store.add_user(&name, role, &hash, &self.actor(by)).await.map_err(|error| match error {
             StoreError::Exists(what) => Failure::new(Code::UserExists, what).hint("choose another name"),
-            other => store_failure(other),
+            other => team_failure(other),
         })
     }
 
@@ -332,7 +332,7 @@ impl Team {
 
     /// Every user, by name.
     pub async fn users(&self) -> Result<Vec<User>, Failure> {
-        self.store.list_users().await.map_err(store_failure)
+        self.store.list_users().await.map_err(team_failure)
     }
 
     /// The user of that name.
@@ -342,13 +342,13 @@ impl Team {
                 .hint("`list_users` or `lore users list` shows them")
         };
         let name = UserName::parse(name).map_err(|_| absent())?;
-        self.store.find_user(&name).await.map_err(store_failure)?.ok_or_else(absent)
+        self.store.find_user(&name).await.map_err(team_failure)?.ok_or_else(absent)
     }
 
     /// Gives a user another role.
     pub async fn set_role(&self, by: &Asker, name: &str, role: Role) -> Result<User, Failure> {
         let user = self.user(name).await?;
-        self.store.set_role(user.id, role, &self.actor(by)).await.map_err(store_failure)
+        self.store.set_role(user.id, role, &self.actor(by)).await.map_err(team_failure)
     }
 
     /// Refuses a password that this user cannot have.
@@ -361,7 +361,7 @@ impl Team {
         let user = self.user(name).await?;
         password::check(&user.name, password)?;
         let hash = self.hash(password.to_owned()).await?;
-        self.store.set_password(user.id, None, &hash, &self.actor(by)).await.map_err(store_failure)?;
+        self.store.set_password(user.id, None, &hash, &self.actor(by)).await.map_err(team_failure)?;
         Ok(user)
     }
 
@@ -378,7 +378,7 @@ impl Team {
         let (account, now) = (caller.name.as_str(), self.clock.now());
         self.begin_attempt(account, address, now).await?;
         let looked = async {
-            let kept = self.store.password_of(caller.id).await.map_err(store_failure)?;
+            let kept = self.store.password_of(caller.id).await.map_err(team_failure)?;
             let right = self.verify(current.to_owned(), kept.clone()).await?;
             Ok::<_, Failure>((kept, right))
         };
@@ -393,13 +393,13 @@ impl Team {
         let hash = self.hash(new.to_owned()).await?;
         // The one that was right may be another one by now.
         let changed = self.store.set_password(caller.id, kept.as_deref(), &hash, &self.actor(by)).await;
-        if changed.map_err(store_failure)? { Ok(()) } else { Err(wrong().into()) }
+        if changed.map_err(team_failure)? { Ok(()) } else { Err(wrong().into()) }
     }
 
     /// Removes a user with all that is theirs.
     pub async fn remove_user(&self, by: &Asker, name: &str) -> Result<User, Failure> {
         let user = self.user(name).await?;
-        self.store.remove_user(user.id, &self.actor(by)).await.map_err(store_failure)?;
+        self.store.remove_user(user.id, &self.actor(by)).await.map_err(team_failure)?;
         self.wake.notify_one();
         Ok(user)
     }
@@ -423,20 +423,20 @@ impl Team {
         let (secret, hash) = secret(PERSONAL)?;
         let expires_at = days.map(|days| self.clock.now() + i64::from(days) * 86_400);
         let new = NewToken { user, name: name.to_owned(), secret: hash, expires_at };
-        let token = self.store.add_token(&new, &self.actor(by)).await.map_err(store_failure)?;
+        let token = self.store.add_token(&new, &self.actor(by)).await.map_err(team_failure)?;
         Ok(CreatedToken { token, secret })
     }
 
     /// The personal tokens of a user, or of all.
     pub async fn tokens(&self, user: Option<UserId>) -> Result<Vec<Token>, Failure> {
-        self.store.list_tokens(user).await.map_err(store_failure)
+        self.store.list_tokens(user).await.map_err(team_failure)
     }
 
     /// Ends a personal token: one's own, or anybody's for those who manage users.
     pub async fn revoke_token(&self, by: &Asker, token: TokenId) -> Result<(), Failure> {
         let owner = by.caller.as_ref().filter(|caller| !caller.role.may(Permission::ManageUsers));
         let owner = owner.map(|caller| caller.id);
-        if self.store.revoke_token(token, owner, &self.actor(by)).await.map_err(store_failure)? {
+        if self.store.revoke_token(token, owner, &self.actor(by)).await.map_err(team_failure)? {
             return Ok(());
         }
         Err(Failure::new(Code::TokenNotFound, format!("there is no token {}", token.0))

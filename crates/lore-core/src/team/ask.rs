@@ -4,7 +4,7 @@ use lore_model::{Activation, Code, Failure, Golden, GoldenState, Job, JobId, Job
 use lore_store::{NewJob, TeamChange};
 
 use super::{Asker, Concerned, Team, access::random_id, repos::repo_of};
-use crate::store_failure;
+use crate::team_failure;
 
 /// The most golden repositories that a composite has.
 const COMPOSITE_MAX: usize = 50;
@@ -139,7 +139,7 @@ impl Team {
             self.find_ready(alias).await?;
             return self.ask(by, task(Operation::RefreshGolden, &[golden.alias]), &changes, None).await.map(Some);
         }
-        self.store.change(&changes, &self.actor(by)).await.map_err(store_failure)?;
+        self.store.change(&changes, &self.actor(by)).await.map_err(team_failure)?;
         self.wake.notify_one();
         Ok(None)
     }
@@ -201,7 +201,7 @@ impl Team {
     /// Fails now where an activation would fail at the end of its job.
     async fn refuse_taken(&self, new: &Activation) -> Result<(), Failure> {
         let taken = |what: String| Err(Failure::new(Code::Conflict, what));
-        let known = self.store.find_activation(new.user, &new.alias).await.map_err(store_failure)?;
+        let known = self.store.find_activation(new.user, &new.alias).await.map_err(team_failure)?;
         if known.is_some_and(|known| known.composite || known.golden != new.golden) {
             return taken(format!("you have a repository called `{}` already: choose another alias", new.alias));
         }
@@ -279,7 +279,7 @@ impl Team {
     ) -> Result<Job, Failure> {
         let caller = by.caller()?;
         let name = parse_alias(alias)?;
-        let known = self.store.find_activation(caller.id, &name).await.map_err(store_failure)?;
+        let known = self.store.find_activation(caller.id, &name).await.map_err(team_failure)?;
         if let Some(known) = known.as_ref().filter(|known| !known.composite) {
             let what = format!("`{}` is no composite", known.alias);
             return Err(Failure::new(Code::Conflict, what)
@@ -364,7 +364,7 @@ impl Team {
             user_max: if caller.is_some() { self.settings.user_jobs } else { usize::MAX },
             done,
         };
-        let job = self.store.add_job(&new, changes, &self.actor(by)).await.map_err(store_failure)?;
+        let job = self.store.add_job(&new, changes, &self.actor(by)).await.map_err(team_failure)?;
         self.wake.notify_one();
         Ok(job)
     }

@@ -8,7 +8,7 @@ use std::{
 use lore_model::{Actor, AuditEntry, Failure, LoginId, User, UserName};
 
 use super::{Team, throttle::make_room};
-use crate::store_failure;
+use crate::team_failure;
 
 /// Whoever is refused the same again is written down once in so many seconds: refusing costs little, and writing much.
 const AGAIN: i64 = 60;
@@ -35,7 +35,7 @@ impl Refused {
 impl Team {
     /// The newest administrative acts, and how many there are.
     pub async fn acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize), Failure> {
-        self.store.list_acts(limit).await.map_err(store_failure)
+        self.store.list_acts(limit).await.map_err(team_failure)
     }
 
     /// Writes down that a user asked for what they may not.
@@ -80,14 +80,14 @@ impl Team {
 
     /// Nobody is let in because the log cannot be written, and nobody is kept out for it.
     async fn note_refusal(&self, by: &Actor, act: &str, subject: &str, why: &str) {
-        if let Err(error) = self.store.note_act(by, act, subject, why).await {
-            tracing::warn!(%error, "a refusal could not be written down");
+        if let Err(failure) = self.store.note_act(by, act, subject, why).await.map_err(team_failure) {
+            tracing::warn!(%failure, "a refusal could not be written down");
         }
     }
 
     /// Fails where what the team has cannot be read.
     pub async fn check(&self) -> Result<(), Failure> {
-        self.store.check().await.map_err(store_failure)
+        self.store.check().await.map_err(team_failure)
     }
 }
 

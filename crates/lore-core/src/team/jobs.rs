@@ -4,7 +4,7 @@ use lore_model::{Caller, Code, Failure, Job, JobId, JobLine, JobStatus, Permissi
 use lore_store::{Cancelled, JobQuery};
 
 use super::{Asker, Team};
-use crate::store_failure;
+use crate::team_failure;
 
 /// A job with what is told of it.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ impl Team {
                 .hint("use the `job_id` of the answer that began it")
         };
         let parsed = JobId::parse(id.trim()).ok_or_else(absent)?;
-        let found = self.store.find_job(&parsed).await.map_err(store_failure)?;
+        let found = self.store.find_job(&parsed).await.map_err(team_failure)?;
         let caller = by.caller.as_ref();
         let is_own = |job: &Job| caller.is_some_and(|caller| job.user == Some(caller.id));
         found.filter(|job| sees_all(caller) || is_own(job)).ok_or_else(absent)
@@ -37,7 +37,7 @@ impl Team {
     /// One job.
     pub async fn job(&self, by: &Asker, id: &str) -> Result<JobReport, Failure> {
         let job = self.own_job(by, id).await?;
-        let lines = self.store.job_log(&job.id).await.map_err(store_failure)?;
+        let lines = self.store.job_log(&job.id).await.map_err(team_failure)?;
         Ok(JobReport { job, lines })
     }
 
@@ -57,14 +57,14 @@ impl Team {
     ) -> Result<(Vec<Job>, usize), Failure> {
         let caller = by.caller.as_ref();
         let user = caller.filter(|_| !sees_all(caller)).map(|caller| caller.id);
-        self.store.list_jobs(&JobQuery { user, status, limit }).await.map_err(store_failure)
+        self.store.list_jobs(&JobQuery { user, status, limit }).await.map_err(team_failure)
     }
 
     /// How many jobs stand how: one's own, or all for those who manage repositories.
     pub async fn count_jobs(&self, by: &Asker) -> Result<Vec<(JobStatus, u64)>, Failure> {
         let caller = by.caller.as_ref();
         let user = caller.filter(|_| !sees_all(caller)).map(|caller| caller.id);
-        self.store.count_jobs(user).await.map_err(store_failure)
+        self.store.count_jobs(user).await.map_err(team_failure)
     }
 
     /// How many jobs are being done: one's own, or all for those who manage repositories.
@@ -76,7 +76,7 @@ impl Team {
     /// Stops a job, or sees to it that it never begins.
     pub async fn cancel_job(&self, by: &Asker, id: &str) -> Result<Cancelled, Failure> {
         let job = self.own_job(by, id).await?;
-        let cancelled = self.store.cancel_job(&job.id, &self.actor(by)).await.map_err(store_failure)?;
+        let cancelled = self.store.cancel_job(&job.id, &self.actor(by)).await.map_err(team_failure)?;
         if let Some(cancel) = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(&job.id) {
             cancel.cancel();
         }

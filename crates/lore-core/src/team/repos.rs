@@ -10,7 +10,7 @@ use lore_model::{
 use lore_store::JobQuery;
 
 use super::Team;
-use crate::store_failure;
+use crate::team_failure;
 
 /// So many names are told where one is not known.
 const NAMES_MAX: usize = 20;
@@ -92,14 +92,14 @@ pub fn main_branch(golden: &Golden, repos: &[Repo]) -> Option<String> {
 impl Team {
     /// Every golden repository, by alias.
     pub async fn golden(&self) -> Result<Vec<Golden>, Failure> {
-        self.store.list_golden().await.map_err(store_failure)
+        self.store.list_golden().await.map_err(team_failure)
     }
 
     /// The golden repository of that alias.
     pub async fn find_golden(&self, alias: &str) -> Result<Golden, Failure> {
         let name = RepoName::parse(alias).ok();
         let found = match &name {
-            Some(name) => self.store.find_golden(name).await.map_err(store_failure)?,
+            Some(name) => self.store.find_golden(name).await.map_err(team_failure)?,
             None => None,
         };
         if let Some(golden) = found {
@@ -111,14 +111,14 @@ impl Team {
 
     /// What a user has activated, by alias.
     pub async fn activations(&self, caller: &Caller) -> Result<Vec<Activation>, Failure> {
-        self.store.list_activations(Some(caller.id)).await.map_err(store_failure)
+        self.store.list_activations(Some(caller.id)).await.map_err(team_failure)
     }
 
     /// What a user has activated under this name.
     pub async fn activation(&self, caller: &Caller, alias: &str) -> Result<Activation, Failure> {
         let alias = alias.trim();
         let found = match RepoName::parse(alias) {
-            Ok(name) => self.store.find_activation(caller.id, &name).await.map_err(store_failure)?,
+            Ok(name) => self.store.find_activation(caller.id, &name).await.map_err(team_failure)?,
             Err(_) => None,
         };
         if let Some(activation) = found {
@@ -135,11 +135,11 @@ impl Team {
     pub async fn visible(&self, caller: &Caller, alias: &str) -> Result<Visible, Failure> {
         let alias = alias.trim();
         let Ok(name) = RepoName::parse(alias) else { return Err(self.unknown_to(caller, alias).await?) };
-        if let Some(activation) = self.store.find_activation(caller.id, &name).await.map_err(store_failure)? {
+        if let Some(activation) = self.store.find_activation(caller.id, &name).await.map_err(team_failure)? {
             self.uses.note_alias(caller.id, name, self.clock.now());
             return self.members(activation, &self.lore.history.repos().await?).await;
         }
-        match self.store.find_golden(&name).await.map_err(store_failure)? {
+        match self.store.find_golden(&name).await.map_err(team_failure)? {
             Some(golden) => {
                 let repo = repo_of(&golden, None, &self.lore.history.repos().await?)?;
                 Ok(Visible { repos: vec![shown_golden(golden, repo)], notes: Vec::new() })
@@ -265,7 +265,7 @@ impl Team {
 
     /// What users would lose with a golden repository.
     pub(super) async fn concerned(&self, alias: &RepoName) -> Result<Concerned, Failure> {
-        let all = self.store.list_activations(None).await.map_err(store_failure)?;
+        let all = self.store.list_activations(None).await.map_err(team_failure)?;
         let having = || all.iter().filter(|own| own.golden.contains(alias));
         let composites = having().filter(|own| own.composite).count();
         Ok(Concerned { activations: having().count() - composites, composites })
@@ -282,7 +282,7 @@ impl Team {
     async fn members(&self, activation: Activation, indexed: &[Repo]) -> Result<Visible, Failure> {
         let mut visible = Visible::default();
         for alias in &activation.golden {
-            let found = match self.store.find_golden(alias).await.map_err(store_failure)? {
+            let found = match self.store.find_golden(alias).await.map_err(team_failure)? {
                 Some(golden) => shown_member(&activation, &golden, indexed),
                 None => Err(gone(alias)),
             };
@@ -303,7 +303,7 @@ impl Team {
     async fn being_activated(&self, caller: &Caller, alias: &str) -> Result<Option<Failure>, Failure> {
         for status in [JobStatus::Running, JobStatus::Pending] {
             let query = JobQuery { user: Some(caller.id), status: Some(status), limit: NAMES_MAX };
-            let (jobs, _) = self.store.list_jobs(&query).await.map_err(store_failure)?;
+            let (jobs, _) = self.store.list_jobs(&query).await.map_err(team_failure)?;
             let is_it = |job: &&Job| {
                 job.task.operation == Operation::Activate
                     && job.task.alias.as_ref().is_some_and(|own| own.as_str() == alias)

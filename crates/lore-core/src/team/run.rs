@@ -31,7 +31,7 @@ use crate::{
     flows::{FlowEvent, FlowReport, FlowTask},
     history::{AddRequest, SyncEvent, SyncOptions, Target},
     search::CodeEvent,
-    store_failure,
+    team_failure,
 };
 
 /// How often a running job says how far it is, and looks whether it shall stop.
@@ -98,7 +98,7 @@ impl Team {
         for (_, cancel) in self.running.lock().unwrap_or_else(PoisonError::into_inner).drain() {
             cancel.cancel();
         }
-        for job in self.store.running_jobs().await.map_err(store_failure)? {
+        for job in self.store.running_jobs().await.map_err(team_failure)? {
             self.take_up(&job, "the server stopped while it was being done", &Cancel::default()).await?;
         }
         Ok(())
@@ -112,7 +112,7 @@ impl Team {
         }
         let at = self.clock.now();
         let again = Requeue { at, not_before: at, why: why.to_owned(), counts: true };
-        self.store.requeue_job(&job.id, &again).await.map_err(store_failure)
+        self.store.requeue_job(&job.id, &again).await.map_err(team_failure)
     }
 
     /// Takes up a job whose task died of a fault of Lore's own: marked as running, it would hold its place and its repositories
@@ -151,8 +151,9 @@ impl Team {
                 }
                 Ok(None) => self.note_written(None, None),
                 Err(error) => {
-                    tracing::warn!(%error, "no job can be begun");
-                    self.note_written(None, Some(&store_failure(error)));
+                    let failure = team_failure(error);
+                    tracing::warn!(%failure, "no job can be begun");
+                    self.note_written(None, Some(&failure));
                 }
             }
             tokio::select! {
@@ -181,7 +182,7 @@ impl Team {
 
     async fn tidy(&self) {
         let forgotten = self.store.forget_jobs(self.clock.now() - self.settings.keep_jobs).await;
-        if let Err(failure) = forgotten.map_err(store_failure).and(self.write_uses().await) {
+        if let Err(failure) = forgotten.map_err(team_failure).and(self.write_uses().await) {
             tracing::warn!(%failure, "the team's records could not be tidied");
         }
     }
@@ -195,7 +196,7 @@ impl Team {
             if golden.state != GoldenState::Ready || now < last.saturating_add(every) {
                 continue;
             }
-            let busy = self.store.running_jobs().await.map_err(store_failure)?;
+            let busy = self.store.running_jobs().await.map_err(team_failure)?;
             if busy.iter().any(|job| job.task.golden.contains(&golden.alias)) {
                 continue;
             }
@@ -211,7 +212,7 @@ impl Team {
             self.store
                 .add_job(&new, &[], &Actor { name: SCHEDULE.to_owned(), address: None, at: now })
                 .await
-                .map_err(store_failure)?;
+                .map_err(team_failure)?;
         }
         Ok(())
     }
@@ -262,7 +263,7 @@ impl Team {
             _ => None,
         };
         let settled = match again {
-            Some(again) => self.store.requeue_job(&job.id, &again).await.map_err(store_failure),
+            Some(again) => self.store.requeue_job(&job.id, &again).await.map_err(team_failure),
             None => self.end(job, outcome, stop).await,
         };
         self.note_written(Some(&job.id), settled.as_ref().err());
@@ -337,9 +338,9 @@ impl Team {
                 }
                 // Things are no longer as they were when it was asked for.
                 Err(error @ (StoreError::Exists(_) | StoreError::Refused(_) | StoreError::Absent(_))) => {
-                    &store_failure(error)
+                    &team_failure(error)
                 }
-                Err(error) => return Err(store_failure(error)),
+                Err(error) => return Err(team_failure(error)),
             },
             Err(failure) => failure,
         };
@@ -351,7 +352,7 @@ impl Team {
         for alias in &job.task.golden {
             match job.task.operation {
                 Operation::AddGolden => {
-                    let known = self.store.find_golden(alias).await.map_err(store_failure)?;
+                    let known = self.store.find_golden(alias).await.map_err(team_failure)?;
                     // What answers is not this job's to take away, nor what was added under the same alias later.
                     let is_own = |it: &Golden| it.refreshed_at.is_none() && it.created_at <= job.created_at;
                     if known.is_some_and(|known| !is_own(&known)) {
@@ -375,7 +376,7 @@ impl Team {
         }
         let error = failure.hint.as_ref().map_or_else(|| failure.message.clone(), |hint| format!("{failure} ({hint})"));
         let error = if status == JobStatus::Cancelled { "it was cancelled".to_owned() } else { error };
-        write(status, None, Some(error), &changes).await.map_err(store_failure)?;
+        write(status, None, Some(error), &changes).await.map_err(team_failure)?;
         Ok(())
     }
 
@@ -509,7 +510,7 @@ impl Team {
 
     /// The branches that somebody wants beside the main one.
     async fn wanted(&self, alias: &RepoName) -> Result<Vec<String>, Failure> {
-        let mut wanted = self.store.wanted_branches(alias).await.map_err(store_failure)?;
+        let mut wanted = self.store.wanted_branches(alias).await.map_err(team_failure)?;
         // One that cannot be is no reason to keep the others back.
         wanted.retain(|branch| is_branch_name(branch));
         Ok(wanted)
@@ -559,7 +560,7 @@ impl Team {
     ) -> Result<String, Failure> {
         let mut results = Vec::new();
         for alias in &job.task.golden {
-            match self.store.find_golden(alias).await.map_err(store_failure)? {
+            match self.store.find_golden(alias).await.map_err(team_failure)? {
                 Some(golden) if golden.state == GoldenState::Removing => {}
                 // Another one may have been added under this alias since the first one went.
                 Some(_) => {

@@ -8,7 +8,7 @@ use std::{
 use lore_model::{Failure, RepoName, TokenId, UserId};
 
 use super::Team;
-use crate::store_failure;
+use crate::team_failure;
 
 /// What was used since it was last written down.
 #[derive(Debug, Default)]
@@ -37,6 +37,6 @@ impl Team {
         }
         let tokens: Vec<_> = tokens.into_iter().collect();
         let aliases: Vec<_> = aliases.into_iter().map(|((user, alias), at)| (user, alias, at)).collect();
-        self.store.note_uses(&tokens, &aliases).await.map_err(store_failure)
+        self.store.note_uses(&tokens, &aliases).await.map_err(team_failure)
     }
 }

@@ -252,7 +252,10 @@ async fn team(context: &Context<'_>) -> Vec<Finding> {
         let text = match crate::wire::check_team(&data).await {
             Ok(damage) if damage.is_empty() => continue,
             Ok(damage) => format!("{} has {} findings, first: {}", file.display(), damage.len(), damage[0]),
-            Err(failure) => failure.message,
+            Err(failure) => {
+                findings.push(broken("team", failure));
+                continue;
+            }
         };
         let hint = format!(
             "stop the server and put a backup in its place; `sqlite3 {} .recover` may save what it holds. Nothing was changed",
