@@ -778,10 +778,13 @@ async fn what_cannot_be_written_down_is_told_to_whoever_waits() {
     assert_eq!(told.code, Code::NoAccess, "{told}");
     assert!(told.message.starts_with("what becomes of jobs cannot be written down: the team's records at "), "{told}");
     assert!(case.team.unwritten(Duration::from_hours(1)).is_none(), "it may pass");
+    let beside = case.team.check_writing().await.unwrap_err();
+    assert_eq!(beside.code, Code::NoAccess, "whoever waits beside is told so too: {beside}");
     std::fs::remove_dir(&file).unwrap();
     std::fs::rename(&aside, &file).unwrap();
     assert_eq!(case.done(&ada, job).await.status, JobStatus::Completed);
     assert!(case.team.unwritten(Duration::ZERO).is_none());
+    case.team.check_writing().await.unwrap();
 }
 
 mod access {

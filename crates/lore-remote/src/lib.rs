@@ -26,7 +26,7 @@ pub use secret::Secret;
 pub use sse::{Event, Parser};
 pub use types::{
     AuditEntry, Golden, GoldenChange, Issued, Job, JobDetails, JobLog, Listed, Me, NewGolden, NewToken, RefreshEvery,
-    Started, Token, User,
+    Started, Token, Unwritten, User,
 };
 pub use url::{PlainHttp, ServerUrl};
 

@@ -2,10 +2,11 @@
 //!
 //! Read leniently: a field that a newer server adds is kept, one that an older lacks is absent.
 
+use lore_model::{Code, Failure};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::Secret;
+use crate::{Secret, http::shortened};
 
 /// Some entries of a list, and how many there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -237,6 +238,28 @@ pub struct JobDetails {
     /// Its notes, the oldest first.
     #[serde(default)]
     pub logs: Vec<JobLog>,
+    /// Why the server cannot go on with it, where it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unwritten: Option<Unwritten>,
+}
+
+/// Why a server cannot write down what becomes of jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unwritten {
+    /// One of the codes of failures.
+    #[serde(default)]
+    pub code: String,
+    /// In words.
+    #[serde(default)]
+    pub message: String,
+}
+
+impl Unwritten {
+    /// The same as a failure.
+    pub fn failure(&self) -> Failure {
+        let row = Code::TABLE.iter().find(|row| row.name == self.code);
+        Failure::new(row.map_or(Code::Conflict, |row| row.code), shortened(&self.message))
+    }
 }
 
 /// A note of a job.

@@ -158,6 +158,9 @@ pub trait TeamStore: Send + Sync {
     /// Reads something, to see that it can be read.
     async fn check(&self) -> Result<()>;
 
+    /// Writes something that changes nothing, to see that it can be written.
+    async fn check_writing(&self) -> Result<()>;
+
     /// Looks for damage; each finding is one line.
     async fn check_all(&self) -> Result<Vec<String>>;
 }

@@ -287,7 +287,19 @@ impl Team {
     pub fn unwritten(&self, patience: Duration) -> Option<Failure> {
         let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
         let Unwritten { code, message, .. } = unwritten.values().find(|known| known.since.elapsed() >= patience)?;
-        Some(Failure::new(*code, format!("what becomes of jobs cannot be written down: {message}")))
+        Some(cannot_write(*code, message))
+    }
+
+    /// Fails where nothing can be written down just now, for whoever waits beside a server that does the jobs: it knows, and tells
+    /// nobody. That others are writing is no reason.
+    pub async fn check_writing(&self) -> Result<(), Failure> {
+        match self.store.check_writing().await {
+            Ok(()) | Err(StoreError::Locked) => Ok(()),
+            Err(error) => {
+                let failure = team_failure(error);
+                Err(cannot_write(failure.code, &failure.message))
+            }
+        }
     }
 
     /// Writes down how a job goes on, and stops it where somebody wants that. Never ends by itself.
@@ -628,6 +640,10 @@ impl Team {
             () = stopped(cancel) => Err(Failure::new(Code::Interrupted, "it was stopped")),
         }
     }
+}
+
+fn cannot_write(code: Code, why: &str) -> Failure {
+    Failure::new(code, format!("what becomes of jobs cannot be written down: {why}"))
 }
 
 fn cancelled_before() -> Failure {

@@ -1,6 +1,6 @@
 //! Jobs.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use lore_model::{Code, Failure, JobStatus};
 use lore_store::Cancelled;
@@ -15,6 +15,9 @@ use crate::{
     input::Nothing,
     routes::Asked,
 };
+
+/// So long the server tries in vain to write down what becomes of jobs before whoever asks about one is told.
+const UNWRITTEN: Duration = Duration::from_secs(5);
 
 /// Which jobs.
 #[derive(Deserialize, JsonSchema)]
@@ -52,12 +55,28 @@ pub(crate) struct JobDetails {
     job: JobShown,
     /// The oldest first.
     logs: Vec<JobLog>,
+    /// Only where it is not over and the server cannot write down what becomes of jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unwritten: Option<Unwritten>,
+}
+
+/// Why nothing can be written down.
+#[derive(Serialize, JsonSchema)]
+struct Unwritten {
+    /// One of the codes of errors.
+    code: &'static str,
+    message: String,
 }
 
 pub(crate) async fn show(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<JobDetails>, Refusal> {
     let report = app.team.job(&asked.asker()?, asked.name()).await?;
+    let unwritten = if report.job.status.is_over() { None } else { app.team.unwritten(UNWRITTEN) };
+    let unwritten = unwritten.map(|failure| Unwritten {
+        code: failure.code.name(),
+        message: app.team.lore().without_home(&failure.message),
+    });
     let logs = report.lines.iter().map(|line| JobLog::new(line, without_home(&app))).collect();
-    Ok(Json(JobDetails { job: JobShown::new(report.job, without_home(&app)), logs }))
+    Ok(Json(JobDetails { job: JobShown::new(report.job, without_home(&app)), logs, unwritten }))
 }
 
 pub(crate) async fn cancel(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<Told>, Refusal> {

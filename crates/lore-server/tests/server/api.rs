@@ -1,6 +1,9 @@
 //! Users, repositories, jobs, and what the server tells about itself.
 
+use std::time::Duration;
+
 use http::StatusCode;
+use lore_core::Cancel;
 use lore_server::ServerOptions;
 use serde_json::{Value, json};
 
@@ -186,6 +189,41 @@ async fn a_server_whose_jobs_are_not_done_is_not_ready_and_does_them_again() {
     supervised.await.unwrap();
     assert_eq!(begun.load(std::sync::atomic::Ordering::SeqCst), 2);
     assert_eq!(ready().await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn who_waits_for_a_job_is_told_that_nothing_can_be_written_down() {
+    let server = server(ServerOptions::default()).await;
+    let admin = server.token_of("admin").await;
+    let new = json!({"url": "https://git.example/api.git", "alias": "api"});
+    let begun = call(&server, &admin, "POST /api/golden", new).await.json();
+    let show = format!("GET /api/jobs/{}", begun["job_id"].as_str().unwrap());
+    // Something else stands where the records were.
+    let (file, aside) = (server.folder.path().join("team.db"), server.folder.path().join("aside.db"));
+    std::fs::rename(&file, &aside).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    let stop = Cancel::default();
+    let noticed = async {
+        while server.team.unwritten(Duration::ZERO).is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        stop.cancel();
+    };
+    tokio::join!(server.team.run(&stop), noticed);
+    std::fs::remove_dir(&file).unwrap();
+    std::fs::rename(&aside, &file).unwrap();
+    let told = call(&server, &admin, &show, Value::Null).await.json();
+    assert!(told.get("unwritten").is_none(), "it may pass: {told}");
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(5)).await;
+    tokio::time::resume();
+    let told = call(&server, &admin, &show, Value::Null).await;
+    let value = told.json();
+    let unwritten = &value["unwritten"];
+    assert_eq!((&value["job"]["status"], &unwritten["code"]), (&json!("pending"), &json!("no_access")), "{value}");
+    let why = "what becomes of jobs cannot be written down: the team's records at team.db cannot be accessed";
+    assert!(unwritten["message"].as_str().unwrap().starts_with(why), "{}", told.text);
+    assert!(!told.text.contains(server.folder.path().to_str().unwrap()), "{}", told.text);
 }
 
 #[tokio::test]

@@ -368,6 +368,11 @@ impl TeamStore for EmbeddedTeam {
         .await
     }
 
+    async fn check_writing(&self) -> Result<()> {
+        // It is that already; the page is written all the same.
+        self.write(|transaction| Ok(transaction.pragma_update(None, "user_version", TEAM.newest())?)).await
+    }
+
     async fn check_all(&self) -> Result<Vec<String>> {
         self.read(|connection| {
             let mut findings = broken_pages(connection)?;
@@ -455,6 +460,22 @@ mod tests {
         other.execute_batch("ROLLBACK").unwrap();
         let rotated = store.rotate_login(&renewal(1, 20)).await.unwrap();
         assert!(matches!(rotated, Rotation::Rotated(..)), "{rotated:?}");
+    }
+
+    #[tokio::test]
+    async fn whether_something_can_be_written_is_found_out_by_writing() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = EmbeddedTeam::new(dir.path());
+        store.check_writing().await.unwrap();
+        let length = || std::fs::metadata(dir.path().join("team.db-wal")).unwrap().len();
+        let before = length();
+        store.check_writing().await.unwrap();
+        assert!(length() > before, "nothing was written");
+        assert!(store.check_all().await.unwrap().is_empty());
+        std::fs::rename(dir.path().join("team.db"), dir.path().join("aside.db")).unwrap();
+        std::fs::create_dir(dir.path().join("team.db")).unwrap();
+        let refused = store.check_writing().await;
+        assert!(matches!(refused, Err(StoreError::NoAccess { .. })), "{refused:?}");
     }
 
     #[tokio::test]

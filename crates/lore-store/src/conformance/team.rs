@@ -131,6 +131,8 @@ async fn users_have_names_of_their_own_and_one_admin_stays<S: TeamStore>(store: 
     assert_eq!(store.signing_key([2; 32]).await.expect(OK), key);
     let (acts, total) = store.list_acts(2).await.expect(OK);
     assert_eq!((acts[0].act.as_str(), acts[0].subject.as_str(), acts.len(), total), ("set_role", "ada", 2, 3));
+    store.check_writing().await.expect(OK);
+    assert_eq!(store.list_acts(2).await.expect(OK).1, 3);
 }
 
 async fn a_refresh_token_that_comes_twice_ends_its_login<S: TeamStore>(store: &S) {

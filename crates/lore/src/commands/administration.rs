@@ -60,7 +60,7 @@ pub(super) enum Named<'a> {
 pub(super) trait Administration: Send + Sync {
     /// Sees to it that somebody does the jobs, where somebody waits for them: a server does by itself.
     async fn attend(&self) -> Result<(), Failure>;
-    /// Fails where whoever does the jobs here cannot go on.
+    /// Fails where whoever does the jobs on this machine cannot go on. A server tells so with the job.
     async fn check(&self) -> Result<(), Failure>;
     /// Leaves the jobs to others.
     async fn leave(&self);

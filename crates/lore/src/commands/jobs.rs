@@ -205,7 +205,7 @@ async fn look(
     let mut is_attended = false;
     let mut told = 0;
     loop {
-        let job = there.job(id).await?.job;
+        let JobDetails { job, unwritten, .. } = there.job(id).await?;
         if let Some(said) = setback(&job, &mut told) {
             // A bar that does not move says nothing of why.
             if let Some(bar) = bar.take() {
@@ -225,7 +225,11 @@ async fn look(
             there.attend().await?;
         }
         // Nothing that happens to the job from here on could be seen.
-        there.check().await.map_err(|failure| {
+        let checked = match unwritten {
+            Some(unwritten) => Err(unwritten.failure()),
+            None => there.check().await,
+        };
+        checked.map_err(|failure| {
             failure.hint(format!("the job is kept: `lore jobs wait {id}{}` goes on with it", server.repeated()))
         })?;
         tokio::time::sleep(pause).await;

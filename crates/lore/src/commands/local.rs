@@ -8,7 +8,7 @@ use std::{
     fs::File,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use async_trait::async_trait;
@@ -42,6 +42,15 @@ pub(super) struct Local {
     team: Arc<Team>,
     data: PathBuf,
     runner: Mutex<Option<Runner>>,
+    looked: Mutex<Looked>,
+}
+
+/// What was found of late where a server does the jobs.
+#[derive(Default)]
+struct Looked {
+    at: Option<Instant>,
+    /// Nothing could be written.
+    failed: bool,
 }
 
 /// What does the jobs here, while no server does.
@@ -106,7 +115,7 @@ fn open_with(context: &Context<'_>, data: &Path, absent: Absent, allowed: &Allow
     }
     let options = wire::TeamOptions { policy: allowed.policy()?, ..wire::TeamOptions::default() };
     let team = wire::team(&context.loaded, data, options);
-    Ok(Local { team, data: data.to_owned(), runner: Mutex::default() })
+    Ok(Local { team, data: data.to_owned(), runner: Mutex::default(), looked: Mutex::default() })
 }
 
 impl Local {
@@ -119,6 +128,18 @@ impl Local {
                     .hint("say whose with `--user NAME`, or `--all`"))
             }
         }
+    }
+
+    /// Fails where nothing could be written twice in a row: the server that does the jobs tries it again for as long as it takes.
+    async fn check_beside(&self) -> Result<(), Failure> {
+        let mut looked = self.looked.lock().await;
+        if looked.at.is_some_and(|at| at.elapsed() < UNWRITTEN) {
+            return Ok(());
+        }
+        looked.at = Some(Instant::now());
+        let checked = self.team.check_writing().await;
+        let had_failed = std::mem::replace(&mut looked.failed, checked.is_err());
+        if had_failed { checked } else { Ok(()) }
     }
 }
 
@@ -140,7 +161,7 @@ impl Administration for Local {
 
     async fn check(&self) -> Result<(), Failure> {
         let runner = self.runner.lock().await;
-        let Some(runner) = runner.as_ref() else { return Ok(()) };
+        let Some(runner) = runner.as_ref() else { return self.check_beside().await };
         if runner.task.is_finished() {
             return Err(Failure::new(Code::Internal, "a fault of Lore's own ended the work on jobs"));
         }
@@ -255,7 +276,7 @@ impl Administration for Local {
     async fn job(&self, id: &str) -> Result<JobDetails, Failure> {
         let report = self.team.job(&Asker::local(), id).await?;
         let logs = report.lines.iter().map(|line| as_told(&JobLog::new(line, str::to_owned)));
-        Ok(JobDetails { logs: logs.collect::<Result<_, _>>()?, job: job(report.job)? })
+        Ok(JobDetails { logs: logs.collect::<Result<_, _>>()?, job: job(report.job)?, unwritten: None })
     }
 
     async fn cancel_job(&self, id: &str) -> Result<String, Failure> {

@@ -2,6 +2,7 @@
 //! the data of one that does not run.
 
 use std::{
+    io::Write as _,
     path::Path,
     sync::atomic::{AtomicUsize, Ordering},
 };
@@ -9,7 +10,10 @@ use std::{
 use lore_testkit::{Asked, Lore, Output, Reply, Repo, StandIn, TeamServer};
 use serde_json::{Value, json};
 
-use crate::bridge::{TOKEN, lore};
+use crate::{
+    bridge::{TOKEN, lore},
+    tiny_disk::TinyDisk,
+};
 
 fn user(name: &str) -> Value {
     json!({"username": name, "role": "admin", "created_at": "2026-01-01T00:00:00Z"})
@@ -87,6 +91,10 @@ fn answer(asked: &Asked, looked: &AtomicUsize) -> Reply {
             let status = if looked.fetch_add(1, Ordering::SeqCst) < 2 { "running" } else { "completed" };
             let log = json!([{"at": "2026-01-01T00:00:00Z", "text": "cloning\u{1b}[31m"}]);
             Reply::json(200, &json!({"job": job(status, 50), "logs": log}))
+        }
+        ("GET", "/api/jobs/j3") => {
+            let unwritten = json!({"code": "disk_full", "message": "no space is left for the team's records"});
+            Reply::json(200, &json!({"job": job("running", 50), "logs": [], "unwritten": unwritten}))
         }
         ("GET", "/api/jobs/j2") => Reply::json(200, &json!({"job": job("failed", 50)})),
         ("POST", "/api/jobs/j1/cancel") => Reply::json(200, &json!({"success": true, "message": "it stops"})),
@@ -245,6 +253,7 @@ fn refusals_of_a_server_are_failures_like_others() {
     check(&["jobs", "show", "../users"], 3, "job_not_found", "no such job");
     check(&["golden", "refresh", "nope"], 8, "server_unreachable", "nope/refresh");
     check(&["jobs", "wait", "j2"], 4, "conflict", "no such host");
+    check(&["jobs", "wait", "j3"], 7, "disk_full", "no space is left for the team's records");
     let absent = lore.home().join("no-server");
     let absent = absent.to_str().expect("the path is UTF-8");
     check(&["users", "list", "--data", absent], 2, "invalid_argument", "no data of a server");
@@ -401,6 +410,29 @@ fn a_job_is_done_by_whoever_waits_for_it() {
         "add_golden_repo completed: shop: 1 commit read, 1 in the index; 1 file read, 1 searched\n"
     );
     lore.ok(&["golden", "refresh", "shop", "--data", data, "--wait"]);
+}
+
+#[test]
+fn who_waits_beside_a_server_is_told_that_its_disk_is_full() {
+    let lore = lore();
+    let Some(disk) = TinyDisk::mount(lore.user_home().join("disk").to_str().unwrap()) else { return };
+    let data = disk.home();
+    add_ada(&lore, &["--data", &data]);
+    let repo = shop(lore.user_home());
+    lore.ok(&["golden", "add", repo.path().to_str().unwrap(), "shop", "--data", &data]);
+    let jobs = lore.json(&["--json", "jobs", "list", "--data", &data]);
+    let id = jobs["jobs"][0]["job_id"].as_str().unwrap();
+    // As a server has it that runs there.
+    let lock = std::fs::File::create(Path::new(&data).join("server.lock")).unwrap();
+    lock.lock().unwrap();
+    let mut filler = std::fs::File::create(format!("{}/filler", disk.0)).unwrap();
+    while filler.write_all(&[0; 4096]).is_ok() {}
+    let output = lore.run(&["--json", "jobs", "wait", id, "--data", &data]);
+    assert_eq!(output.status.code(), Some(7), "{}", output.stderr);
+    let failure: Value = serde_json::from_str(&output.stderr).unwrap();
+    let (message, hint) = (failure["error"]["message"].as_str().unwrap(), failure["error"]["hint"].as_str().unwrap());
+    assert!(message.starts_with("what becomes of jobs cannot be written down: no space is left"), "{failure}");
+    assert!(hint.contains(&format!("lore jobs wait {id}")), "{failure}");
 }
 
 #[test]
