@@ -82,7 +82,8 @@ pub fn store_failure(error: StoreError) -> Failure {
         }
         StoreError::BadQuery(_) => Failure::new(Code::InvalidArgument, message).hint("use fewer and plainer words"),
         StoreError::TooNew { .. } => {
-            Failure::new(Code::IndexTooNew, message).hint("upgrade Lore, or set LORE_HOME to another folder")
+            Failure::new(Code::IndexTooNew, message)
+                .hint("upgrade Lore, restart what still runs of the older one, or set LORE_HOME to another folder")
         }
         StoreError::Damaged { path, .. } => Failure::new(Code::IndexDamaged, message).hint(format!(
             "run `lore reindex`: the index can be rebuilt from git. Where it cannot even tell its repositories, move {} aside and \
@@ -134,7 +135,7 @@ pub(crate) fn kept_failure(kept: &Kept, error: StoreError) -> Failure {
         StoreError::TooNew { path, found, known } => {
             let (path, versions) = (path.display(), format!("version {found}, this one knows {known}"));
             let message = format!("{what} in {path} were written by a newer Lore ({versions})");
-            Failure::new(Code::IndexTooNew, message).hint("upgrade Lore")
+            Failure::new(Code::IndexTooNew, message).hint("upgrade Lore, and restart what still runs of the older one")
         }
         StoreError::NoAccess { path, what: said } => {
             let message = format!("{what} at {} cannot be accessed: {said}", path.display());

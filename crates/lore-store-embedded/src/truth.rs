@@ -97,7 +97,11 @@ impl TruthFile {
         match self.with(&self.reader, |_| Ok(())) {
             Err(error @ (StoreError::NoAccess { .. } | StoreError::Full(_))) => self.read_only(query)?.ok_or(error),
             Err(error) => Err(error),
-            Ok(()) => self.with(&self.reader, |connection| query(&*connection.transaction()?)),
+            Ok(()) => self.with(&self.reader, |connection| {
+                let transaction = connection.transaction()?;
+                self.schema.version(&self.file, &transaction)?;
+                query(&transaction)
+            }),
         }
     }
 
@@ -105,6 +109,9 @@ impl TruthFile {
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T> {
         self.with(&self.writer, |connection| {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // The connection may be older than an upgrade by a newer Lore. What that keeps besides, such as its sums, would not
+            // be kept here, and would look like damage there.
+            self.schema.version(&self.file, &transaction)?;
             let answer = work(&transaction)?;
             sums::note_tables(&transaction, self.schema)?;
             transaction.commit()?;
@@ -204,5 +211,57 @@ impl TruthFile {
         configure(&connection).map_err(|error| explain(&self.file, error))?;
         self.schema.migrate(&self.file, &mut connection)?;
         Ok(connection)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::migrate::MESSAGES;
+
+    fn put(file: &TruthFile, hash: u8) -> Result<usize> {
+        file.write(|transaction| {
+            Ok(transaction.execute("INSERT INTO contents (hash, packed) VALUES (?1, x'00')", [[hash; 32]])?)
+        })
+    }
+
+    fn count(file: &TruthFile) -> Result<i64> {
+        file.read(|connection| Ok(connection.query_row("SELECT count(*) FROM contents", [], |row| row.get(0))?))
+    }
+
+    fn damage(file: &TruthFile) -> Result<Vec<String>> {
+        file.read(|connection| Ok(sums::check_tables(connection, &MESSAGES)?))
+    }
+
+    #[test]
+    fn a_file_that_a_newer_lore_upgrades_meanwhile_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = TruthFile::new(folder.path().to_owned(), "messages.db", &MESSAGES);
+        put(&file, 1).unwrap();
+        assert_eq!(count(&file).unwrap(), 1);
+        let newer = Connection::open(folder.path().join("messages.db")).unwrap();
+        newer.pragma_update(None, "user_version", MESSAGES.newest() + 1).unwrap();
+        let (written, read) = (put(&file, 2), count(&file));
+        assert!(matches!(written, Err(StoreError::TooNew { .. })), "{written:?}");
+        assert!(matches!(read, Err(StoreError::TooNew { .. })), "{read:?}");
+        newer.pragma_update(None, "user_version", MESSAGES.newest()).unwrap();
+        assert_eq!(count(&file).unwrap(), 1);
+        assert_eq!(damage(&file).unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn what_others_wrote_is_taken_as_it_is_where_the_sums_were_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = TruthFile::new(folder.path().to_owned(), "messages.db", &MESSAGES);
+        put(&file, 1).unwrap();
+        let other = Connection::open(folder.path().join("messages.db")).unwrap();
+        other.execute("UPDATE contents SET packed = x'ff'", []).unwrap();
+        let wrong = ["the table `contents` is not what was written"];
+        assert_eq!(damage(&file).unwrap(), wrong);
+        other.execute("DELETE FROM sums", []).unwrap();
+        put(&file, 2).unwrap();
+        assert_eq!(damage(&file).unwrap(), [""; 0]);
+        other.execute("UPDATE contents SET packed = x'fe' WHERE content = 2", []).unwrap();
+        assert_eq!(damage(&file).unwrap(), wrong);
     }
 }
