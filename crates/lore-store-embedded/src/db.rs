@@ -202,7 +202,9 @@ impl EmbeddedStore {
             _ => {
                 drop(connection);
                 drop(self.open_writer()?);
-                open_read_only(self.file()).map(|(connection, _)| Some((keep, connection)))
+                // This one may have found no room for shared memory: what is written later would look like damage to it.
+                let (connection, keep) = open_read_only(self.file())?;
+                Ok(Some((keep.then_some(file), connection)))
             }
         }
     }

@@ -1,6 +1,9 @@
 //! One workload, done in peace once and then under every fault, with what must hold after each.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -21,6 +24,8 @@ pub struct Rehearsal {
     files: BTreeSet<String>,
     /// How many changes of files there are: all, and those of the programs that Lore starts.
     points: [usize; 2],
+    /// The file of each of them, as far as it went in peace.
+    changed: Vec<PathBuf>,
 }
 
 /// What a point showed.
@@ -40,13 +45,21 @@ impl Rehearsal {
         let scene = Scene::new(binary)?;
         (workload.prepare)(&scene).with_context(|| format!("{} cannot be prepared", workload.name))?;
         scene.save()?;
-        let mut rehearsal = Self { workload, scene, expected: String::new(), files: BTreeSet::new(), points: [0; 2] };
+        let mut rehearsal = Self {
+            workload,
+            scene,
+            expected: String::new(),
+            files: BTreeSet::new(),
+            points: [0; 2],
+            changed: Vec::new(),
+        };
         let done = rehearsal.act(&rehearsal.plan(Fault::None, 0, Whose::Others))?;
         rehearsal.points[1] = done.points;
         rehearsal.scene.restore()?;
         let done = rehearsal.act(&rehearsal.plan(Fault::None, 0, Whose::Everybodys))?;
         ensure!(done.code == Some(0), "{} fails in peace: {}", workload.name, done.stderr);
         rehearsal.points[0] = done.points;
+        rehearsal.changed.clone_from(&done.changed);
         rehearsal.expected = (workload.state)(&rehearsal.scene)?;
         (workload.again)(&rehearsal.scene, &done)?;
         let twice = (workload.state)(&rehearsal.scene)?;
@@ -62,6 +75,12 @@ impl Rehearsal {
             Whose::Others => self.points[1],
             Whose::Its => self.points[0] - self.points[1],
         }
+    }
+
+    /// The changes, of everybody's, of files whose names end so.
+    pub fn points_on(&self, ending: &str) -> Vec<usize> {
+        let all = (1..).zip(&self.changed);
+        all.filter(|(_, file)| file.to_string_lossy().ends_with(ending)).map(|(at, _)| at).collect()
     }
 
     /// Its place.

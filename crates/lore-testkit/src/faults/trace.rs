@@ -86,6 +86,8 @@ pub struct Traced {
     pub stderr: String,
     /// How many changes there were.
     pub points: usize,
+    /// The file of each, seen from the folder that was asked for.
+    pub changed: Vec<PathBuf>,
     /// What was struck.
     pub struck: Option<String>,
     /// Whether it was killed because it did not end.
@@ -285,6 +287,8 @@ impl<'a> Watch<'a> {
         };
         if counts {
             self.traced.points += 1;
+            let changed = self.shown(&before).to_owned();
+            self.traced.changed.push(changed);
             if self.strikes() {
                 self.strike(pid, name, &before, &mut registers)?;
                 return Ok(());
@@ -337,6 +341,11 @@ impl<'a> Watch<'a> {
         before.paths.iter().any(inside).then_some(before)
     }
 
+    /// The first file that a call is about, seen from the folder.
+    fn shown<'b>(&self, before: &'b Before) -> &'b Path {
+        before.paths[0].strip_prefix(&self.plan.inside).unwrap_or(&before.paths[0])
+    }
+
     fn strikes(&self) -> bool {
         let Traced { points, .. } = self.traced;
         match self.plan.fault {
@@ -348,8 +357,7 @@ impl<'a> Watch<'a> {
 
     fn strike(&mut self, pid: Pid, name: &str, before: &Before, registers: &mut user_regs_struct) -> Result<()> {
         if self.traced.struck.is_none() {
-            let shown = before.paths[0].strip_prefix(&self.plan.inside).unwrap_or(&before.paths[0]);
-            self.traced.struck = Some(format!("{name} {}", shown.display()));
+            self.traced.struck = Some(format!("{name} {}", self.shown(before).display()));
         }
         match self.plan.fault {
             Fault::None => Ok(()),

@@ -73,6 +73,21 @@ fn an_io_error_of_a_sync_is_told_and_made_good_by_the_next() {
 }
 
 #[test]
+fn a_disk_that_is_full_for_a_moment_of_an_upgrade_is_not_called_damage() {
+    if !can_watch() {
+        return;
+    }
+    let rehearsal = rehearse("migrate-late");
+    // The memory that processes share is a file, and reading goes on without it.
+    let points = rehearsal.points_on("lore.db-shm");
+    assert!(!points.is_empty(), "nothing is shared");
+    for at in spread(points.len(), some(8), &mut Random::new(7)) {
+        let seen = rehearsal.strike(Fault::Fail(Errno::ENOSPC), points[at - 1], Whose::Everybodys);
+        seen.unwrap_or_else(|error| panic!("migrate-late: {error:#}"));
+    }
+}
+
+#[test]
 fn an_io_error_of_a_clone_is_told_and_made_good_by_the_next() {
     strike("clone", &ERRORS, 4);
 }
