@@ -107,9 +107,16 @@ impl Inner {
         let Some((_, dimensions, files)) = self.set(model)? else { return Ok(HashSet::new()) };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref().is_none_or(|known| known.model != model) {
-            // One that cannot be read has nothing to give.
-            let files: Vec<Arc<VectorFile>> =
-                files.iter().filter_map(|row| open_file(&self.store, &row.file, dimensions).ok()).collect();
+            // One that cannot be read has nothing to give, and damage must not get a new checksum.
+            let whole = |row: &FileRow| {
+                let file = open_file(&self.store, &row.file, dimensions).ok()?;
+                if !file.is_whole() {
+                    tracing::warn!(file = %row.file, "a file of vectors is damaged, and nothing is taken from it");
+                    return None;
+                }
+                Some(file)
+            };
+            let files: Vec<Arc<VectorFile>> = files.iter().filter_map(whole).collect();
             let places = |(at, file): (usize, &Arc<VectorFile>)| {
                 file.passages().zip(0..).map(move |(passage, row)| (passage, (at, row))).collect::<Vec<_>>()
             };
@@ -318,5 +325,20 @@ mod tests {
         let vectors: Vec<u64> = files.iter().map(|row| row.vectors).collect();
         assert_eq!(vectors, [MANY as u64 - 1], "joined, without what is damaged");
         assert_eq!(crate::vectors::check(&adds.inner.store, true).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn nothing_is_taken_from_a_damaged_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (damaged, whole) = (PassageKey([1; 16]), PassageKey([2; 16]));
+        let adds = Writer::new(EmbeddedStore::new(folder.path())).unwrap();
+        adds.inner.put("m", 16, vec![Row::new(1, damaged, &[0.25; 16])]).unwrap();
+        adds.inner.put("m", 16, vec![Row::new(2, whole, &[0.25; 16])]).unwrap();
+        let path = folder.path().join("vectors").join("00000001.vec");
+        let mut bytes = std::fs::read(&path).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let adopted = adds.inner.adopt("m", &[(3, damaged), (4, whole)]).unwrap();
+        assert_eq!(adopted, HashSet::from([4]));
     }
 }
