@@ -46,10 +46,12 @@ pub(crate) fn begin_anew(store: &EmbeddedStore) -> Result<PathBuf> {
     }
     make(&fresh, &known)?;
     keep(file, &aside)?;
-    // The log of the old one must not be taken for that of the new one.
+    settle(file)?;
+    // The log of the old one must not be taken for that of the new one, not even after a power failure.
     for log in ["-wal", "-shm"] {
         remove(&with_ending(file, log))?;
     }
+    sync_parent(file).map_err(|error| explain_io(file, &error))?;
     fs::rename(&fresh, file).and_then(|()| sync_parent(file)).map_err(|error| explain_io(file, &error))?;
     Ok(aside)
 }
@@ -145,6 +147,28 @@ fn keep(file: &Path, aside: &Path) -> Result<()> {
     kept().map_err(|error| explain_io(aside, &error))
 }
 
+/// Moves the log of the old file into it. The log goes before the new file comes; where the power fails in between, the old file
+/// has to tell its repositories without it, so that the index can be begun anew once more.
+fn settle(file: &Path) -> Result<()> {
+    let settled = || -> rusqlite::Result<bool> {
+        let connection = Connection::open(file)?;
+        prepare(&connection)?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))
+    };
+    match settled().map_err(|error| explain(file, error)) {
+        Ok(true) => Ok(()),
+        // Somebody has been reading for long.
+        Ok(false) => Err(StoreError::Locked),
+        Err(error @ (StoreError::Locked | StoreError::Full(_) | StoreError::NoAccess { .. })) => Err(error),
+        // What is damaged like this cannot be used without its log either. All of it was kept.
+        Err(error) => {
+            tracing::debug!(%error, "the log of a damaged index cannot be moved into it");
+            Ok(())
+        }
+    }
+}
+
 /// Copies a file so that the copy outlasts a power failure.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to)?;
@@ -162,4 +186,28 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_old_file_is_whole_before_its_log_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, alone) = (folder.path().join("lore.db"), folder.path().join("alone.db"));
+        let mut connection = Connection::open(&file).unwrap();
+        prepare(&connection).unwrap();
+        connection.pragma_update(None, "journal_mode", "WAL").unwrap();
+        INDEX.migrate(&file, &mut connection).unwrap();
+        let add = "INSERT INTO repos (name, local_path, exclude_prefixes) VALUES ('a', 'p', '[]')";
+        connection.execute(add, []).unwrap();
+        assert!(fs::metadata(with_ending(&file, "-wal")).unwrap().len() > 0);
+        settle(&file).unwrap();
+        // What a power failure leaves when the log is gone and the new file is not there yet.
+        fs::copy(&file, &alone).unwrap();
+        let alone = Connection::open(&alone).unwrap();
+        let count: i64 = alone.query_row("SELECT count(*) FROM repos", [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 1);
+    }
 }
