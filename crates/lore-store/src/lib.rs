@@ -30,7 +30,9 @@ pub use history::{
     SyncEnd, TouchHit, TouchQuery,
 };
 
-pub use messages::{Added, Claimed, MessageQuery, MessageStore, Others, Withdrawal};
+pub use messages::{
+    Added, Claimed, MESSAGE_WORDS_BYTES, MESSAGE_WORDS_MAX, MessageQuery, MessageStore, Others, Withdrawal,
+};
 pub use past::{NewPast, NewVersion, PastInfo, PastPart, PastSlice, PathVersion, Touch, TouchFilter};
 pub use patch::{PatchPacker, unpack_patch};
 pub use team::{

@@ -30,6 +30,9 @@ pub trait MessageStore: Send + Sync {
     async fn list_waiting(&self, project: &Path, limit: usize) -> Result<(Vec<Message>, usize)>;
 
     /// Messages that fit, newest first (a search: best first); the flag says whether more would have.
+    ///
+    /// More than [`MESSAGE_WORDS_MAX`] words, or [`MESSAGE_WORDS_BYTES`] bytes of them, are a
+    /// [`BadQuery`](crate::StoreError::BadQuery).
     async fn list_messages(&self, query: &MessageQuery) -> Result<(Vec<Message>, bool)>;
 
     /// One message.
@@ -87,6 +90,12 @@ pub enum Withdrawal {
     /// It is being delivered at this moment.
     Claimed,
 }
+
+/// So many words may be asked for at a time.
+pub const MESSAGE_WORDS_MAX: usize = 1000;
+
+/// So long may they be together.
+pub const MESSAGE_WORDS_BYTES: usize = 20_000;
 
 /// Which messages are asked for.
 #[derive(Debug, Clone, Default)]

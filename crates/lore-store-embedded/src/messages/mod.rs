@@ -14,7 +14,10 @@ use std::{
 
 use async_trait::async_trait;
 use lore_model::{Message, MessageId, MessageState, NewMessage, RepoPath};
-use lore_store::{Added, Claimed, MessageQuery, MessageStore, Others, Result, Withdrawal};
+use lore_store::{
+    Added, Claimed, MESSAGE_WORDS_BYTES, MESSAGE_WORDS_MAX, MessageQuery, MessageStore, Others, Result, StoreError,
+    Withdrawal,
+};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use tokio::sync::watch as tokio_watch;
 
@@ -203,6 +206,10 @@ impl MessageStore for EmbeddedMessages {
     }
 
     async fn list_messages(&self, query: &MessageQuery) -> Result<(Vec<Message>, bool)> {
+        if query.words.as_deref().is_some_and(search::are_too_many) {
+            let most = format!("it has more than {MESSAGE_WORDS_MAX} words, or {MESSAGE_WORDS_BYTES} bytes");
+            return Err(StoreError::BadQuery(most));
+        }
         let query = query.clone();
         self.read(move |connection| search::list(connection, &query)).await
     }

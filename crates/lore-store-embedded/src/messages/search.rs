@@ -1,7 +1,7 @@
 //! Finds messages by words, place and state.
 
 use lore_model::Message;
-use lore_store::MessageQuery;
+use lore_store::{MESSAGE_WORDS_BYTES, MESSAGE_WORDS_MAX, MessageQuery};
 use rusqlite::{Connection, Result, ToSql, params_from_iter, types::Value};
 
 use super::rows;
@@ -12,6 +12,16 @@ use crate::{
 
 /// Weights of what was said, the file, the definition and the hunk.
 const BM25: &str = "bm25(messages_fts, 10.0, 4.0, 4.0, 1.0)";
+
+/// So many conditions stand in one chain: SQLite bounds how deep an expression is, and a chain is as deep as it is long.
+const CHAIN: usize = 100;
+
+/// Whether these are more words than are asked for at a time. A pattern of [`like`] is at most twice as long, and a little: less
+/// than the 50,000 bytes that SQLite takes.
+pub(super) fn are_too_many(words: &str) -> bool {
+    let each = words.split(|c: char| c == '\0' || c.is_whitespace()).filter(|word| !word.is_empty());
+    words.len() > MESSAGE_WORDS_BYTES || each.count() > MESSAGE_WORDS_MAX
+}
 
 /// Messages that fit; the flag says whether more would have.
 pub(super) fn list(connection: &Connection, query: &MessageQuery) -> Result<(Vec<Message>, bool)> {
@@ -45,10 +55,12 @@ fn run(connection: &Connection, query: &MessageQuery, words: &Words) -> Result<(
             order = format!("(SELECT {BM25} FROM messages_fts WHERE messages_fts MATCH ? AND rowid = id), id DESC");
         }
         Words::Parts(parts) => {
-            for part in parts {
-                let all = "(comment || char(10) || file || char(10) || coalesce(symbol, '') || char(10) || coalesce(hunk, ''))";
-                conditions.push(format!("{all} LIKE ? ESCAPE '\\'"));
-                values.push(part.clone().into());
+            let all =
+                "(comment || char(10) || file || char(10) || coalesce(symbol, '') || char(10) || coalesce(hunk, ''))";
+            for some in parts.chunks(CHAIN) {
+                let chain = vec![format!("{all} LIKE ? ESCAPE '\\'"); some.len()].join(" AND ");
+                conditions.push(format!("({chain})"));
+                values.extend(some.iter().map(|part| Value::from(part.clone())));
             }
         }
     }

@@ -5,7 +5,9 @@ use std::{path::Path, sync::Arc};
 use lore_model::{Anchor, CommitId, Message, MessageId, MessageState, NewMessage, RepoPath};
 
 use super::OK;
-use crate::{Added, Claimed, MessageQuery, MessageStore, Others, Withdrawal};
+use crate::{
+    Added, Claimed, MESSAGE_WORDS_BYTES, MESSAGE_WORDS_MAX, MessageQuery, MessageStore, Others, StoreError, Withdrawal,
+};
 
 /// Runs every check of [`MessageStore`]. `make` makes an empty store, `again` another process's view of the same one.
 pub async fn check_messages<S: MessageStore>(make: impl Fn() -> Arc<S>, again: impl Fn(&S) -> Arc<S>) {
@@ -19,6 +21,7 @@ pub async fn check_messages<S: MessageStore>(make: impl Fn() -> Arc<S>, again: i
     only_what_waits_can_be_withdrawn(&*make()).await;
     messages_are_found_by_words_place_and_state(&*make()).await;
     any_text_is_a_query(&*make()).await;
+    many_words_are_a_query_and_too_many_are_refused(&*make()).await;
     a_write_of_another_process_is_told(&make, &again).await;
 }
 
@@ -222,6 +225,20 @@ async fn any_text_is_a_query(store: &impl MessageStore) {
             MessageQuery { words: Some(text.to_owned()), path: Some(text.to_owned()), ..MessageQuery::default() };
         list(store, query).await;
     }
+}
+
+async fn many_words_are_a_query_and_too_many_are_refused(store: &impl MessageStore) {
+    let id = add(store, &message(1, "the heron stands")).await;
+    let asked = |words: String| MessageQuery { words: Some(words), limit: 10, ..MessageQuery::default() };
+    // Whole words, and parts of words.
+    for word in ["heron ", "ero "] {
+        assert_eq!(list(store, asked(word.repeat(MESSAGE_WORDS_MAX))).await, [id], "{word}");
+        let refused = store.list_messages(&asked(word.repeat(MESSAGE_WORDS_MAX + 1))).await;
+        assert!(matches!(refused, Err(StoreError::BadQuery(_))), "{refused:?}");
+    }
+    assert_eq!(list(store, asked("%".repeat(MESSAGE_WORDS_BYTES))).await, []);
+    let refused = store.list_messages(&asked("%".repeat(MESSAGE_WORDS_BYTES + 1))).await;
+    assert!(matches!(refused, Err(StoreError::BadQuery(_))), "{refused:?}");
 }
 
 async fn a_write_of_another_process_is_told<S: MessageStore>(
