@@ -132,6 +132,11 @@ impl<'a> In<'a> {
         Ok(languages)
     }
 
+    /// Room for so many values, each of which takes at least `least` bytes: a damaged count asks for no more than is there.
+    pub(super) fn room<T>(&self, count: usize, least: usize) -> Vec<T> {
+        Vec::with_capacity(count.min(self.0.len() / least))
+    }
+
     pub(super) fn path(&mut self, path: &mut Vec<u8>) -> Result<()> {
         let shared = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         if shared > path.len() {
@@ -277,15 +282,14 @@ pub(crate) fn unpack_files(packed: &[u8]) -> Result<Vec<PackedFile>> {
     let mut input = In(&raw);
     let languages = input.languages()?;
     let count = input.small()? as usize;
-    // Each file takes a few bytes, so a damaged count cannot ask for much.
-    let mut files = Vec::with_capacity(count.min(raw.len()));
+    let mut files = input.room(count, 5);
     let (mut path, mut blob, mut chunk) = (Vec::new(), 0, 0);
     for _ in 0..count {
         input.path(&mut path)?;
         blob = input.step(blob)?;
         let language = languages.get(input.small()? as usize).ok_or(Damaged)?.clone();
         let length = input.small()? as usize;
-        let mut chunks = Vec::with_capacity(length.min(raw.len()));
+        let mut chunks = input.room(length, 1);
         for _ in 0..length {
             chunk = input.step(chunk)?;
             chunks.push(u32::try_from(chunk).map_err(|_| Damaged)?);
@@ -360,6 +364,13 @@ mod tests {
                 chunks,
             },
         )
+    }
+
+    #[test]
+    fn a_damaged_count_asks_for_no_more_room_than_there_are_bytes() {
+        let input = In(&[0; 50]);
+        assert_eq!(input.room::<PackedFile>(3, 5).capacity(), 3);
+        assert_eq!(input.room::<PackedFile>(usize::MAX, 5).capacity(), 10);
     }
 
     proptest! {

@@ -220,7 +220,7 @@ fn unpack_commits(packed: &[u8]) -> Result<Vec<LineCommit>, Damaged> {
     let raw = decompress(packed)?;
     let mut input = In(&raw);
     let count = input.small()? as usize;
-    let (mut commits, mut at) = (Vec::with_capacity(count.min(raw.len())), 0);
+    let (mut commits, mut at) = (input.room(count, 22), 0);
     for _ in 0..count {
         let id = CommitId::from_bytes(input.bytes()?).ok_or(Damaged)?;
         at = input.step(at)?;
@@ -268,7 +268,7 @@ fn unpack_paths(packed: &[u8]) -> Result<Vec<PastPath>, Damaged> {
     let mut input = In(&raw);
     let languages = input.languages()?;
     let count = input.small()? as usize;
-    let mut paths = Vec::with_capacity(count.min(raw.len()));
+    let mut paths = input.room(count, 3);
     let (mut path, mut blob, mut chunk) = (Vec::new(), 0, 0);
     for _ in 0..count {
         input.path(&mut path)?;

@@ -6,7 +6,10 @@
 
 use std::{cell::RefCell, mem, sync::Arc, thread};
 
-use zstd::{bulk, zstd_safe::compress_bound};
+use zstd::{
+    bulk,
+    zstd_safe::{compress_bound, get_frame_content_size},
+};
 
 use super::{
     Result, SegmentError,
@@ -213,10 +216,14 @@ impl Texts<'_> {
     }
 
     fn unpack(&self, Place { row, end, chunks }: Place) -> Option<TextBlock> {
+        let frame = self.frames.get(row.frame..end)?;
+        // Damaged bytes may ask for more memory than there is. The frame knows its length as well.
+        if get_frame_content_size(frame).ok()?? != row.raw as u64 {
+            return None;
+        }
         let mut raw = Vec::new();
-        // Damaged bytes may ask for more memory than there is.
         raw.try_reserve_exact(row.raw).ok()?;
-        decompress(self.frames.get(row.frame..end)?, &mut raw)?;
+        decompress(frame, &mut raw)?;
         let mut input = Input(&raw);
         let mut borders = vec![0usize];
         for _ in 0..chunks {

@@ -1,7 +1,11 @@
 //! Texts, keys and lengths come back as they went in.
 
 use super::{
-    super::{Segment, TextCache, View, write_atomically},
+    super::{
+        Segment, TextCache, View,
+        texts::{TextWriter, Texts},
+        write_atomically,
+    },
     Chunk, Random, ask, ask_words, corpus, segment_of,
 };
 
@@ -26,6 +30,20 @@ fn any_bytes_come_back() {
     key.0[15] ^= 1;
     assert_eq!(segment.find(&key), None);
     assert_eq!(segment.rows() as usize, chunks.iter().filter(|chunk| chunk.vector.is_some()).count());
+}
+
+#[test]
+fn a_length_that_the_frame_does_not_have_is_damage() {
+    let mut writer = TextWriter::default();
+    writer.push(b"the heron stands");
+    let (mut index, frames) = writer.finish();
+    let read = |index: &[u8]| {
+        let texts = Texts { index, frames: &frames, chunks: 1 };
+        texts.block(0).ok()?.get(0).map(<[u8]>::to_vec)
+    };
+    assert_eq!(read(&index), Some(b"the heron stands".to_vec()));
+    index[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert_eq!(read(&index), None);
 }
 
 #[test]
