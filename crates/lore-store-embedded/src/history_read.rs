@@ -404,6 +404,11 @@ impl HistoryStore for EmbeddedStore {
         Ok(self.read(|connection| rows::repos(connection, None)).await?.unwrap_or_default())
     }
 
+    async fn find_repo(&self, repo: RepoId) -> Result<Option<Repo>> {
+        let found = self.read(move |connection| rows::repos(connection, Some(repo)));
+        Ok(found.await?.unwrap_or_default().pop())
+    }
+
     async fn search_commits(&self, query: &CommitQuery) -> Result<CommitMatches> {
         let query = query.clone();
         let found = self

@@ -133,15 +133,23 @@ pub(crate) fn branches_value(choice: &BranchChoice) -> Option<String> {
     }
 }
 
+/// What reads repositories: two statements, for with one that fits both SQLite looks at all to find one.
+fn listing(only: Option<RepoId>) -> String {
+    let which = if only.is_some() { "r.repo_id = ?1" } else { "?1 IS NULL" };
+    format!(
+        "SELECT r.repo_id, r.name, r.local_path, r.remote_url, r.default_branch, r.exclude_prefixes, r.author_filter,
+                r.fork_of, r.branches, s.last_synced_at, s.last_synced_sha, s.last_error, s.fingerprint, s.partial,
+                s.commit_count, s.problems, s.added_at, s.sync_count
+         FROM repos AS r JOIN ingest_state AS s USING (repo_id) WHERE {which} ORDER BY r.name"
+    )
+}
+
 /// Every repository, or the one with this id, by name.
 pub(crate) fn repos(connection: &Connection, only: Option<RepoId>) -> Result<Vec<Repo>> {
-    let sql = "SELECT r.repo_id, r.name, r.local_path, r.remote_url, r.default_branch, r.exclude_prefixes, r.author_filter,
-                      r.fork_of, r.branches, s.last_synced_at, s.last_synced_sha, s.last_error, s.fingerprint, s.partial,
-                      s.commit_count, s.problems, s.added_at, s.sync_count
-               FROM repos AS r JOIN ingest_state AS s USING (repo_id)
-               WHERE ?1 IS NULL OR r.repo_id = ?1 ORDER BY r.name";
-    let mut repos =
-        connection.prepare_cached(sql)?.query_map([only.map(|id| id.0)], repo)?.collect::<Result<Vec<Repo>>>()?;
+    let mut repos = connection
+        .prepare_cached(&listing(only))?
+        .query_map([only.map(|id| id.0)], repo)?
+        .collect::<Result<Vec<Repo>>>()?;
     let mut tips = connection
         .prepare_cached("SELECT name, sha, shallow FROM repo_tips WHERE repo_id = ?1 ORDER BY shallow, name, sha")?;
     for repo in &mut repos {
@@ -189,4 +197,32 @@ fn repo(row: &Row<'_>) -> Result<Repo> {
         ..SyncState::default()
     };
     Ok(Repo { id: RepoId(row.get(0)?), info, added_at: row.get(16)?, sync, shown: None, alone: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+    use crate::{db::prepare, migrate::INDEX};
+
+    #[test]
+    fn one_repository_is_read_without_a_look_at_the_others() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        prepare(&connection).unwrap();
+        INDEX.migrate(Path::new("lore.db"), &mut connection).unwrap();
+        let many = "INSERT INTO repos (name, local_path, exclude_prefixes)
+                    WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < 40)
+                    SELECT 'r' || at, '/r' || at, '[]' FROM n;
+                    INSERT INTO ingest_state (repo_id) SELECT repo_id FROM repos;";
+        connection.execute_batch(many).unwrap();
+        let read = |only: Option<RepoId>| {
+            let found = repos(&connection, only).unwrap().len();
+            let statement = connection.prepare_cached(&listing(only)).unwrap();
+            (found, statement.get_status(StatementStatus::FullscanStep))
+        };
+        assert_eq!(read(Some(RepoId(7))), (1, 0));
+        let (found, steps) = read(None);
+        assert!(found == 40 && steps > 30, "{found} {steps}");
+    }
 }

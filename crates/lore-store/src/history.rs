@@ -20,6 +20,9 @@ pub trait HistoryStore: Send + Sync {
     /// Every registered repository, by name.
     async fn list_repos(&self) -> Result<Vec<Repo>>;
 
+    /// The repository of that id, however many there are besides.
+    async fn find_repo(&self, repo: RepoId) -> Result<Option<Repo>>;
+
     /// Commits that match, best first.
     async fn search_commits(&self, query: &CommitQuery) -> Result<CommitMatches>;
 

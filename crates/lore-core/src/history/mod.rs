@@ -101,7 +101,7 @@ impl History {
 
     /// The repository of that id, as it is registered now.
     pub(crate) async fn get_repo(&self, id: RepoId) -> Result<Repo, Failure> {
-        self.repos().await?.into_iter().find(|repo| repo.id == id).ok_or_else(|| {
+        self.store.find_repo(id).await.map_err(store_failure)?.ok_or_else(|| {
             Failure::new(Code::RepoNotFound, format!("repository {id} is not registered any more"))
                 .hint("run `lore repos` to see what is registered")
         })

@@ -104,6 +104,7 @@ async fn found(store: &dyn HistoryStore, query: &CommitQuery) -> Vec<u8> {
 
 async fn an_empty_store_answers_with_nothing(store: &dyn HistoryStore) {
     assert_eq!(store.list_repos().await.expect(OK), []);
+    assert_eq!(store.find_repo(RepoId(1)).await.expect(OK), None);
     assert!(found(store, &query("x")).await.is_empty());
     assert_eq!(store.size().await.expect(OK).commits, 0);
     assert_eq!(store.check(true).await.expect(OK), Vec::<String>::new());
@@ -133,7 +134,11 @@ async fn repositories_are_kept_as_given(store: &dyn HistoryStore) {
         let added = writer.add_repo(new, 5).await.expect(OK);
         assert_eq!((&added.info, added.added_at, added.sync.sync_count), (new, Some(5), 0));
     }
-    let listed: Vec<NewRepo> = store.list_repos().await.expect(OK).into_iter().map(|repo| repo.info).collect();
+    let repos = store.list_repos().await.expect(OK);
+    for repo in &repos {
+        assert_eq!(store.find_repo(repo.id).await.expect(OK).as_ref(), Some(repo));
+    }
+    let listed: Vec<NewRepo> = repos.into_iter().map(|repo| repo.info).collect();
     assert_eq!(listed, [new_repo("a"), full, all, more], "by name");
     let same_name = NewRepo { local_path: "/elsewhere".into(), ..new_repo("a") };
     let same_place = NewRepo { name: RepoName::parse("z").expect("a name"), ..new_repo("a") };
@@ -592,6 +597,7 @@ async fn removing_a_repository_leaves_the_others(store: &dyn HistoryStore) {
     writer.put_commits(second.id, vec![commit(1, "words")]).await.expect(OK);
     writer.remove_repo(first.id).await.expect(OK);
     assert_eq!(store.list_repos().await.expect(OK).len(), 1);
+    assert_eq!(store.find_repo(first.id).await.expect(OK), None);
     let hits = store.search_commits(&query("words")).await.expect(OK).hits;
     assert_eq!(hits.iter().map(|hit| hit.repo).collect::<Vec<_>>(), [second.id]);
     assert_eq!(hits[0].matched_paths, ["src/a.rs"], "shared paths stay");
