@@ -11,6 +11,7 @@ mod blame;
 mod blobs;
 mod branches;
 mod compare;
+mod ending;
 mod error;
 mod first_parents;
 #[doc(hidden)]

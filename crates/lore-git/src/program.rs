@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{GitError, RemotePolicy, Result, policy::Route};
+use crate::{GitError, RemotePolicy, Result, ending, policy::Route};
 
 /// Variables that decide how a user reaches their own servers; kept for clone and fetch only.
 const TRANSPORT_VARIABLES: [&str; 7] = [
@@ -117,6 +117,8 @@ impl Git {
     }
 
     /// A call that reaches other machines with the user's own configuration, credentials and keys.
+    ///
+    /// It has no group of its own: `ssh` may want to ask something on the terminal, which is for the group that is in front.
     pub(crate) fn network(&self) -> Call {
         let mut call = self.call(&TRANSPORT_VARIABLES);
         call.command.env("GIT_ALLOW_PROTOCOL", "https:http:ssh:git:file");
@@ -269,7 +271,7 @@ impl Call {
                         large.store(bytes_below(path) > most, Ordering::Relaxed);
                     }
                     if cancel.is_cancelled() || is_late() || large.load(Ordering::Relaxed) {
-                        return terminate(pid, in_group);
+                        return ending::end(pid, in_group, &watched);
                     }
                 }
             });
@@ -304,7 +306,7 @@ impl Call {
             self.command.stdin(Stdio::piped());
         }
         let mut child = self.spawn()?;
-        let stdin = child.stdin.take();
+        let (stdin, in_group) = (child.stdin.take(), self.in_group);
         let mut stdout = child.stdout.take().expect("standard output is piped");
         let mut stderr = child.stderr.take().expect("standard error is piped");
         widen(&stdout);
@@ -315,8 +317,7 @@ impl Call {
             let answer = read(&mut stdout);
             drop(stdout);
             if answer.is_err() {
-                // It may have ended by itself already.
-                drop(child.kill());
+                ending::kill(&mut child, in_group);
             }
             (answer, said.join().unwrap_or_default())
         });
@@ -393,20 +394,6 @@ fn bytes_below(folder: &Path) -> u64 {
     bytes
 }
 
-/// Asks a program to end, and what it started where that is a group of its own; git then takes away what it has begun.
-#[cfg(unix)]
-fn terminate(pid: u32, in_group: bool) {
-    use rustix::process::{Signal, kill_process, kill_process_group};
-    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    let end = if in_group { kill_process_group } else { kill_process };
-    if let Some(Err(error)) = pid.map(|pid| end(pid, Signal::TERM)) {
-        tracing::debug!(%error, "git had ended already");
-    }
-}
-
-#[cfg(not(unix))]
-fn terminate(_: u32, _: bool) {}
-
 /// Lets git write ahead: with the usual 64 KiB the two programs wake each other for every piece.
 #[cfg(target_os = "linux")]
 fn widen(pipe: &std::process::ChildStdout) {
@@ -447,6 +434,8 @@ fn both_ends(from: &mut impl Read) -> Vec<u8> {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]
@@ -477,5 +466,27 @@ mod tests {
         });
         assert!(matches!(ended, Err(GitError::Cancelled)), "{ended:?}");
         assert!(started.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn what_does_not_end_when_it_is_asked_to_is_killed_with_what_it_has_started() {
+        let (started, folder) = (Instant::now(), tempfile::tempdir().unwrap());
+        // Neither listens, and the second has nothing that is read from here: only the file, which is locked while it lives.
+        let deaf = "trap '' TERM; exec 3<&0; sleep 60 > /dev/null 2>&1 & wait";
+        // Which processes belong together is not known everywhere where they are no group.
+        for in_group in [true, !cfg!(target_os = "linux")] {
+            let place = folder.path().join("alive");
+            let alive = File::create(&place).unwrap();
+            alive.lock().unwrap();
+            let mut call = Git::new("sh").bare().args(["-c", deaf]).holding(alive);
+            if in_group {
+                std::os::unix::process::CommandExt::process_group(&mut call.command, 0);
+                call.in_group = true;
+            }
+            let late = call.run_within(Duration::from_millis(50), &Cancel::default());
+            assert!(matches!(late, Err(GitError::TooSlow { .. })), "{late:?}");
+            File::open(&place).unwrap().lock().unwrap();
+        }
+        assert!(started.elapsed() < Duration::from_secs(30));
     }
 }
