@@ -24,6 +24,10 @@ const LOCK_STALE: Duration = Duration::from_secs(3);
 const MANY_PACKS: usize = 20;
 const MANY_LOOSE: usize = 2048;
 
+/// How many bytes a git may print that works on a mirror. It is asked for one ref alone, but what it prints is what another
+/// machine says: that may go on for ever.
+const MOST_PRINTED: u64 = 16 << 20;
+
 /// Old public histories contain these faults; everything else that fsck finds is refused.
 const TOLERATED: [&str; 5] = ["badTimezone", "zeroPaddedFilemode", "missingSpaceBeforeDate", "missingEmail", "badDate"];
 
@@ -441,7 +445,8 @@ impl<'a> Mirror<'a> {
             None => Duration::MAX,
         };
         let command = call.name().to_owned();
-        let watch = Watch { limit, growing: self.fetching.bytes.map(|most| (growing, most)) };
+        let growing = self.fetching.bytes.map(|most| (growing, most));
+        let watch = Watch { limit, printed: MOST_PRINTED, growing };
         match call.run_watched(&watch, self.cancel) {
             Err(GitError::TooSlow { .. }) => Err(self.too_slow(&command)),
             other => other,

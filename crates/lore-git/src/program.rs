@@ -40,6 +40,9 @@ const PROXY_VARIABLES: [&str; 8] =
 /// How much memory a git that reads a repository may take. What a few crafted objects name can fill any machine.
 pub(crate) const MEMORY: u64 = 4 << 30;
 
+/// How many bytes are taken of what a git prints about one file.
+const MOST_PRINTED: u64 = 1 << 30;
+
 /// How much of what git says about an error is kept.
 const STDERR_KEPT: usize = 4096;
 
@@ -244,7 +247,7 @@ impl Call {
 
     /// Runs it to its end, or ends it when the caller asks to stop or it takes longer than this.
     pub(crate) fn run_within(self, limit: Duration, cancel: &Cancel) -> Result<Vec<u8>> {
-        self.run_watched(&Watch { limit, growing: None }, cancel)
+        self.run_watched(&Watch { limit, printed: MOST_PRINTED, growing: None }, cancel)
     }
 
     /// The name of the subcommand.
@@ -252,14 +255,14 @@ impl Call {
         &self.name
     }
 
-    /// The same, and ends it when what it writes grows too large.
+    /// The same, and ends it when what it writes or prints grows too large.
     pub(crate) fn run_watched(mut self, watch: &Watch<'_>, cancel: &Cancel) -> Result<Vec<u8>> {
         let (started, limit) = (Instant::now(), watch.limit);
         let is_late = move || started.elapsed() >= limit;
-        let is_large = AtomicBool::new(false);
-        let (large, in_group) = (&is_large, self.in_group);
+        let (is_large, is_endless) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (large, endless, in_group) = (&is_large, &is_endless, self.in_group);
         let mut child = self.spawn()?;
-        let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
+        let (stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
         let (ended, watched) = mpsc::channel::<()>();
         let pid = child.id();
         let (printed, said) = thread::scope(|scope| {
@@ -270,14 +273,16 @@ impl Call {
                         measured = Instant::now();
                         large.store(bytes_below(path) > most, Ordering::Relaxed);
                     }
-                    if cancel.is_cancelled() || is_late() || large.load(Ordering::Relaxed) {
+                    let is_much = [large, endless].iter().any(|flag| flag.load(Ordering::Relaxed));
+                    if cancel.is_cancelled() || is_late() || is_much {
                         return ending::end(pid, in_group, &watched);
                     }
                 }
             });
             let said = scope.spawn(move || stderr.as_mut().map(both_ends).unwrap_or_default());
-            let mut printed = Vec::new();
-            let read = stdout.as_mut().map_or(Ok(0), |pipe| pipe.read_to_end(&mut printed));
+            let (mut printed, room) = (Vec::new(), watch.printed.saturating_add(1));
+            let read = stdout.map_or(Ok(0), |pipe| pipe.take(room).read_to_end(&mut printed));
+            endless.store(printed.len() as u64 > watch.printed, Ordering::Relaxed);
             let said = said.join().unwrap_or_default();
             drop(ended);
             (read.map(|_| printed), said)
@@ -289,6 +294,10 @@ impl Call {
             watch.growing.filter(|(path, most)| is_large.load(Ordering::Relaxed) || bytes_below(path) > *most);
         if let Some((_, limit)) = too_large {
             return Err(GitError::TooLarge { command: self.name.clone(), limit });
+        }
+        if is_endless.load(Ordering::Relaxed) {
+            let how = format!("it prints more than {} bytes", watch.printed);
+            return Err(GitError::Overwhelmed { command: self.name.clone(), how });
         }
         // What has ended well was in time, however closely.
         if !status.success() {
@@ -374,6 +383,8 @@ fn limit_memory(_: u32, _: u64) {}
 pub(crate) struct Watch<'a> {
     /// How long it may take.
     pub(crate) limit: Duration,
+    /// How many bytes it may print.
+    pub(crate) printed: u64,
     /// The folder that it writes, and how many bytes there may be in it.
     pub(crate) growing: Option<(&'a Path, u64)>,
 }
@@ -466,6 +477,21 @@ mod tests {
         });
         assert!(matches!(ended, Err(GitError::Cancelled)), "{ended:?}");
         assert!(started.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn what_prints_without_end_is_ended() {
+        let within = |call: Call, printed| {
+            let watch = Watch { limit: Duration::from_secs(50), printed, growing: None };
+            call.run_watched(&watch, &Cancel::default())
+        };
+        let word = || Git::new("echo").bare().arg("word");
+        assert_eq!(within(word(), 5).unwrap(), b"word\n");
+        for (call, printed) in [(word(), 4), (Git::new("yes").bare(), 1000)] {
+            let ended = within(call, printed);
+            let told = format!("more than {printed} bytes");
+            assert!(matches!(&ended, Err(GitError::Overwhelmed { how, .. }) if how.contains(&told)), "{ended:?}");
+        }
     }
 
     #[test]
