@@ -398,8 +398,10 @@ impl<'a> Mirror<'a> {
             .arg(&remote.route.url)
             .arg("HEAD");
         let printed = self.run(call, &self.path, remote)?;
-        let printed = String::from_utf8_lossy(&printed);
-        let branch = printed.lines().find_map(|line| line.strip_prefix("ref: ")?.split('\t').next());
+        // Others whose names end like that are listed as well, and a name that is no text cannot be asked for here.
+        let mut lines = printed.split(|byte| *byte == b'\n');
+        let target = lines.find_map(|line| line.strip_prefix(b"ref: ")?.strip_suffix(b"\tHEAD"));
+        let branch = target.and_then(|target| std::str::from_utf8(target).ok());
         if let Some(branch) = branch.filter(|branch| branch.starts_with("refs/heads/")) {
             self.set_head(branch)?;
         }

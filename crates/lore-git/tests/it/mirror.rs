@@ -183,6 +183,27 @@ fn packed_refs_that_were_never_finished_keep_nobody_from_fetching() {
 }
 
 #[test]
+fn only_what_the_remote_itself_has_checked_out_is_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let repo = Repo::new();
+    repo.write("a.txt", "begin").commit();
+    repo.git(&["branch", "topic"]);
+    repo.git(&["branch", "next"]);
+    repo.git(&["symbolic-ref", "refs/other/HEAD", "refs/heads/topic"]);
+    let url = CloneUrl::parse(&format!("file://{}", repo.path.display())).unwrap();
+    let (git, cancel, place) = (Git::new("git"), Cancel::default(), dir.path().join("m.git"));
+    let head = || {
+        Mirror::new(&git, place.clone(), &url, &cancel).update().unwrap();
+        fs::read_to_string(place.join("HEAD")).unwrap()
+    };
+    assert_eq!(head(), "ref: refs/heads/main\n");
+    repo.git(&["symbolic-ref", "HEAD", "refs/heads/next"]);
+    assert_eq!(head(), "ref: refs/heads/next\n");
+    repo.git(&["checkout", "--quiet", "--detach"]);
+    assert_eq!(head(), "ref: refs/heads/next\n");
+}
+
+#[test]
 fn a_mirror_that_is_damaged_is_cloned_again() {
     let dir = tempfile::tempdir().unwrap();
     let repo = Repo::new();
