@@ -178,15 +178,21 @@ impl<'a> Mirror<'a> {
     /// Removes the mirror at a place, if there is one.
     pub fn remove(path: &Path) -> Result<()> {
         let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
-        // Whoever clones holds the lock; what lies there while nobody does was left by somebody who died.
-        if File::open(lock_file(path)).is_ok_and(|lock| lock.try_lock().is_ok()) {
+        let lock = lock_file(path);
+        // Whoever clones holds the lock; what lies there while nobody does was left by somebody who died. It is held to the end,
+        // so that nobody begins to clone meanwhile.
+        let turn = File::open(&lock).ok().filter(|file| file.try_lock().is_ok() && is_at(file, &lock));
+        if turn.is_some() {
             remove_unfinished(path);
         }
         match fs::remove_dir_all(path) {
             Err(error) if !gone(&error) => return Err(GitError::Io { path: path.to_owned(), source: error }),
             _ => {}
         }
-        let lock = lock_file(path);
+        // A lock that somebody else holds stays: the next would make another file, and two would have their turn at once.
+        if turn.is_none() {
+            return Ok(());
+        }
         match fs::remove_file(&lock) {
             Err(error) if !gone(&error) => Err(GitError::Io { path: lock, source: error }),
             _ => Ok(()),
@@ -274,13 +280,14 @@ impl<'a> Mirror<'a> {
         let path = lock_file(&self.path);
         let parent = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent).map_err(GitError::io(parent))?;
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-        let file = file.map_err(GitError::io(&path))?;
         loop {
+            // Opened each time: whoever removes a mirror takes the file away as well, and the next makes another.
+            let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+            let file = file.map_err(GitError::io(&path))?;
             match file.try_lock() {
-                Ok(()) => return Ok(file),
+                Ok(()) if is_at(&file, &path) => return Ok(file),
                 Err(TryLockError::Error(source)) => return Err(GitError::Io { path, source }),
-                Err(TryLockError::WouldBlock) => {}
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
             }
             self.cancel.check()?;
             if until.is_some_and(|until| Instant::now() >= until) {
@@ -516,6 +523,20 @@ fn remove_unfinished(mirror: &Path) {
     }
 }
 
+/// Whether the file is still the one at that place. A lock on another keeps nobody out.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let place = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    matches!((file.metadata(), fs::metadata(path)), (Ok(held), Ok(there)) if place(held) == place(there))
+}
+
+/// Elsewhere a file has no number by which it is known.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
 fn lock_file(mirror: &Path) -> PathBuf {
     let mut name = mirror.as_os_str().to_owned();
     name.push(".lock");
@@ -553,12 +574,36 @@ mod tests {
         lock.lock().unwrap();
         Mirror::remove(&mirror).unwrap();
         assert!(!mirror.exists() && left.exists(), "somebody clones");
+        assert!(lock_file(&mirror).exists(), "and goes on to keep the others out");
         drop(lock);
-        drop(File::create(lock_file(&mirror)).unwrap());
         Mirror::remove(&mirror).unwrap();
         assert!(!left.exists() && other.exists());
         let names: Vec<_> = fs::read_dir(dir.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert_eq!(names, ["m2.git.unfinished-7"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_whose_file_was_taken_away_is_no_turn() {
+        let dir = tempfile::tempdir().unwrap();
+        let (git, cancel, place) = (Git::default(), Cancel::default(), dir.path().join("m.git"));
+        let url = CloneUrl::parse("file:///nowhere").unwrap();
+        let mirror = Mirror::new(&git, place.clone(), &url, &cancel);
+        let first = mirror.take_turn(None).unwrap();
+        let second = std::thread::scope(|scope| {
+            let second = scope.spawn(|| mirror.take_turn(None).unwrap());
+            // It waits for the lock of this file, and then the file is another.
+            std::thread::park_timeout(3 * LOCK_EVERY);
+            fs::remove_file(lock_file(&place)).unwrap();
+            drop(first);
+            second.join().unwrap()
+        });
+        let third = mirror.take_turn(Some(Instant::now()));
+        assert!(matches!(third, Err(GitError::TooSlow { .. })), "{third:?}");
+        drop(second);
+        mirror.take_turn(Some(Instant::now())).unwrap();
+        Mirror::remove(&place).unwrap();
+        assert!(!lock_file(&place).exists());
     }
 
     #[test]
