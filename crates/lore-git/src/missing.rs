@@ -15,6 +15,10 @@ const MAX_ENTRIES: usize = 5_000_000;
 /// How many bytes the paths of all entries that differ may have together: a few objects can name very many long ones.
 pub(crate) const MAX_PATH_BYTES: usize = 512 << 20;
 
+/// How many bytes one folder of a tree may have to be listed: more than a million entries of the usual kind. All of it is
+/// unpacked at once.
+pub(crate) const MAX_FOLDER_BYTES: u64 = 64 << 20;
+
 /// What is there of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Completeness {
@@ -62,7 +66,12 @@ fn compare(repo: &gix::Repository, id: CommitId, excludes: &[String], cancel: &C
         if depth > MAX_DEPTH {
             return None;
         }
-        let (before, after) = (entries(repo, old)?, entries(repo, new)?);
+        let (before, after) = match (entries(repo, old, MAX_FOLDER_BYTES), entries(repo, new, MAX_FOLDER_BYTES)) {
+            (Ok(before), Ok(after)) => (before, after),
+            (Err(Unlisted::Unreadable), _) | (_, Err(Unlisted::Unreadable)) => return None,
+            // As with too many entries: where it is too much for git as well, that is found out by weighing.
+            _ => return Some(found),
+        };
         looked_at += before.len() + after.len();
         if looked_at > MAX_ENTRIES || cancel.is_cancelled() {
             return Some(found);
@@ -105,9 +114,26 @@ pub(crate) struct Entry {
     pub(crate) id: gix::ObjectId,
 }
 
-/// The entries of a folder by name; none where there is no folder, `None` where it cannot be read.
-pub(crate) fn entries(repo: &gix::Repository, tree: Option<gix::ObjectId>) -> Option<Vec<Entry>> {
-    let Some(tree) = tree else { return Some(Vec::new()) };
+/// Why a folder could not be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unlisted {
+    /// It is missing or damaged.
+    Unreadable,
+    /// It has more bytes than are read.
+    TooLarge,
+}
+
+/// The entries of a folder of at most so many bytes by name; none where there is no folder.
+pub(crate) fn entries(repo: &gix::Repository, tree: Option<gix::ObjectId>, most: u64) -> Result<Vec<Entry>, Unlisted> {
+    let Some(tree) = tree else { return Ok(Vec::new()) };
+    // Asked before it is unpacked.
+    if repo.find_header(tree).map_err(|_| Unlisted::Unreadable)?.size() > most {
+        return Err(Unlisted::TooLarge);
+    }
+    list(repo, tree).ok_or(Unlisted::Unreadable)
+}
+
+fn list(repo: &gix::Repository, tree: gix::ObjectId) -> Option<Vec<Entry>> {
     let tree = repo.find_object(tree).ok()?.try_into_tree().ok()?;
     let mut entries = Vec::new();
     for entry in tree.iter() {
@@ -138,4 +164,36 @@ pub(crate) fn changed<'a>(before: &'a [Entry], after: &'a [Entry]) -> Vec<Change
         before.iter().filter(|old| find(after, &old.name).is_none()).map(|old| (old.name.clone(), Some(old), None)),
     );
     changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repository::empty;
+
+    #[test]
+    fn a_folder_of_too_many_bytes_is_not_unpacked() {
+        let root = tempfile::tempdir().unwrap();
+        let repo = empty(root.path()).local();
+        let blob = repo.write_blob("x").unwrap().detach();
+        let entry = |name: &str| gix::objs::tree::Entry {
+            mode: gix::objs::tree::EntryKind::Blob.into(),
+            filename: name.into(),
+            oid: blob,
+        };
+        let tree = gix::objs::Tree { entries: vec![entry("a"), entry("b")] };
+        let tree = repo.write_object(&tree).unwrap().detach();
+        let size = repo.find_header(tree).unwrap().size();
+        let missing = gix::ObjectId::null(gix::hash::Kind::Sha1);
+        for (folder, most, expected) in [
+            (Some(tree), size, Ok(2)),
+            (Some(tree), size - 1, Err(Unlisted::TooLarge)),
+            (Some(blob), size, Err(Unlisted::Unreadable)),
+            (Some(missing), size, Err(Unlisted::Unreadable)),
+            (None, 0, Ok(0)),
+        ] {
+            let count = entries(&repo, folder, most).map(|entries| entries.len());
+            assert_eq!(count, expected, "{folder:?} of {most} bytes");
+        }
+    }
 }

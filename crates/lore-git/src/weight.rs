@@ -7,7 +7,7 @@ use lore_model::CommitId;
 
 use crate::{
     Cancel,
-    missing::{MAX_PATH_BYTES, changed, entries, trees},
+    missing::{MAX_FOLDER_BYTES, MAX_PATH_BYTES, Unlisted, changed, entries, trees},
 };
 
 /// More than this differs in no commit that anybody made.
@@ -29,7 +29,7 @@ pub(crate) enum Weight {
     Ordinary,
     /// The sizes of the files.
     Bytes,
-    /// The number, the depth or the length of the paths. Even a list of them is too much.
+    /// The number, the depth or the length of the paths, or a folder of very many bytes. Even a list of them is too much.
     Paths,
 }
 
@@ -42,7 +42,11 @@ pub(crate) fn weigh(repo: &gix::Repository, id: CommitId, excludes: &[String], c
         if old == new || cancel.is_cancelled() {
             continue;
         }
-        let (before, after) = (entries(repo, old).unwrap_or_default(), entries(repo, new).unwrap_or_default());
+        let sides = [old, new].map(|side| entries(repo, side, MAX_FOLDER_BYTES));
+        if sides.iter().any(|side| matches!(side, Err(Unlisted::TooLarge))) {
+            return Weight::Paths;
+        }
+        let [before, after] = sides.map(Result::unwrap_or_default);
         looked_at += before.len() + after.len();
         if looked_at > MANY_ENTRIES || depth > MANY_FOLDERS {
             return Weight::Paths;
