@@ -4,6 +4,7 @@
 
 use std::{
     collections::HashMap,
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -16,6 +17,7 @@ use crate::{
     ignores::{Chain, Rules, excluded},
     look::{is_repository, last_name, rules_for_all},
     sorted::{below_in_index, find_entry, with_slash},
+    worktree::is_gone,
 };
 
 /// What git ignores, as of the last [`Sieve::renew`].
@@ -115,45 +117,60 @@ impl Sieve {
 
     fn load(&mut self, folder: &[u8]) {
         if !self.rules.contains_key(folder) {
-            let rules = self.open(folder).and_then(|opened| Rules::read(&opened, b".gitignore", folder));
+            let rules = self.open(folder).ok().and_then(|opened| Rules::read(&opened, b".gitignore", folder));
             self.rules.insert(folder.to_vec(), rules);
         }
     }
 
     /// Opens a folder of the work tree; its path is empty or ends with a slash.
-    fn open(&self, folder: &[u8]) -> Option<Folder> {
-        let mut opened = Folder::open(&self.root).ok()?;
+    fn open(&self, folder: &[u8]) -> io::Result<Folder> {
+        let mut opened = Folder::open(&self.root)?;
         for name in folder.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
-            opened = opened.folder(name).ok()?;
+            opened = opened.folder(name)?;
         }
-        Some(opened)
+        Ok(opened)
     }
 
     /// Whether there is a folder by this path, and no link.
     pub(crate) fn is_folder(&self, path: &[u8]) -> bool {
-        path.is_empty() || self.open(&with_slash(path)).is_some()
+        path.is_empty() || self.open(&with_slash(path)).is_ok()
     }
 
     /// Visits the folder and all folders in it that count, until a visit says that it is enough.
     ///
-    /// Each is visited before it is listed: whoever begins to watch it with the visit misses nothing.
-    pub(crate) fn visit(&mut self, top: &[u8], mut visit: impl FnMut(&[u8], Counted) -> bool) {
+    /// Each is visited before it is listed: whoever begins to watch it with the visit misses nothing. Folders that lie deeper than
+    /// `max_depth` do not count. Fails where one cannot be opened that is there, as with too many open files: then not all were
+    /// visited.
+    pub(crate) fn visit(
+        &mut self,
+        top: &[u8],
+        max_depth: usize,
+        mut visit: impl FnMut(&[u8], Counted) -> bool,
+    ) -> io::Result<()> {
         let top = if top.is_empty() { Vec::new() } else { with_slash(top) };
         let mut ahead: Vec<(Option<Arc<Folder>>, Vec<u8>)> = vec![(None, top)];
         while let Some((parent, prefix)) = ahead.pop() {
+            let depth = prefix.find_iter(b"/").count();
+            if depth > max_depth {
+                continue;
+            }
             let opened = match parent {
                 None => self.open(&prefix),
-                Some(parent) => parent.folder(last_name(&prefix)).ok(),
+                Some(parent) => parent.folder(last_name(&prefix)),
             };
-            // Otherwise it is gone by now, or a link.
-            let Some(opened) = opened.map(Arc::new) else { continue };
+            let opened = match opened {
+                Ok(opened) => Arc::new(opened),
+                // It is gone by now, or a link; or nobody here can read what is in it.
+                Err(error) if is_gone(&error) || error.kind() == io::ErrorKind::PermissionDenied => continue,
+                Err(error) => return Err(error),
+            };
             // The files of a repository inside do not count, unless git has some of them.
             let index = self.index.index();
             let is_tracked = || !below_in_index(index, 0..index.entries().len(), &prefix).is_empty();
             let is_inner = !prefix.is_empty() && !is_tracked() && is_repository(&opened);
             let counted = if is_inner { Counted::Repository } else { Counted::Folder };
             if !visit(prefix.strip_suffix(b"/").unwrap_or_default(), counted) {
-                return;
+                return Ok(());
             }
             if is_inner {
                 continue;
@@ -170,6 +187,7 @@ impl Sieve {
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -185,7 +203,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut sieve = Sieve::new(&empty(root.path()), root.path(), None).unwrap();
         let mut visited = Vec::new();
-        sieve.visit(b"", |folder, counted| {
+        let whole = sieve.visit(b"", usize::MAX, |folder, counted| {
             assert_eq!(counted, Counted::Folder);
             // What is made in this moment is told by no watch of the folder above, which has been listed.
             if visited.len() < 4 {
@@ -194,7 +212,24 @@ mod tests {
             visited.push(folder.to_str().unwrap().to_owned());
             true
         });
+        whole.unwrap();
         assert_eq!(visited, ["", "made", "made/made", "made/made/made", "made/made/made/made"]);
+    }
+
+    #[test]
+    fn what_no_look_reaches_is_not_visited() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("a/b/c/d")).unwrap();
+        let mut sieve = Sieve::new(&empty(root.path()), root.path(), None).unwrap();
+        for (top, expected) in [("", &["", "a", "a/b"][..]), ("a/b", &["a/b"]), ("a/b/c", &[]), ("gone", &[])] {
+            let mut visited = Vec::new();
+            let whole = sieve.visit(top.as_bytes(), 2, |folder, _| {
+                visited.push(folder.to_str().unwrap().to_owned());
+                true
+            });
+            whole.unwrap();
+            assert_eq!(visited, expected, "below {top:?}");
+        }
     }
 
     #[test]
@@ -224,10 +259,11 @@ mod tests {
         fs::write(root.path().join("a/.gitignore"), "out\n").unwrap();
         let mut sieve = Sieve::new(&repository, root.path(), None).unwrap();
         let mut visited = Vec::new();
-        sieve.visit(b"", |folder, counted| {
+        let whole = sieve.visit(b"", usize::MAX, |folder, counted| {
             visited.push((folder.to_str().unwrap().to_owned(), counted));
             true
         });
+        whole.unwrap();
         visited.sort_by(|a, b| a.0.cmp(&b.0));
         let expected = ["", "a", "a/kept", "other", "out", "out/kept"];
         let counted = |name: &str| if name == "other" { Counted::Repository } else { Counted::Folder };

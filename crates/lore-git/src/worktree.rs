@@ -77,6 +77,9 @@ pub struct WorktreeChanges {
     pub looked_at: Vec<RepoPath>,
 }
 
+/// Folders within folders that are looked into, and watched, where nothing else is said.
+pub(crate) const MAX_DEPTH: usize = 200;
+
 /// How a work tree is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeOptions {
@@ -97,7 +100,7 @@ impl Default for WorktreeOptions {
         Self {
             max_file_bytes: 16 << 20,
             max_entries: 1_000_000,
-            max_depth: 200,
+            max_depth: MAX_DEPTH,
             user_excludes: None,
             lore_ignores: true,
         }

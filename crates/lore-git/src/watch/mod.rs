@@ -28,7 +28,7 @@ use self::{
     report::Report,
     task::{Channels, Task},
 };
-use crate::{GitError, Repository, Result};
+use crate::{GitError, Repository, Result, worktree::MAX_DEPTH};
 
 /// What the system reports is kept up to this many; beyond that, everything is looked at.
 const INBOX: usize = 16_384;
@@ -72,6 +72,9 @@ pub struct WatchOptions {
     pub max_paths: usize,
     /// With more folders than this, everything is looked at every few seconds: watches are scarce, and others need some.
     pub max_folders: usize,
+    /// Folders within folders that are watched. A look leaves out what lies deeper, and says so
+    /// ([`WorktreeOptions`](crate::WorktreeOptions)).
+    pub max_depth: usize,
     /// The user's own file of ignore rules ([`user_excludes`](crate::user_excludes)).
     pub user_excludes: Option<PathBuf>,
 }
@@ -83,6 +86,7 @@ impl Default for WatchOptions {
             poll: Duration::from_secs(5),
             max_paths: 1_000,
             max_folders: 50_000,
+            max_depth: MAX_DEPTH,
             user_excludes: None,
         }
     }

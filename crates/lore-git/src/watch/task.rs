@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashSet},
+    io,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -363,8 +364,12 @@ impl Task {
             self.inner.clear();
         }
         let Some(mut sieve) = self.sieve.take() else { return };
-        sieve.visit(top, |folder, counted| self.watch_folder(&root, folder, counted));
+        let max_depth = self.options.max_depth;
+        let visited = sieve.visit(top, max_depth, |folder, counted| self.watch_folder(&root, folder, counted));
         self.sieve = Some(sieve);
+        if let Err(error) = visited {
+            self.start_polling(&format!("not every folder can be opened: {error}"));
+        }
     }
 
     /// Watches one folder of the work tree; false where there is no point in going on.
@@ -424,8 +429,14 @@ impl Task {
                 true
             }
             Err(error) => {
-                if matches!(error.kind, ErrorKind::MaxFilesWatch) {
-                    self.start_polling("the system has no more watches to give");
+                match error.kind {
+                    ErrorKind::MaxFilesWatch => self.start_polling("the system has no more watches to give"),
+                    // A look opens folders one within the other, but a watch is set by the whole path.
+                    ErrorKind::Io(error) if error.kind() == io::ErrorKind::InvalidFilename => {
+                        self.start_polling("the path of a folder is too long to be watched");
+                    }
+                    // It is gone by now, or nobody here can read what is in it.
+                    _ => {}
                 }
                 false
             }

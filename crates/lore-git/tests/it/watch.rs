@@ -243,6 +243,23 @@ fn without_watches_everything_is_looked_at_every_few_seconds() {
     watch.until(|event| *event == Event::Refs);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn where_a_path_is_too_long_to_be_watched_everything_is_looked_at_every_few_seconds() {
+    let repo = Repo::new();
+    repo.write("a", "1").commit();
+    // No system call takes a path of all these names, so that they are put together from two.
+    let half = vec!["n".repeat(250); 10].join("/");
+    for top in ["x", "y"] {
+        fs::create_dir_all(repo.path.join(top).join(&half)).unwrap();
+    }
+    fs::rename(repo.path.join("y"), repo.path.join("x").join(&half).join("y")).unwrap();
+    let mut watch = Watch::start(&repo);
+    let Watching::Polling { why } = watch.watcher.status() else { panic!("{:?}", watch.watcher.status()) };
+    assert!(why.contains("too long"), "{why}");
+    watch.until(|event| *event == Event::Rescan);
+}
+
 #[test]
 fn a_slow_receiver_gets_less_but_misses_nothing() {
     let repo = Repo::new();
