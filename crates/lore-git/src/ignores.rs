@@ -131,13 +131,13 @@ impl Chain {
         excluded(self.strongest_first(), path, is_folder)
     }
 
-    pub(crate) fn strongest_first(&self) -> impl Iterator<Item = &Rules> {
+    fn strongest_first(&self) -> impl Iterator<Item = &Rules> {
         std::iter::successors(self.0.as_deref(), |link| link.above.0.as_deref()).map(|link| &link.rules)
     }
 }
 
 /// Whether the last rule that fits excludes the path.
-pub(crate) fn excluded<'a>(strongest_first: impl Iterator<Item = &'a Rules>, path: &[u8], is_folder: bool) -> bool {
+fn excluded<'a>(strongest_first: impl Iterator<Item = &'a Rules>, path: &[u8], is_folder: bool) -> bool {
     let name_at = path.rfind_byte(b'/').map(|at| at + 1);
     let mut lists = strongest_first;
     let decided = lists.find_map(|rules| rules.decide(path, name_at, is_folder));

@@ -14,7 +14,7 @@ use gix::{bstr::ByteSlice as _, index::entry::Flags};
 use crate::{
     Repository, Result, StatCache,
     beneath::{Folder, Kind},
-    ignores::{Chain, Rules, excluded},
+    ignores::{Chain, Rules},
     look::{is_repository, last_name, rules_for_all},
     sorted::{below_in_index, find_entry, with_slash},
     worktree::is_gone,
@@ -29,8 +29,8 @@ pub(crate) struct Sieve {
     /// Whether the index is another than when somebody last asked.
     index_changed: bool,
     for_all: Chain,
-    /// The rules in each folder that was asked about.
-    rules: HashMap<Vec<u8>, Option<Rules>>,
+    /// The rules that apply in each folder that was asked about, whose path is empty or ends with a slash.
+    rules: HashMap<Vec<u8>, Chain>,
 }
 
 /// What a folder is.
@@ -97,29 +97,46 @@ impl Sieve {
         {
             return true;
         }
-        let ends: Vec<usize> = path.find_iter(b"/").collect();
-        self.load(b"");
-        let mut folders: Vec<&[u8]> = vec![b""];
-        for end in ends {
-            if self.is_excluded(&folders, &path[..end], true) {
+        let mut rules = self.rules_in(b"", self.for_all.clone());
+        for end in path.find_iter(b"/") {
+            if rules.excludes(&path[..end], true) {
                 return false;
             }
-            self.load(&path[..=end]);
-            folders.push(&path[..=end]);
+            rules = self.rules_in(&path[..=end], rules);
         }
-        !self.is_excluded(&folders, path, is_folder)
+        !rules.excludes(path, is_folder)
     }
 
-    fn is_excluded(&self, folders: &[&[u8]], path: &[u8], is_folder: bool) -> bool {
-        let nested = folders.iter().rev().filter_map(|folder| self.rules.get(*folder)?.as_ref());
-        excluded(nested.chain(self.for_all.strongest_first()), path, is_folder)
+    /// The rules that apply in a folder: its own, and those that apply above it.
+    fn rules_in(&mut self, folder: &[u8], above: Chain) -> Chain {
+        if let Some(known) = self.rules.get(folder) {
+            return known.clone();
+        }
+        let own = self.open(folder).ok().and_then(|opened| Rules::read(&opened, b".gitignore", folder));
+        self.keep_rules(folder, above, own)
     }
 
-    fn load(&mut self, folder: &[u8]) {
-        if !self.rules.contains_key(folder) {
-            let rules = self.open(folder).ok().and_then(|opened| Rules::read(&opened, b".gitignore", folder));
-            self.rules.insert(folder.to_vec(), rules);
+    /// The rules that apply above a folder.
+    fn rules_above(&mut self, folder: &[u8]) -> Chain {
+        let Some(inner) = folder.strip_suffix(b"/") else { return self.for_all.clone() };
+        let parent = &folder[..inner.rfind_byte(b'/').map_or(0, |at| at + 1)];
+        if let Some(known) = self.rules.get(parent) {
+            return known.clone();
         }
+        let mut rules = self.rules_in(b"", self.for_all.clone());
+        for end in inner.find_iter(b"/") {
+            rules = self.rules_in(&folder[..=end], rules);
+        }
+        rules
+    }
+
+    fn keep_rules(&mut self, folder: &[u8], mut rules: Chain, own: Option<Rules>) -> Chain {
+        if let Some(own) = own {
+            // Where they are too many a look does not follow them either, and says so.
+            rules.push(own);
+        }
+        self.rules.insert(folder.to_vec(), rules.clone());
+        rules
     }
 
     /// Opens a folder of the work tree; its path is empty or ends with a slash.
@@ -176,10 +193,12 @@ impl Sieve {
                 continue;
             }
             let names = opened.list().unwrap_or_default();
-            let has_rules = names.iter().any(|(name, kind)| *kind == Kind::File && &**name == b".gitignore");
-            self.rules
-                .entry(prefix.clone())
-                .or_insert_with(|| has_rules.then(|| Rules::read(&opened, b".gitignore", &prefix)).flatten());
+            if !self.rules.contains_key(&prefix) {
+                let has_rules = names.iter().any(|(name, kind)| *kind == Kind::File && &**name == b".gitignore");
+                let own = has_rules.then(|| Rules::read(&opened, b".gitignore", &prefix)).flatten();
+                let above = self.rules_above(&prefix);
+                self.keep_rules(&prefix, above, own);
+            }
             for (name, kind) in names {
                 let path = [&*prefix, &*name].concat();
                 if kind == Kind::Folder && !name.eq_ignore_ascii_case(b".git") && self.passes(&path, true) {
@@ -246,6 +265,23 @@ mod tests {
         sieve.renew().unwrap();
         assert!(sieve.take_index_change().unwrap());
         assert!(!sieve.take_index_change().unwrap());
+    }
+
+    #[test]
+    fn rules_that_a_look_does_not_follow_hide_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("a/b")).unwrap();
+        // As many as one file may have; there may be two of these.
+        let many = "one-of-many\n".repeat(4096);
+        for (file, lines) in [(".gitignore", &*many), ("a/.gitignore", &*many), ("a/b/.gitignore", "out\n")] {
+            fs::write(root.path().join(file), lines).unwrap();
+        }
+        let mut sieve = Sieve::new(&empty(root.path()), root.path(), None).unwrap();
+        assert!(!sieve.passes(b"a/b/one-of-many", false));
+        assert!(sieve.passes(b"a/b/out", false));
+        fs::write(root.path().join("a/.gitignore"), "one\n").unwrap();
+        sieve.renew().unwrap();
+        assert!(!sieve.passes(b"a/b/out", false) && !sieve.passes(b"a/b/one", false));
     }
 
     #[test]
