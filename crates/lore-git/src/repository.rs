@@ -50,9 +50,11 @@ impl Repository {
         let not_a_repository = |why: String| GitError::NotARepository { path: path.to_owned(), why };
         let absolute = path.canonicalize().map_err(GitError::io(path))?;
         // Isolated: no file outside the repository is read. Reduced trust: nothing it configures is run.
-        // And no object may ask for more memory than git itself would ever unpack to make one from another.
-        let options =
-            gix::open::Options::isolated().with(Trust::Reduced).config_overrides(["gitoxide.objects.allocLimit=512m"]);
+        // And no object may ask for more memory than git itself would ever unpack to make one from another, nor stand for
+        // another: git is not let either.
+        let options = gix::open::Options::isolated()
+            .with(Trust::Reduced)
+            .config_overrides(["gitoxide.objects.allocLimit=512m", "core.useReplaceRefs=false"]);
         let inner = gix::ThreadSafeRepository::open_opts(&absolute, options)
             .map_err(|error| not_a_repository(error.to_string()))?;
         let repository = Self { inner, path: absolute };

@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::symlink};
 use lore_git::{Branch, FileKind, Repository, WorkPlace};
 use lore_model::{Person, RepoPath};
 
-use crate::repo::Repo;
+use crate::repo::{Repo, git};
 
 fn listed(repo: &Repo) -> Vec<Branch> {
     Repository::open(&repo.path).unwrap().local_branches(100, None).unwrap().0
@@ -70,6 +70,19 @@ fn a_file_whose_folder_cannot_be_read_is_not_told_to_be_gone() {
     let tree = said(&repo, &["rev-parse", "HEAD:a"]);
     fs::remove_file(repo.path.join(".git/objects").join(&tree[..2]).join(&tree[2..])).unwrap();
     assert_eq!([has("a/file"), has("b")], [None, Some(false)]);
+}
+
+#[test]
+fn no_object_stands_for_another() {
+    let repo = Repo::new();
+    let commit = repo.write("a", "1").commit();
+    let time = || repo.open().commit_time(commit).unwrap();
+    let before = time();
+    let other = said(&repo, &["cat-file", "commit", "HEAD"]).replace(&format!(" {before} "), " 1000000000 ");
+    let other = git(&repo.path, &["hash-object", "-t", "commit", "-w", "--stdin"], other.as_bytes());
+    repo.git(&["replace", &commit.to_hex(), std::str::from_utf8(&other).unwrap().trim()]);
+    assert_eq!(said(&repo, &["log", "-1", "--format=%ct"]), "1000000000", "so it is for git");
+    assert_eq!(time(), before);
 }
 
 #[test]
