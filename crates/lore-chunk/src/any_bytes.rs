@@ -228,6 +228,14 @@ fn very_many_things_may_stand_on_one_line() {
     assert_eq!(file.plain, None);
 }
 
+/// The same for what wraps one definition, again and again.
+#[test]
+fn a_template_may_be_one_of_very_many() {
+    let text = ["template <class A>\n".repeat(50_000), "struct B {\n  int c;\n};\n".to_owned()].concat();
+    let cpp = Language::named("cpp").unwrap();
+    check_partition(text.as_bytes(), &Chunker::new().chunk(cpp, "some/path", text.as_bytes()));
+}
+
 #[test]
 fn a_line_is_never_cut() {
     let line = "let x = [1, 2, 3]; # a < b ".repeat(40_000);

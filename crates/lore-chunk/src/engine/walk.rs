@@ -186,8 +186,11 @@ impl<'t> Walk<'t, '_> {
             }
             Some(Role::Body) if mode == Mode::Members => Some(mode),
             Some(Role::Wrap) if mode == Mode::Members => {
-                let kind = FrameKind::Wrap(node.byte_range(), self.found.items.len());
-                self.frames.push(Frame { depth, kind });
+                // What is wrapped more often than this gets what is around it from the outer ones.
+                if self.frames.len() < DEEPEST {
+                    let kind = FrameKind::Wrap(node.byte_range(), self.found.items.len());
+                    self.frames.push(Frame { depth, kind });
+                }
                 Some(mode)
             }
             Some(Role::Field(at)) if mode == Mode::Members => {
