@@ -236,6 +236,17 @@ fn a_template_may_be_one_of_very_many() {
     check_partition(text.as_bytes(), &Chunker::new().chunk(cpp, "some/path", text.as_bytes()));
 }
 
+/// The same for what stands below names that are as long as names are looked at.
+#[test]
+fn very_many_things_may_stand_below_very_long_names() {
+    let modules = format!("mod {} {{\n", "a".repeat(4_000)).repeat(30);
+    let text = [modules, "fn b(){}\n".repeat(80_000), "}\n".repeat(30)].concat();
+    let rust = Language::named("rust").unwrap();
+    let file = Chunker::new().chunk(rust, "some/path", text.as_bytes());
+    check_partition(text.as_bytes(), &file);
+    assert_eq!(file.plain, None);
+}
+
 #[test]
 fn a_line_is_never_cut() {
     let line = "let x = [1, 2, 3]; # a < b ".repeat(40_000);

@@ -4,7 +4,7 @@
 //! before it, belongs to it: comments, attributes, blank lines. What stands after the last belongs to the last. Members
 //! of four lines and more are chunks of their own; smaller ones stay with neighbours of their kind.
 
-use std::ops::Range;
+use std::{cell::OnceCell, ops::Range};
 
 use lore_model::ChunkKind;
 use tree_sitter::Node;
@@ -82,6 +82,8 @@ struct Cutter<'a, 't> {
     locals: Vec<usize>,
     cuts: Vec<Cut>,
     levels: u32,
+    /// The path of each item that something is in, once it was asked for: very many things may be below very long names.
+    paths: Vec<OnceCell<Option<String>>>,
 }
 
 /// Cuts a part of a file at the items found in it.
@@ -94,7 +96,9 @@ pub(super) fn partition(walked: &Walked<'_>, spec: &Spec, source: &Source<'_>, p
     let locals = items.iter().enumerate().filter(|(_, item)| !item.member && is_definition(item));
     let mut locals: Vec<usize> = locals.map(|(index, _)| index).collect();
     locals.sort_by_key(|index| items[*index].node.start_byte());
-    let mut cutter = Cutter { items, spec, source, prose: &walked.prose, members, locals, cuts: Vec::new(), levels: 0 };
+    let paths = items.iter().map(|_| OnceCell::new()).collect();
+    let mut cutter =
+        Cutter { items, spec, source, prose: &walked.prose, members, locals, cuts: Vec::new(), levels: 0, paths };
     cutter.members(None, part);
     let mut outline = Outline {
         prose: walked.prose.clone(),
@@ -380,8 +384,11 @@ impl Cutter<'_, '_> {
 
     /// The path of an item, its own name included.
     fn path(&self, index: usize) -> Option<String> {
-        let own = self.items[index].name.clone().and_then(|range| self.source.name(range));
-        join(self.container_of(index), own, self.spec.separator)
+        let path = || {
+            let own = self.items[index].name.clone().and_then(|range| self.source.name(range));
+            join(self.container_of(index), own, self.spec.separator)
+        };
+        self.paths[index].get_or_init(path).clone()
     }
 }
 
