@@ -228,6 +228,23 @@ fn very_many_things_may_stand_on_one_line() {
     assert_eq!(file.plain, None);
 }
 
+/// Each branch is in the one before it, with no more brackets around it, and something in it is asked what it is in. Whoever runs
+/// this notices work that grows with the square of it.
+#[test]
+fn branches_in_branches_may_be_very_many() {
+    for (language, begin, branch, end) in [
+        ("c", "void f(void) {\n", "if (a) { // b\n  A c(d);\n} else ", "{}\n}\n"),
+        ("cpp", "void f() {\n", "if (a) { // b\n  struct {\n    int c;\n  } d;\n} else ", "{}\n}\n"),
+        ("java", "class A {\n  void f() {\n", "if (a) { // b\n  @B class C {\n    int d;\n  }\n} else ", "{}\n}\n}\n"),
+        ("ruby", "if a\n  b\n", "elsif a\n  require \"b\"\n", "end\n"),
+        ("swift", "func f() {\n", "if a { // func \n  let b = 1\n} else ", "{}\n}\n"),
+    ] {
+        let text = [begin, &branch.repeat(300_000 / branch.len()), end].concat();
+        let language = Language::named(language).unwrap();
+        check_partition(text.as_bytes(), &Chunker::new().chunk(language, "some/path", text.as_bytes()));
+    }
+}
+
 /// The same for what wraps one definition, again and again.
 #[test]
 fn a_template_may_be_one_of_very_many() {

@@ -12,7 +12,7 @@ use tree_sitter::Node;
 use super::{
     Draft, Outline, Source,
     outline::LONGEST_PATH,
-    rules::{Shape, Spec, first_of},
+    rules::{Shape, Spec, children, first_of},
     split,
     walk::{Item, Walked, What},
 };
@@ -409,16 +409,15 @@ fn body(node: Node<'_>) -> Option<usize> {
 
 /// Where a declaration begins behind the annotations that are part of it.
 fn after_annotations(node: Node<'_>) -> usize {
-    let mut next = node.child(0);
-    while let Some(child) = next {
-        next = match child.kind() {
-            "annotation" | "marker_annotation" | "attribute" | "attribute_list" => {
-                let outer = child.parent().filter(|outer| outer.kind() == "modifiers");
-                child.next_sibling().or_else(|| outer?.next_sibling())
-            }
-            "modifiers" => child.child(0),
-            _ => return child.start_byte(),
-        };
+    let is_annotation =
+        |child: &Node<'_>| matches!(child.kind(), "annotation" | "marker_annotation" | "attribute" | "attribute_list");
+    for child in children(node) {
+        // From above: to ask a node for its parent or its neighbour costs as many steps as it is deep.
+        let are_several = child.kind() == "modifiers";
+        let word = if are_several { children(child).find(|it| !is_annotation(it)) } else { Some(child) };
+        if let Some(word) = word.filter(|it| !is_annotation(it)) {
+            return word.start_byte();
+        }
     }
     node.start_byte()
 }

@@ -214,6 +214,7 @@ impl<'t> Walk<'t, '_> {
                 }
             }
             Some(Role::Import(count)) => {
+                self.source.set_depth(depth);
                 self.found.imports += count(self.source, node);
                 self.statement(node, mode)
             }

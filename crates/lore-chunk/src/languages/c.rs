@@ -148,13 +148,18 @@ fn misread_class(node: Node<'_>) -> Option<SymbolKind> {
     }
 }
 
+/// To ask for the parents of deeper nodes is slow, and they are inside of functions.
+const DEEPEST: usize = 256;
+
 /// A prototype, a variable or a field.
 fn declaration(source: &Source<'_>, node: Node<'_>) -> Option<Found> {
     let Declared { name, container, is_function } = declared(node.child_by_field_name("declarator")?)?;
     if is_function {
         // In a function, `Type name(argument);` is a variable.
-        let block = node.parent().filter(|parent| parent.kind() == "compound_statement");
-        let is_local = block.is_some_and(|it| it.parent().and_then(misread_class).is_none());
+        let is_local = source.depth() > DEEPEST || {
+            let block = node.parent().filter(|parent| parent.kind() == "compound_statement");
+            block.is_some_and(|it| it.parent().and_then(misread_class).is_none())
+        };
         return (!is_local).then_some(Found { symbol: SymbolKind::Function, shape: Shape::Function, name, container });
     }
     let is_fixed = children(node).any(|child| {
@@ -173,11 +178,12 @@ fn member(node: Node<'_>) -> Role {
 }
 
 /// A structure, union, class or enumeration with a body; without one, it is only mentioned.
-pub(crate) fn specifier(_: &Source<'_>, node: Node<'_>) -> Option<Found> {
+pub(crate) fn specifier(source: &Source<'_>, node: Node<'_>) -> Option<Found> {
     node.child_by_field_name("body")?;
     let own = node.child_by_field_name("name");
     let by_typedef = || {
-        let outer = node.parent().filter(|outer| outer.kind() == "type_definition")?;
+        let parent = if source.depth() > DEEPEST { None } else { node.parent() };
+        let outer = parent.filter(|outer| outer.kind() == "type_definition")?;
         outer.child_by_field_name("declarator")
     };
     let named = own.or_else(by_typedef).and_then(declared);

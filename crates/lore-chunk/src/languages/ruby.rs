@@ -48,10 +48,11 @@ const RULES: &[(&str, Role)] = &[
 /// `require "x"` is a call like any other.
 fn count_require(source: &Source<'_>, node: Node<'_>) -> u32 {
     let is_require = matches!(&source.bytes[node.byte_range()], b"require" | b"require_relative");
-    u32::from(is_require && node.next_sibling().is_some_and(|next| next.kind() == "argument_list"))
+    let is_called = || node.next_sibling().is_some_and(|next| next.kind() == "argument_list");
+    u32::from(is_require && source.depth() <= DEEPEST && is_called())
 }
 
-/// To ask for the parents of deeper nodes is slow.
+/// To ask for what is around or beside deeper nodes is slow.
 const DEEPEST: usize = 64;
 
 /// A method belongs to the class or module around it, `def Other.name` to another one. What stands at the start of a

@@ -73,7 +73,8 @@ fn property(source: &Source<'_>, node: Node<'_>) -> Option<Found> {
     let is_let = first_of(node, "value_binding_pattern").is_some_and(|it| source.bytes[it.byte_range()].starts_with(b"let"));
     let modifiers = first_of(node, "modifiers").map(|it| source.text(it.byte_range()));
     let is_static = modifiers.is_some_and(|it| it.split_whitespace().any(|word| word == "static"));
-    let is_top = || node.parent().is_some_and(|parent| parent.kind() == "source_file");
+    // To ask for the parents of deep nodes is slow.
+    let is_top = || source.depth() == 1 && node.parent().is_some_and(|parent| parent.kind() == "source_file");
     let is_constant = is_let && (is_static || is_top());
     let symbol = if is_constant { SymbolKind::Constant } else { SymbolKind::Variable };
     Some(Found { symbol, shape: Shape::Data, name, container: None })
