@@ -527,8 +527,8 @@ fn remove_unfinished(mirror: &Path) {
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    let place = |meta: fs::Metadata| (meta.dev(), meta.ino());
-    matches!((file.metadata(), fs::metadata(path)), (Ok(held), Ok(there)) if place(held) == place(there))
+    let place = |meta: &fs::Metadata| (meta.dev(), meta.ino());
+    matches!((file.metadata(), fs::metadata(path)), (Ok(held), Ok(there)) if place(&held) == place(&there))
 }
 
 /// Elsewhere a file has no number by which it is known.
