@@ -33,6 +33,8 @@ const ROUNDS: &str = "3";
 const EVERY: usize = 3;
 /// The same patterns on every machine and day.
 const SEED: u64 = 20_240_229;
+/// What it is called.
+pub(super) const RIPGREP: &str = "ripgrep, started each time";
 /// Questions of each kind to `search_code`; before that, so many that are not timed.
 const QUESTIONS: usize = 100;
 const UNTIMED: usize = 10;
@@ -114,9 +116,9 @@ pub(super) struct Lines {
     pub(super) kind: &'static str,
     pub(super) own: Times,
     /// ripgrep's times, where it was asked.
-    peer: Option<Times>,
+    pub(super) peer: Option<Times>,
     /// How many lines were found.
-    found: u64,
+    pub(super) found: u64,
 }
 
 impl Lines {
@@ -135,7 +137,7 @@ impl Lines {
         };
         let mut figures = vec![figure(names[0], 50, None, Aim::AtMost(most)), figure(names[1], 95, None, Aim::None)];
         if let Some(peer) = &self.peer {
-            let reference = |percent| Some(("ripgrep, started each time", millis(peer.percentile(percent))));
+            let reference = |percent| Some((RIPGREP, millis(peer.percentile(percent))));
             figures.push(figure(names[0], 50, reference(50), Aim::TimesFaster(10.0)));
             figures.push(figure(names[1], 95, reference(95), Aim::None));
         }

@@ -643,12 +643,11 @@ fn changed_chunk_files_are_read_again_and_bad_ones_are_not() {
     assert_eq!(ids(&ask(&mut server, question.clone())), ["Alpha"]);
     write(&one("Beta"));
     server.wait_for(TOOL, &question, |answer| answer.value["results"][0]["chunk"]["id"] == "Beta");
-    // A file that is half written, then one that is gone: what was read before is kept.
+    // A file that is half written: what was read before is kept.
     write("[{\"id\": \"Gam");
-    let passed = Instant::now();
-    while passed.elapsed() < Duration::from_secs(2) {
-        assert_eq!(ids(&ask(&mut server, question.clone())), ["Beta"]);
-    }
+    let answer = server.wait_for(TOOL, &question, |answer| answer.value["metadata"]["freshness"]["state"] == "stale");
+    assert_eq!(answer.value["results"][0]["chunk"]["id"], "Beta");
+    assert_eq!(ids(&ask(&mut server, question.clone())), ["Beta"]);
     write(&one("Gamma"));
     server.wait_for(TOOL, &question, |answer| answer.value["results"][0]["chunk"]["id"] == "Gamma");
     // Another folder takes the place of this one, as some writers do.

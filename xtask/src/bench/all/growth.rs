@@ -21,7 +21,7 @@ use super::{
         index::Changing,
         latency::Times,
         measure::{Cost, measure},
-        search::{find_lines, search_code},
+        search::{Lines, RIPGREP, find_lines, search_code},
     },
     record::Row,
 };
@@ -46,14 +46,14 @@ pub(super) struct Grown {
     index: Cost,
     index_bytes: u64,
     hybrid: Times,
-    literal: Times,
-    regex: Times,
+    literal: Lines,
+    regex: Lines,
     changed: Times,
     made: Duration,
 }
 
-/// Makes a corpus of so many lines and measures it.
-pub(super) fn measure_size(binary: &Path, lines: u64) -> Result<Grown> {
+/// Makes a corpus of so many lines and measures it, beside ripgrep where there is one.
+pub(super) fn measure_size(binary: &Path, lines: u64, rg: Option<&Path>) -> Result<Grown> {
     let dir = tempfile::tempdir()?;
     let started = Instant::now();
     let size_of = Size { lines: usize::try_from(lines)?, commits: COMMITS, branches: 0 };
@@ -67,11 +67,12 @@ pub(super) fn measure_size(binary: &Path, lines: u64) -> Result<Grown> {
     let index_bytes = size(lore.home())?;
     let told: Value = serde_json::from_str(&output(&mut lore.command(&["debug", "index", path]))?)?;
     let mut random = Random::new(SEED);
-    let found = find_lines(&lore, repo, dir.path(), None, &mut random)?;
-    let of = |kind: &str| -> Result<Times> {
-        let found = found.iter().find(|found| found.kind == kind);
-        Ok(found.with_context(|| format!("nothing was looked for by {kind}"))?.own.clone())
+    let mut found = find_lines(&lore, repo, dir.path(), rg, &mut random)?;
+    let mut of = |kind: &str| -> Result<Lines> {
+        let at = found.iter().position(|found| found.kind == kind);
+        Ok(found.swap_remove(at.with_context(|| format!("nothing was looked for by {kind}"))?))
     };
+    let (literal, regex) = (of("literal")?, of("regex")?);
     let (words, sample) = (Words::of(repo)?, Sample::new(repo, &mut random)?);
     let name = told["repo"].as_str().context("`lore debug index` did not answer")?;
     let mut asked = |number: usize| {
@@ -80,8 +81,7 @@ pub(super) fn measure_size(binary: &Path, lines: u64) -> Result<Grown> {
     };
     let hybrid = search_code(&lore, name, &mut asked)?;
     let changed = change(&lore, repo)?;
-    let grown =
-        Grown { lines, index, index_bytes, hybrid, literal: of("literal")?, regex: of("regex")?, changed, told, made };
+    let grown = Grown { lines, index, index_bytes, hybrid, literal, regex, changed, told, made };
     say(&format!(
         "growth: {lines} lines made in {:.0} s, indexed in {:.1} s; {:.0} s in all",
         grown.made.as_secs_f64(),
@@ -135,7 +135,7 @@ pub(super) fn rows(first: &Grown, grown: &Grown) -> Vec<Row> {
         }
     };
     let at = |times: &Times, percent| millis(times.percentile(percent));
-    vec![
+    let mut rows = vec![
         Row::alone("lines", "", number(grown, "lines")),
         Row::alone("chunks", "", number(grown, "chunks")),
         linear("full index, wall", "s", &|of| of.index.wall.as_secs_f64()),
@@ -144,12 +144,18 @@ pub(super) fn rows(first: &Grown, grown: &Grown) -> Vec<Row> {
         Row::against("index size", "MB", megabytes(grown.index_bytes), ("source", number(grown, "source_bytes") / 1e6)),
         sublinear("hybrid, p50", &|of| at(&of.hybrid, 50)),
         sublinear("hybrid, p95", &|of| at(&of.hybrid, 95)),
-        sublinear("literal, p50", &|of| at(&of.literal, 50)),
-        sublinear("literal, p95", &|of| at(&of.literal, 95)),
-        sublinear("regular expression, p50", &|of| at(&of.regex, 50)),
-        sublinear("regular expression, p95", &|of| at(&of.regex, 95)),
+        sublinear("literal, p50", &|of| at(&of.literal.own, 50)),
+        sublinear("literal, p95", &|of| at(&of.literal.own, 95)),
+        sublinear("regular expression, p50", &|of| at(&of.regex.own, 50)),
+        sublinear("regular expression, p95", &|of| at(&of.regex.own, 95)),
         sublinear("changed file found by a new process, p50", &|of| at(&of.changed, 50)),
-    ]
+    ];
+    for (name, found) in [("literal, p50", &grown.literal), ("regular expression, p50", &grown.regex)] {
+        if let Some(peer) = &found.peer {
+            rows.push(Row::against(name, "ms", at(&found.own, 50), (RIPGREP, at(peer, 50))));
+        }
+    }
+    rows
 }
 
 #[cfg(test)]
@@ -158,14 +164,16 @@ mod tests {
 
     fn grown(lines: u64, wall: u64, answer: u64) -> Grown {
         let times = || Times::new(vec![Duration::from_millis(answer)]);
+        let peer = || Some(Times::new(vec![Duration::from_millis(answer * 2)]));
+        let found = |kind| Lines { kind, own: times(), peer: peer(), found: 1 };
         Grown {
             lines,
             told: json!({"lines": lines, "chunks": lines / 20, "source_bytes": lines * 30}),
             index: Cost { wall: Duration::from_secs(wall), cpu: Duration::from_secs(wall), peak_bytes: 1_000_000 },
             index_bytes: lines * 15,
             hybrid: times(),
-            literal: times(),
-            regex: times(),
+            literal: found("literal"),
+            regex: found("regex"),
             changed: times(),
             made: Duration::ZERO,
         }
@@ -179,6 +187,9 @@ mod tests {
         assert_eq!(ratio("full index, peak memory"), Some(0.1));
         assert_eq!(ratio("index size"), Some(0.5));
         assert_eq!(ratio("hybrid, p50"), Some(1.5));
-        assert!(rows(&small, &small).iter().all(|row| row.ratio().is_none() || row.name == "index size"));
+        assert!(ratio("literal, p50") == Some(1.5) && rows(&small, &large).iter().any(|row| row.ratio() == Some(0.5)));
+        let alone = rows(&small, &small);
+        let with: Vec<&str> = alone.iter().filter(|row| row.ratio().is_some()).map(|row| row.name.as_str()).collect();
+        assert_eq!(with, ["index size", "literal, p50", "regular expression, p50"]);
     }
 }

@@ -416,10 +416,11 @@ impl Run {
         let mut parts = Vec::new();
         for lines in sizes {
             let meter = Meter::start();
-            let grown = growth::measure_size(&self.binary, lines)?;
+            let grown = growth::measure_size(&self.binary, lines, self.args.rg.as_deref())?;
             let first = all.first().unwrap_or(&grown);
             let about = "A generated corpus, the same on every machine, with few different words: each is in very many places. What \
-                         grows with the lines stands against the smallest corpus, multiplied; answers stand against it as it was.";
+                         grows with the lines stands against the smallest corpus, multiplied; answers stand against it as it was, and \
+                         against ripgrep where that is given.";
             parts.push(meter.part(
                 Kind::Growth,
                 format!("{lines} lines"),
