@@ -145,3 +145,20 @@ impl fmt::Display for SymbolKind {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_known_by_their_words() {
+        assert!(ChunkKind::ALL.into_iter().all(|kind| ChunkKind::parse(kind.as_str()) == Some(kind)));
+        assert!(SymbolKind::ALL.into_iter().all(|kind| SymbolKind::parse(kind.as_str()) == Some(kind)));
+        assert_eq!((ChunkKind::parse("Data"), SymbolKind::parse("fn")), (None, None));
+        let words = |is: fn(SymbolKind) -> bool| {
+            SymbolKind::ALL.into_iter().filter(|kind| is(*kind)).map(SymbolKind::as_str).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(words(SymbolKind::is_type), "struct class interface trait enum union type");
+        assert_eq!(words(SymbolKind::is_function), "function method macro");
+    }
+}

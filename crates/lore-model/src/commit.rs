@@ -185,3 +185,24 @@ impl FileStatus {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_is_found_by_name_and_address_in_any_case() {
+        let ada = Person { name: "Ada Lovelace".to_owned(), email: "Ada@Example.org".to_owned() };
+        assert!(["ada", "LOVELACE <ada", "example.ORG>", ""].iter().all(|text| ada.matches(text)));
+        assert!(!ada.matches("lovelace ada"));
+    }
+
+    #[test]
+    fn letters_are_those_of_git() {
+        for letter in "AMDRCT".chars() {
+            let status = FileStatus::from_letter(u8::try_from(letter).expect("it is ASCII")).expect("git has it");
+            assert_eq!(status.letter(), letter);
+        }
+        assert_eq!(FileStatus::from_letter(b'X'), None);
+    }
+}

@@ -161,6 +161,7 @@ mod tests {
     #[test]
     fn prefixes_are_checked_before_any_lookup() {
         assert_eq!(CommitPrefix::parse(" ABCD ").unwrap().as_str(), "abcd");
+        assert!(CommitPrefix::parse(&"a".repeat(64)).is_ok(), "a whole one of SHA-256");
         for bad in ["", "   ", "abc", "xyz1", "-abcd", "abcd%", &"a".repeat(65)] {
             assert!(CommitPrefix::parse(bad).is_err(), "{bad}");
         }

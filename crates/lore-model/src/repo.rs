@@ -202,11 +202,12 @@ mod tests {
         for bad in ["", "-rf", "a/b", "..", "a b", ".hidden", &"x".repeat(101)] {
             assert!(RepoName::parse(bad).is_err(), "{bad}");
         }
-        for good in ["api-server", "v2.0_x", "日本"] {
+        for good in ["api-server", "v2.0_x", "日本", &"x".repeat(100)] {
             assert!(RepoName::parse(good).is_ok(), "{good}");
         }
         assert!(RepoName::parse(&"x".repeat(1 << 20)).unwrap_err().len() < 300);
         assert_eq!(RepoName::from_any("../my repo").as_str(), "my-repo");
         assert_eq!(RepoName::from_any("///").as_str(), "repo");
+        assert_eq!(RepoName::from_any("My-Repo").folded(), "my-repo");
     }
 }

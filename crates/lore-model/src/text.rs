@@ -66,27 +66,12 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         }
         // Each character more or less is a change.
         let can_be_near = lower.chars().count().abs_diff(length) <= enough;
-        can_be_near.then(|| (distance(&name, &lower), candidate))
+        can_be_near.then(|| (strsim::levenshtein(&name, &lower), candidate))
     });
     scored
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, _)| *distance <= enough)
         .map(|(_, candidate)| candidate)
-}
-
-/// How many characters have to be inserted, deleted or replaced.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -124,5 +109,9 @@ mod tests {
             assert_eq!(closest(typed, known), meant, "{typed}");
         }
         assert_eq!(closest(&format!("query{}", "y".repeat(300)), known), None, "a text is no name");
+        let longest = "y".repeat(300);
+        assert_eq!(closest(&longest, [&*longest]), Some(&*longest), "as long as a name may be");
+        assert_eq!(closest("abcd", ["abxy"]), Some("abxy"), "one change, and one more for each four bytes");
+        assert_eq!(closest("abcd", ["axyz"]), None);
     }
 }
