@@ -234,14 +234,16 @@ fn very_many_things_may_stand_on_one_line() {
 fn branches_in_branches_may_be_very_many() {
     for (language, begin, branch, end) in [
         ("c", "void f(void) {\n", "if (a) { // b\n  A c(d);\n} else ", "{}\n}\n"),
+        ("c", "struct f;\n#if A\n", "#elif A\ntypedef struct {\n  int b;\n} C;\n", "#endif\n"),
         ("cpp", "void f() {\n", "if (a) { // b\n  struct {\n    int c;\n  } d;\n} else ", "{}\n}\n"),
         ("java", "class A {\n  void f() {\n", "if (a) { // b\n  @B class C {\n    int d;\n  }\n} else ", "{}\n}\n}\n"),
         ("ruby", "if a\n  b\n", "elsif a\n  require \"b\"\n", "end\n"),
         ("swift", "func f() {\n", "if a { // func \n  let b = 1\n} else ", "{}\n}\n"),
     ] {
         let text = [begin, &branch.repeat(300_000 / branch.len()), end].concat();
-        let language = Language::named(language).unwrap();
-        check_partition(text.as_bytes(), &Chunker::new().chunk(language, "some/path", text.as_bytes()));
+        let file = Chunker::new().chunk(Language::named(language).unwrap(), "some/path", text.as_bytes());
+        check_partition(text.as_bytes(), &file);
+        assert_eq!(file.plain, None, "{language}");
     }
 }
 
@@ -250,7 +252,9 @@ fn branches_in_branches_may_be_very_many() {
 fn a_template_may_be_one_of_very_many() {
     let text = ["template <class A>\n".repeat(50_000), "struct B {\n  int c;\n};\n".to_owned()].concat();
     let cpp = Language::named("cpp").unwrap();
-    check_partition(text.as_bytes(), &Chunker::new().chunk(cpp, "some/path", text.as_bytes()));
+    let file = Chunker::new().chunk(cpp, "some/path", text.as_bytes());
+    check_partition(text.as_bytes(), &file);
+    assert_eq!(file.plain, None);
 }
 
 /// The same for what stands below names that are as long as names are looked at.

@@ -22,11 +22,12 @@ mod unix {
     /// `pipes` is closed as soon as nobody holds the pipes of the program any more. Nobody may have waited for the program yet:
     /// so its number is still its own.
     pub(crate) fn end(pid: u32, in_group: bool, pipes: &mpsc::Receiver<()>) {
-        let Some(family) = Family::of(pid, in_group) else { return };
+        let Some(mut family) = Family::of(pid, in_group) else { return };
         family.send(Signal::TERM);
         if pipes.recv_timeout(GRACE) == Err(mpsc::RecvTimeoutError::Timeout) {
             tracing::debug!(pid, "git does not end when it is asked to");
         }
+        family.look_again();
         // Where the pipes are closed as well: who has others in their place may still be there.
         family.send(Signal::KILL);
     }
@@ -53,6 +54,15 @@ mod unix {
             let first = i32::try_from(first).ok().and_then(Pid::from_raw)?;
             let others = if in_group { Vec::new() } else { started_by(first) };
             Some(Self { first, in_group, others })
+        }
+
+        /// Finds what was started since.
+        fn look_again(&mut self) {
+            if !self.in_group {
+                let known = std::iter::once(self.first).chain(self.others.iter().map(|(pid, _)| *pid));
+                let now: Vec<_> = known.flat_map(started_by).collect();
+                self.others.extend(now);
+            }
         }
 
         fn send(&self, signal: Signal) {

@@ -103,6 +103,14 @@ pub enum GitError {
         /// What it said.
         how: String,
     },
+    /// The program printed more than is read.
+    #[error("`git {command}` was ended: it prints more than {limit} bytes")]
+    TooMuch {
+        /// The subcommand.
+        command: String,
+        /// How many bytes it may print.
+        limit: u64,
+    },
     /// The program was killed: nothing is wrong with the repository.
     #[error("`git {command}` was cut off: {how}")]
     CutOff {

@@ -259,12 +259,12 @@ impl Call {
     pub(crate) fn run_watched(mut self, watch: &Watch<'_>, cancel: &Cancel) -> Result<Vec<u8>> {
         let (started, limit) = (Instant::now(), watch.limit);
         let is_late = move || started.elapsed() >= limit;
-        let (is_large, is_endless) = (AtomicBool::new(false), AtomicBool::new(false));
-        let (large, endless, in_group) = (&is_large, &is_endless, self.in_group);
+        let [is_large, is_endless, is_killed] = [const { AtomicBool::new(false) }; 3];
+        let (large, endless, killed, in_group) = (&is_large, &is_endless, &is_killed, self.in_group);
         let mut child = self.spawn()?;
-        let (stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (ended, watched) = mpsc::channel::<()>();
-        let pid = child.id();
+        let (pid, room) = (child.id(), watch.printed.saturating_add(1));
         let (printed, said) = thread::scope(|scope| {
             scope.spawn(move || {
                 let mut measured = Instant::now();
@@ -275,17 +275,23 @@ impl Call {
                     }
                     let is_much = [large, endless].iter().any(|flag| flag.load(Ordering::Relaxed));
                     if cancel.is_cancelled() || is_late() || is_much {
-                        return ending::end(pid, in_group, &watched);
+                        ending::end(pid, in_group, &watched);
+                        killed.store(true, Ordering::Relaxed);
+                        return;
                     }
                 }
             });
-            let said = scope.spawn(move || stderr.as_mut().map(both_ends).unwrap_or_default());
-            let (mut printed, room) = (Vec::new(), watch.printed.saturating_add(1));
-            let read = stdout.map_or(Ok(0), |pipe| pipe.take(room).read_to_end(&mut printed));
-            endless.store(printed.len() as u64 > watch.printed, Ordering::Relaxed);
-            let said = said.join().unwrap_or_default();
+            let said = Heard::of(move || stderr.map(|mut pipe| both_ends(&mut pipe)).unwrap_or_default());
+            let printed = Heard::of(move || {
+                let mut printed = Vec::new();
+                stdout.map_or(Ok(0), |pipe| pipe.take(room).read_to_end(&mut printed)).map(|_| printed)
+            });
+            let printed = printed.wait(killed);
+            let is_much = matches!(&printed, Some(Ok(printed)) if printed.len() as u64 > watch.printed);
+            endless.store(is_much, Ordering::Relaxed);
+            let said = said.wait(killed).unwrap_or_default();
             drop(ended);
-            (read.map(|_| printed), said)
+            (printed, said)
         });
         let status = child.wait().map_err(GitError::NoProgram)?;
         cancel.check()?;
@@ -296,15 +302,14 @@ impl Call {
             return Err(GitError::TooLarge { command: self.name.clone(), limit });
         }
         if is_endless.load(Ordering::Relaxed) {
-            let how = format!("it prints more than {} bytes", watch.printed);
-            return Err(GitError::Overwhelmed { command: self.name.clone(), how });
+            return Err(GitError::TooMuch { command: self.name.clone(), limit: watch.printed });
         }
+        let late = GitError::TooSlow { command: self.name.clone(), limit };
         // What has ended well was in time, however closely.
         if !status.success() {
-            let late = GitError::TooSlow { command: self.name.clone(), limit };
             return Err(if is_late() { late } else { self.failed(status, &said) });
         }
-        printed.map_err(|error| broken_pipe(&error))
+        printed.ok_or(late)?.map_err(|error| broken_pipe(&error))
     }
 
     /// Runs it with the given standard input while `read` takes what it prints.
@@ -405,6 +410,29 @@ fn bytes_below(folder: &Path) -> u64 {
     bytes
 }
 
+/// What is read from a pipe to its end, by a thread of its own.
+struct Heard<T>(mpsc::Receiver<T>);
+
+impl<T: Send + 'static> Heard<T> {
+    fn of(read: impl FnOnce() -> T + Send + 'static) -> Self {
+        let (tell, heard) = mpsc::channel();
+        thread::spawn(move || drop(tell.send(read())));
+        Self(heard)
+    }
+
+    /// All of it. None where everybody was killed that could be found, and somebody still has the pipe: they are not waited for.
+    fn wait(&self, killed: &AtomicBool) -> Option<T> {
+        loop {
+            let was_killed = killed.load(Ordering::Relaxed);
+            match self.0.recv_timeout(CANCEL_EVERY) {
+                Ok(heard) => return Some(heard),
+                Err(mpsc::RecvTimeoutError::Timeout) if !was_killed => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
 /// Lets git write ahead: with the usual 64 KiB the two programs wake each other for every piece.
 #[cfg(target_os = "linux")]
 fn widen(pipe: &std::process::ChildStdout) {
@@ -489,9 +517,19 @@ mod tests {
         assert_eq!(within(word(), 5).unwrap(), b"word\n");
         for (call, printed) in [(word(), 4), (Git::new("yes").bare(), 1000)] {
             let ended = within(call, printed);
-            let told = format!("more than {printed} bytes");
-            assert!(matches!(&ended, Err(GitError::Overwhelmed { how, .. }) if how.contains(&told)), "{ended:?}");
+            assert!(matches!(&ended, Err(GitError::TooMuch { limit, .. }) if *limit == printed), "{ended:?}");
         }
+    }
+
+    #[test]
+    fn who_has_left_is_not_waited_for() {
+        // It has a session of its own, and the pipes of the one that started it, which is over.
+        let leaves = "setsid sleep 50 & sleep 0.2; kill -9 $$";
+        let started = Instant::now();
+        let call = Git::new("sh").bare().args(["-c", leaves]);
+        let late = call.run_within(Duration::from_millis(500), &Cancel::default());
+        assert!(matches!(late, Err(GitError::TooSlow { .. })), "{late:?}");
+        assert!(started.elapsed() < Duration::from_secs(30));
     }
 
     #[test]

@@ -148,9 +148,9 @@ impl Sieve {
         Ok(opened)
     }
 
-    /// Whether there is a folder by this path, and no link.
+    /// Whether there is a folder by this path, and no link; or it cannot be told, as with too many open files.
     pub(crate) fn is_folder(&self, path: &[u8]) -> bool {
-        path.is_empty() || self.open(&with_slash(path)).is_ok()
+        path.is_empty() || !self.open(&with_slash(path)).is_err_and(|error| is_closed(&error))
     }
 
     /// Visits the folder and all folders in it that count, until a visit says that it is enough.
@@ -177,8 +177,7 @@ impl Sieve {
             };
             let opened = match opened {
                 Ok(opened) => Arc::new(opened),
-                // It is gone by now, or a link; or nobody here can read what is in it.
-                Err(error) if is_gone(&error) || error.kind() == io::ErrorKind::PermissionDenied => continue,
+                Err(error) if is_closed(&error) => continue,
                 Err(error) => return Err(error),
             };
             // The files of a repository inside do not count, unless git has some of them.
@@ -192,7 +191,10 @@ impl Sieve {
             if is_inner {
                 continue;
             }
-            let names = opened.list().unwrap_or_default();
+            let names = match opened.list() {
+                Err(error) if !is_closed(&error) => return Err(error),
+                listed => listed.unwrap_or_default(),
+            };
             if !self.rules.contains_key(&prefix) {
                 let has_rules = names.iter().any(|(name, kind)| *kind == Kind::File && &**name == b".gitignore");
                 let own = has_rules.then(|| Rules::read(&opened, b".gitignore", &prefix)).flatten();
@@ -208,6 +210,11 @@ impl Sieve {
         }
         Ok(())
     }
+}
+
+/// Whether a folder is gone by now, or a link; or nobody here can read what is in it.
+fn is_closed(error: &io::Error) -> bool {
+    is_gone(error) || error.kind() == io::ErrorKind::PermissionDenied
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ pub(crate) enum Role {
     /// A definition, or not, or one of several kinds.
     Hook(Hook),
     /// Among members, what a test says; elsewhere nothing.
-    Case(fn(Node<'_>) -> Self),
+    Case(fn(&Source<'_>, Node<'_>) -> Self),
     /// Not looked into, and nothing of its own: it is passed over like white space.
     Ignore,
 }

@@ -151,7 +151,10 @@ impl<'t> Walk<'t, '_> {
     /// Takes note of a node; gives how its children are to be visited, if they are.
     fn visit(&mut self, node: Node<'t>, role: Option<Role>, mode: Mode, first: bool, depth: usize) -> Option<Mode> {
         let role = match role {
-            Some(Role::Case(case)) => (mode == Mode::Members).then(|| case(node)),
+            Some(Role::Case(case)) => (mode == Mode::Members).then(|| {
+                self.source.set_depth(depth);
+                case(self.source, node)
+            }),
             role => role,
         };
         match role {

@@ -148,7 +148,7 @@ fn misread_class(node: Node<'_>) -> Option<SymbolKind> {
     }
 }
 
-/// To ask for the parents of deeper nodes is slow, and they are inside of functions.
+/// To ask for the parents of deeper nodes is slow. They are inside of functions, or behind hundreds of `#elif`.
 const DEEPEST: usize = 256;
 
 /// A prototype, a variable or a field.
@@ -171,7 +171,7 @@ fn declaration(source: &Source<'_>, node: Node<'_>) -> Option<Found> {
 }
 
 /// A type that is defined in another, or a field.
-fn member(node: Node<'_>) -> Role {
+fn member(_: &Source<'_>, node: Node<'_>) -> Role {
     let is_type = node.child_by_field_name("type").is_some_and(|of| of.child_by_field_name("body").is_some());
     let is_named = node.child_by_field_name("declarator").is_some();
     if is_type && !is_named { Role::Wrap } else { Role::Hook(declaration) }
@@ -198,7 +198,7 @@ pub(crate) fn specifier(source: &Source<'_>, node: Node<'_>) -> Option<Found> {
 }
 
 /// `typedef struct a { … } b;` defines two names, `typedef struct a b;` one.
-fn type_definition(node: Node<'_>) -> Role {
+fn type_definition(_: &Source<'_>, node: Node<'_>) -> Role {
     let of = node.child_by_field_name("type");
     if of.is_some_and(|of| of.child_by_field_name("body").is_some()) { Role::Wrap } else { Role::Hook(alias) }
 }
@@ -209,7 +209,10 @@ fn alias(_: &Source<'_>, node: Node<'_>) -> Option<Found> {
 }
 
 /// A further name of a structure; the first name of one without a tag is its own.
-fn further_name(node: Node<'_>) -> Role {
+fn further_name(source: &Source<'_>, node: Node<'_>) -> Role {
+    if source.depth() > DEEPEST {
+        return Role::Ignore;
+    }
     let outer = node.parent().filter(|outer| outer.kind() == "type_definition");
     let has_tag = outer.and_then(|it| it.child_by_field_name("type")).is_some_and(|it| it.child_by_field_name("name").is_some());
     let is_first = outer.and_then(|it| it.child_by_field_name("declarator")) == Some(node);

@@ -56,7 +56,7 @@ const RULES: &[(&str, Role)] = &[
 ];
 
 /// `package a { … }` holds what is in it, `package a` stands before it.
-fn package(node: Node<'_>) -> Role {
+fn package(_: &Source<'_>, node: Node<'_>) -> Role {
     if node.child_by_field_name("body").is_some() {
         define(SymbolKind::Module, Shape::Scope)
     } else {

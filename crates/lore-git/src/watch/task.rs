@@ -69,6 +69,8 @@ pub(super) struct Task {
     inner: HashSet<Vec<u8>>,
     pending: Pending,
     next_poll: Option<Instant>,
+    /// Whether what keeps it from watching may pass.
+    retry: bool,
     lost_count: LostCount,
 }
 
@@ -116,6 +118,7 @@ impl Task {
             inner: HashSet::new(),
             pending: Pending::default(),
             next_poll: None,
+            retry: false,
             lost_count: LostCount::default(),
         };
         task.watch_all();
@@ -316,6 +319,7 @@ impl Task {
             Err(error) => {
                 self.watcher = None;
                 self.start_polling(&error.to_string());
+                self.retry = true;
                 return;
             }
         }
@@ -369,6 +373,7 @@ impl Task {
         self.sieve = Some(sieve);
         if let Err(error) = visited {
             self.start_polling(&format!("not every folder can be opened: {error}"));
+            self.retry = true;
         }
     }
 
@@ -491,6 +496,9 @@ impl Task {
             self.lost_count.last = Some(now);
             self.next_poll = None;
             self.set_status(Watching::Events);
+        }
+        if std::mem::take(&mut self.retry) && self.is_polling() {
+            self.watch_all();
         }
         if self.current_status() == Watching::Gone {
             if !self.root.as_ref().is_some_and(|root| root.join(".git").exists()) {
