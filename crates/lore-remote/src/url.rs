@@ -55,8 +55,11 @@ impl ServerUrl {
             Some(Ok(port @ 1..)) => format!(":{port}"),
             _ => return Err(bad("its port is none")),
         };
-        let path = uri.path().trim_end_matches('/');
-        let path = path.strip_suffix("/mcp").unwrap_or(path).trim_end_matches('/');
+        let mut path = uri.path().trim_end_matches('/');
+        // Until there is none: what is written down of a server is read again.
+        while let Some(server) = path.strip_suffix("/mcp") {
+            path = server.trim_end_matches('/');
+        }
         let is_this_machine = is_this_machine(&host);
         if scheme == "http" && !is_this_machine && plain == PlainHttp::ThisMachineOnly {
             return Err(Failure::new(
@@ -122,6 +125,7 @@ mod tests {
         check("https://Lore.Example.com/", safe, Ok("https://lore.example.com"));
         check("https://lore.example.com:443/mcp", safe, Ok("https://lore.example.com"));
         check(" https://example.com:8443/lore/mcp/ ", safe, Ok("https://example.com:8443/lore"));
+        check("http://[::1]/mcp//mcp", safe, Ok("http://[::1]"));
         check("http://localhost:7878", safe, Ok("http://localhost:7878"));
         check("http://127.9.9.9:1", safe, Ok("http://127.9.9.9:1"));
         check("http://[::1]:1", safe, Ok("http://[::1]:1"));
