@@ -768,22 +768,22 @@ async fn what_cannot_be_written_down_is_told_to_whoever_waits() {
     let ada = case.user("ada", Role::Admin).await;
     let folder = case.folder("api");
     let job = case.team.add_golden(&ada, request(&folder.path().to_string_lossy())).await.unwrap();
-    assert!(case.team.unwritten(Duration::ZERO).is_none());
+    assert!(case.team.unwritten(None, Duration::ZERO).is_none());
     // Something else stands where the records were.
     let (file, aside) = (case.dir.path().join("data/team.db"), case.dir.path().join("aside.db"));
     std::fs::rename(&file, &aside).unwrap();
     std::fs::create_dir(&file).unwrap();
-    case.until("it is told", async || case.team.unwritten(Duration::ZERO).is_some()).await;
-    let told = case.team.unwritten(Duration::ZERO).unwrap();
+    case.until("it is told", async || case.team.unwritten(None, Duration::ZERO).is_some()).await;
+    let told = case.team.unwritten(None, Duration::ZERO).unwrap();
     assert_eq!(told.code, Code::NoAccess, "{told}");
     assert!(told.message.starts_with("what becomes of jobs cannot be written down: the team's records at "), "{told}");
-    assert!(case.team.unwritten(Duration::from_hours(1)).is_none(), "it may pass");
+    assert!(case.team.unwritten(None, Duration::from_hours(1)).is_none(), "it may pass");
     let beside = case.team.check_writing().await.unwrap_err();
     assert_eq!(beside.code, Code::NoAccess, "whoever waits beside is told so too: {beside}");
     std::fs::remove_dir(&file).unwrap();
     std::fs::rename(&aside, &file).unwrap();
     assert_eq!(case.done(&ada, job).await.status, JobStatus::Completed);
-    assert!(case.team.unwritten(Duration::ZERO).is_none());
+    assert!(case.team.unwritten(None, Duration::ZERO).is_none());
     case.team.check_writing().await.unwrap();
 }
 

@@ -70,12 +70,10 @@ pub(crate) async fn authenticate(team: &Team, headers: &HeaderMap, metadata: Opt
 pub(crate) async fn until_refused(team: Arc<Team>, token: String, caller: Caller, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
-        match team.authenticate(&token).await {
-            Ok(known) if known.caller == caller => {}
-            Err(failure) if failure.code != Code::Unauthenticated => {
-                tracing::debug!(%failure, "whether somebody may still listen cannot be told");
-            }
-            Ok(_) | Err(_) => return,
+        match team.is_still(&caller, &token).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(failure) => tracing::debug!(%failure, "whether somebody may still listen cannot be told"),
         }
     }
 }

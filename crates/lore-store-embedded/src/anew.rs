@@ -46,7 +46,15 @@ pub(crate) fn begin_anew(store: &EmbeddedStore) -> Result<PathBuf> {
     }
     make(&fresh, &known)?;
     keep(file, &aside)?;
-    settle(file)?;
+    if let Err(error) = settle(file) {
+        // The old one goes on to be used. What was kept of it is the same file, with a log that is soon out of date.
+        for stray in ["", "-wal", "-shm", "-journal"] {
+            for of in [&fresh, &aside] {
+                remove(&with_ending(of, stray))?;
+            }
+        }
+        return Err(error);
+    }
     // The log of the old one must not be taken for that of the new one, not even after a power failure.
     for log in ["-wal", "-shm"] {
         remove(&with_ending(file, log))?;

@@ -99,7 +99,7 @@ impl TruthFile {
             Err(error) => Err(error),
             Ok(()) => self.with(&self.reader, |connection| {
                 let transaction = connection.transaction()?;
-                self.schema.version(&self.file, &transaction)?;
+                self.refuse_newer(&transaction)?;
                 query(&transaction)
             }),
         }
@@ -111,12 +111,22 @@ impl TruthFile {
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             // The connection may be older than an upgrade by a newer Lore. What that keeps besides, such as its sums, would not
             // be kept here, and would look like damage there.
-            self.schema.version(&self.file, &transaction)?;
+            self.refuse_newer(&transaction)?;
             let answer = work(&transaction)?;
             sums::note_tables(&transaction, self.schema)?;
             transaction.commit()?;
             Ok(answer)
         })
+    }
+
+    /// Fails where a newer Lore has upgraded the file.
+    fn refuse_newer(&self, connection: &Connection) -> Result<(), Fault> {
+        let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        let known = self.schema.newest();
+        if found > known {
+            return Err(StoreError::TooNew { path: self.file.clone(), found, known }.into());
+        }
+        Ok(())
     }
 
     /// Where nothing can be written, what is there can still be read; `None` where it would have to be upgraded for that.

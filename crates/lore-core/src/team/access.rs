@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tokio::sync::{OnceCell, Semaphore};
 
-use super::{Asker, Team, hs256, password};
+use super::{Asker, Team, hs256, password, throttle::Attempt};
 use crate::{blocking, team_failure};
 
 /// Who issues access tokens, and for whom: tokens of other programs that share the key do not fit.
@@ -146,9 +146,14 @@ impl Team {
         let account = name.trim().to_ascii_lowercase();
         let account = account.chars().take(100).collect::<String>();
         let now = self.clock.now();
-        self.begin_attempt(&account, address, now).await?;
-        let opened = self.open_login(&account, password, now).await;
-        let opened = opened.inspect_err(|_| self.throttle.take_back(&account, address))?;
+        let attempt = self.begin_attempt(&account, address, now).await?;
+        let opened = match self.open_login(&account, password, now).await {
+            Ok(opened) => opened,
+            Err(failure) => {
+                self.throttle.take_back(attempt);
+                return Err(failure.into());
+            }
+        };
         let (user, kept, login, refresh) = match opened {
             Opened::Right { user, kept, login, refresh } => (user, kept, login, refresh),
             Opened::Wrong(user) => {
@@ -191,10 +196,14 @@ impl Team {
     }
 
     /// Begins an attempt at a password, or tells how long to wait.
-    async fn begin_attempt(&self, account: &str, address: Option<&str>, now: i64) -> Result<(), LoginRefused> {
-        let Err(wait) = self.throttle.begin(account, address, now) else { return Ok(()) };
-        self.note_held_back(account, address, wait).await;
-        Err(too_many(wait))
+    async fn begin_attempt(&self, account: &str, address: Option<&str>, now: i64) -> Result<Attempt, LoginRefused> {
+        match self.throttle.begin(account, address, now) {
+            Ok(attempt) => Ok(attempt),
+            Err(wait) => {
+                self.note_held_back(account, address, wait).await;
+                Err(too_many(wait))
+            }
+        }
     }
 
     /// Gives a new session for a refresh token, which is used up by that. One that was used before ends its login: whoever
@@ -258,8 +267,25 @@ impl Team {
         })
     }
 
-    /// Who a credential belongs to: an access token or a personal token.
+    /// Who a credential belongs to: an access token or a personal token, which is used by that.
     pub async fn authenticate(&self, credential: &str) -> Result<Known, Failure> {
+        let (known, token) = self.look_up(credential).await?;
+        if let Some(token) = token {
+            self.uses.note_token(token, self.clock.now());
+        }
+        Ok(known)
+    }
+
+    /// Whether a credential is still that of this user in this role. Asking is no use of it.
+    pub async fn is_still(&self, caller: &Caller, credential: &str) -> Result<bool, Failure> {
+        match self.look_up(credential).await {
+            Ok((known, _)) => Ok(known.caller == *caller),
+            Err(failure) if failure.code == Code::Unauthenticated => Ok(false),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn look_up(&self, credential: &str) -> Result<(Known, Option<TokenId>), Failure> {
         let refused = || Failure::new(Code::Unauthenticated, "the token is not valid, or not any more");
         if credential.len() > LONGEST {
             return Err(refused());
@@ -269,14 +295,14 @@ impl Team {
             let found = self.store.find_token(hash).await.map_err(team_failure)?;
             let (token, user) =
                 found.filter(|(token, _)| token.expires_at.is_none_or(|expires| now < expires)).ok_or_else(refused)?;
-            self.uses.note_token(token.id, now);
-            return Ok(Known { caller: Caller::from(&user), through: Through::Token(token.expires_at) });
+            let known = Known { caller: Caller::from(&user), through: Through::Token(token.expires_at) };
+            return Ok((known, Some(token.id)));
         }
         let claims = self.claims(credential).await?.filter(|claims| now < claims.exp).ok_or_else(refused)?;
         let login = LoginId(claims.login);
         let user = self.store.user_of_login(login, now).await.map_err(team_failure)?;
         let user = user.filter(|user| user.id.0.to_string() == claims.sub).ok_or_else(refused)?;
-        Ok(Known { caller: Caller::from(&user), through: Through::Login(login) })
+        Ok((Known { caller: Caller::from(&user), through: Through::Login(login) }, None))
     }
 
     /// What an access token says, if it is one of ours.
@@ -376,14 +402,20 @@ impl Team {
     ) -> Result<(), LoginRefused> {
         let caller = by.caller()?;
         let (account, now) = (caller.name.as_str(), self.clock.now());
-        self.begin_attempt(account, address, now).await?;
+        let attempt = self.begin_attempt(account, address, now).await?;
         let looked = async {
             let kept = self.store.password_of(caller.id).await.map_err(team_failure)?;
             let right = self.verify(current.to_owned(), kept.clone()).await?;
             Ok::<_, Failure>((kept, right))
         };
         // One that could not be looked at was no attempt.
-        let (kept, right) = looked.await.inspect_err(|_| self.throttle.take_back(account, address))?;
+        let (kept, right) = match looked.await {
+            Ok(looked) => looked,
+            Err(failure) => {
+                self.throttle.take_back(attempt);
+                return Err(failure.into());
+            }
+        };
         let wrong = || Failure::new(Code::PermissionDenied, "the current password is wrong");
         if !right {
             return Err(wrong().into());

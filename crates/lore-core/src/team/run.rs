@@ -283,10 +283,14 @@ impl Team {
         unwritten.insert(key, Unwritten { since, code: failure.code, message: failure.message.clone() });
     }
 
-    /// Why what becomes of jobs cannot be written down, where it could not for so long.
-    pub fn unwritten(&self, patience: Duration) -> Option<Failure> {
+    /// Why what becomes of a job, or where none is named of any, cannot be written down, where it could not for so long. That
+    /// others are writing is no reason.
+    pub fn unwritten(&self, job: Option<&JobId>, patience: Duration) -> Option<Failure> {
         let unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
-        let Unwritten { code, message, .. } = unwritten.values().find(|known| known.since.elapsed() >= patience)?;
+        let concerns = |key: &Option<JobId>| key.is_none() || job.is_none() || key.as_ref() == job;
+        let (_, Unwritten { code, message, .. }) = unwritten
+            .iter()
+            .find(|(key, known)| concerns(key) && known.code != Code::Busy && known.since.elapsed() >= patience)?;
         Some(cannot_write(*code, message))
     }
 

@@ -48,7 +48,7 @@ impl Key {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Seen {
     wrong: u32,
     last: i64,
@@ -65,7 +65,7 @@ pub(super) struct Throttle {
 impl Throttle {
     /// Begins an attempt on this account from this address, or tells how many seconds to wait. The attempt counts as a wrong
     /// password until [`Self::note_right`] or [`Self::take_back`]: many at the same time are as many attempts.
-    pub(super) fn begin(&self, account: &str, address: Option<&str>, now: i64) -> Result<(), i64> {
+    pub(super) fn begin(&self, account: &str, address: Option<&str>, now: i64) -> Result<Attempt, i64> {
         let is_known = self.is_known(account, address, now);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         for key in keys(account, address) {
@@ -97,21 +97,27 @@ impl Throttle {
             return Err(wait);
         }
         make_room(&mut seen, |seen| (seen.wrong, seen.last), now - FORGET);
+        let mut attempt = Vec::new();
         for key in keys(account, address) {
-            let entry = seen.entry(key).or_insert(Seen { wrong: 0, last: now });
+            let entry = seen.entry(key.clone()).or_insert(Seen { wrong: 0, last: now });
+            let before = entry.last;
             entry.wrong = if now - entry.last < FORGET { entry.wrong + 1 } else { 1 };
             entry.last = now;
+            attempt.push((key, before, *entry));
         }
-        Ok(())
+        Ok(Attempt(attempt))
     }
 
     /// Takes an attempt back at which the password was not looked at.
-    pub(super) fn take_back(&self, account: &str, address: Option<&str>) {
+    pub(super) fn take_back(&self, attempt: Attempt) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        for key in keys(account, address) {
-            if let Some(seen) = seen.get_mut(&key) {
-                seen.wrong = seen.wrong.saturating_sub(1);
+        for (key, before, then) in attempt.0 {
+            let Some(seen) = seen.get_mut(&key) else { continue };
+            if *seen == then {
+                // Where nobody tried since, what was wrong before is waited for as it was.
+                seen.last = before;
             }
+            seen.wrong = seen.wrong.saturating_sub(1);
         }
     }
 
@@ -136,6 +142,11 @@ impl Throttle {
     }
 }
 
+/// An attempt that was begun: what it counts for, when that was tried before, and how it stood then.
+#[derive(Debug)]
+#[must_use]
+pub(super) struct Attempt(Vec<(Key, i64, Seen)>);
+
 /// How often logins were renewed of late.
 #[derive(Debug)]
 pub(super) struct Renewals {
@@ -157,7 +168,8 @@ impl Renewals {
         make_room(&mut good_at, |at| (1, *at), now);
         let good_at = good_at.entry(login).or_insert(now);
         // A clock that was set back makes nobody wait until it is where it was.
-        let next = (*good_at).clamp(now, now + self.most) + RENEWAL;
+        *good_at = (*good_at).clamp(now, now + self.most);
+        let next = *good_at + RENEWAL;
         let wait = next - now - self.most;
         if wait > 0 {
             return Err(wait);
@@ -252,12 +264,17 @@ mod tests {
     #[test]
     fn an_attempt_that_was_not_looked_at_is_none() {
         let throttle = Throttle::default();
+        let in_vain = |now| throttle.take_back(throttle.begin("ada", Some("1.2.3.4"), now).unwrap());
         for _ in 0..100 {
-            assert_eq!(tries(&throttle, "ada", "1.2.3.4", 100), 0);
-            throttle.take_back("ada", Some("1.2.3.4"));
+            in_vain(100);
         }
         let waits = [(); 7].map(|()| tries(&throttle, "ada", "1.2.3.4", 100));
         assert_eq!(waits, [0, 0, 0, 0, 0, 0, 1], "those that were looked at still count");
+        assert_eq!((tries(&throttle, "ada", "1.2.3.4", 101), tries(&throttle, "ada", "1.2.3.4", 101)), (0, 2));
+        for _ in 0..100 {
+            in_vain(103);
+        }
+        assert_eq!(tries(&throttle, "ada", "1.2.3.4", 103), 0, "nor is it waited for");
     }
 
     #[test]
@@ -305,7 +322,7 @@ mod tests {
         assert_eq!([(); 5].map(|()| renews(1, 100)), [0, 0, 0, 4, 4]);
         assert_eq!(renews(2, 100), 0, "another one has nothing to do with it");
         assert_eq!((renews(1, 103), renews(1, 104), renews(1, 104)), (1, 0, 4));
-        assert_eq!(renews(1, 50), 4, "where the clock was set back");
+        assert_eq!((renews(1, 50), renews(1, 54)), (4, 0), "where the clock was set back");
         assert_eq!([(); 4].map(|()| renews(1, 1000)), [0, 0, 0, 4]);
         for number in 0..50_000 {
             renews(number, 2000);

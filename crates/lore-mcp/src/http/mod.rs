@@ -481,7 +481,8 @@ fn tool(message: &ClientJsonRpcMessage) -> Option<&str> {
 
 /// Whether a request goes on with the stream of a call, and not with that of its session.
 fn resumes_call(headers: &HeaderMap) -> bool {
-    headers.get("last-event-id").is_some_and(|id| id.as_bytes().contains(&b'/'))
+    // One that is no text is none to the transport.
+    headers.get("last-event-id").and_then(|id| id.to_str().ok()).is_some_and(|id| id.contains('/'))
 }
 
 /// The answer to a request with something that another one has which is not answered yet.

@@ -70,7 +70,8 @@ struct Unwritten {
 
 pub(crate) async fn show(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<JobDetails>, Refusal> {
     let report = app.team.job(&asked.asker()?, asked.name()).await?;
-    let unwritten = if report.job.status.is_over() { None } else { app.team.unwritten(UNWRITTEN) };
+    let unwritten =
+        if report.job.status.is_over() { None } else { app.team.unwritten(Some(&report.job.id), UNWRITTEN) };
     let unwritten = unwritten.map(|failure| Unwritten {
         code: failure.code.name(),
         message: app.team.lore().without_home(&failure.message),

@@ -204,7 +204,7 @@ async fn who_waits_for_a_job_is_told_that_nothing_can_be_written_down() {
     std::fs::create_dir(&file).unwrap();
     let stop = Cancel::default();
     let noticed = async {
-        while server.team.unwritten(Duration::ZERO).is_none() {
+        while server.team.unwritten(None, Duration::ZERO).is_none() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         stop.cancel();

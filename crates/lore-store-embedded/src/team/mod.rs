@@ -369,8 +369,12 @@ impl TeamStore for EmbeddedTeam {
     }
 
     async fn check_writing(&self) -> Result<()> {
-        // It is that already; the page is written all the same.
-        self.write(|transaction| Ok(transaction.pragma_update(None, "user_version", TEAM.newest())?)).await
+        self.write(|transaction| {
+            let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+            // It is that already; the page is written all the same.
+            Ok(transaction.pragma_update(None, "user_version", version)?)
+        })
+        .await
     }
 
     async fn check_all(&self) -> Result<Vec<String>> {

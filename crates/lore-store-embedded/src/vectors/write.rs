@@ -46,7 +46,35 @@ struct Inner {
 struct Known {
     model: String,
     files: Vec<Arc<VectorFile>>,
+    /// Which of them were found to be as they were written.
+    whole: HashSet<usize>,
     places: HashMap<PassageKey, (usize, u32)>,
+}
+
+impl Known {
+    fn new(model: &str, files: Vec<Arc<VectorFile>>) -> Self {
+        let places = |(at, file): (usize, &Arc<VectorFile>)| {
+            file.passages().zip(0..).map(move |(passage, row)| (passage, (at, row))).collect::<Vec<_>>()
+        };
+        let places = files.iter().enumerate().flat_map(places).collect();
+        Self { model: model.to_owned(), files, whole: HashSet::new(), places }
+    }
+
+    /// The vector of a text, where a file has it that is whole: damage must not get a new checksum. A file is read for that when
+    /// something in it is asked for.
+    fn copy(&mut self, chunk: ChunkId, passage: &PassageKey) -> Option<Row> {
+        loop {
+            let (at, row) = *self.places.get(passage)?;
+            if self.whole.contains(&at) || self.files[at].is_whole() {
+                self.whole.insert(at);
+                return Some(self.files[at].copy(row, chunk));
+            }
+            tracing::warn!("a file of vectors is damaged, and nothing is taken from it");
+            let mut others = std::mem::take(&mut self.files);
+            others.remove(at);
+            *self = Self::new(&self.model, others);
+        }
+    }
 }
 
 impl Writer {
@@ -107,27 +135,13 @@ impl Inner {
         let Some((_, dimensions, files)) = self.set(model)? else { return Ok(HashSet::new()) };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref().is_none_or(|known| known.model != model) {
-            // One that cannot be read has nothing to give, and damage must not get a new checksum.
-            let whole = |row: &FileRow| {
-                let file = open_file(&self.store, &row.file, dimensions).ok()?;
-                if !file.is_whole() {
-                    tracing::warn!(file = %row.file, "a file of vectors is damaged, and nothing is taken from it");
-                    return None;
-                }
-                Some(file)
-            };
-            let files: Vec<Arc<VectorFile>> = files.iter().filter_map(whole).collect();
-            let places = |(at, file): (usize, &Arc<VectorFile>)| {
-                file.passages().zip(0..).map(move |(passage, row)| (passage, (at, row))).collect::<Vec<_>>()
-            };
-            let places = files.iter().enumerate().flat_map(places).collect();
-            *known = Some(Known { model: model.to_owned(), files, places });
+            // One that cannot be read has nothing to give.
+            let files: Vec<Arc<VectorFile>> =
+                files.iter().filter_map(|row| open_file(&self.store, &row.file, dimensions).ok()).collect();
+            *known = Some(Known::new(model, files));
         }
-        let Some(Known { files, places, .. }) = known.as_ref() else { return Ok(HashSet::new()) };
-        let found = |(chunk, passage): &(ChunkId, PassageKey)| {
-            places.get(passage).map(|(file, row)| files[*file].copy(*row, *chunk))
-        };
-        let rows: Vec<Row> = chunks.iter().filter_map(found).collect();
+        let Some(known_files) = known.as_mut() else { return Ok(HashSet::new()) };
+        let rows: Vec<Row> = chunks.iter().filter_map(|(chunk, passage)| known_files.copy(*chunk, passage)).collect();
         drop(known);
         let adopted: HashSet<ChunkId> = rows.iter().map(|row| row.chunk).collect();
         if !rows.is_empty() {

@@ -165,7 +165,7 @@ impl Administration for Local {
         if runner.task.is_finished() {
             return Err(Failure::new(Code::Internal, "a fault of Lore's own ended the work on jobs"));
         }
-        self.team.unwritten(UNWRITTEN).map_or(Ok(()), Err)
+        self.team.unwritten(None, UNWRITTEN).map_or(Ok(()), Err)
     }
 
     async fn leave(&self) {
