@@ -81,7 +81,7 @@ pub(super) fn measure_size(binary: &Path, lines: u64, rg: Option<&Path>) -> Resu
     };
     let hybrid = search_code(&lore, name, &mut asked)?;
     let changed = change(&lore, repo)?;
-    let grown = Grown { lines, index, index_bytes, hybrid, literal, regex, changed, told, made };
+    let grown = Grown { lines, told, index, index_bytes, hybrid, literal, regex, changed, made };
     say(&format!(
         "growth: {lines} lines made in {:.0} s, indexed in {:.1} s; {:.0} s in all",
         grown.made.as_secs_f64(),
