@@ -521,3 +521,18 @@ fn not_allowed(methods: &'static str) -> HttpResponse {
 fn keep(response: HttpResponse, in_use: InUse) -> HttpResponse {
     response.map(|body| Keeping::new(body, in_use).boxed())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_id_that_the_transport_reads_goes_on_with_a_call() {
+        let resumes = |id: &[u8]| {
+            let value = HeaderValue::from_bytes(id).expect("a header may hold it");
+            resumes_call(&HeaderMap::from_iter([(http::HeaderName::from_static("last-event-id"), value)]))
+        };
+        assert!(resumes(b"7/1") && !resumes(b"7") && !resumes_call(&HeaderMap::new()));
+        assert!(!resumes(b"\xff/"), "the transport takes it for none, and opens a stream that only listens");
+    }
+}
