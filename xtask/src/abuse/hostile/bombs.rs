@@ -9,7 +9,7 @@ use crate::abuse::{
     trial::{Trial, clipped, megabytes, seconds},
 };
 
-/// No process may take more, git included.
+/// No process may take more, git included. But a binary file that is added git unpacks as a whole, to say that it is binary.
 const MEMORY: u64 = 1_300_000_000;
 
 /// A bomb, and whether it leaves the code of its commit readable.
@@ -32,9 +32,10 @@ const BOMBS: &[(&str, Bomb, bool)] = &[
 ];
 
 pub(super) fn run(bench: &Bench) -> Result<Outcome> {
-    let mut trial = Trial::new(bench)?.bound_memory(MEMORY);
+    let mut trial = Trial::new(bench)?;
     trial.tell(format!("no process may take more than {}", megabytes(MEMORY)));
     for (name, what, readable) in BOMBS {
+        trial = trial.bound_memory(MEMORY + if let Bomb::Zeros(bytes) = what { *bytes } else { 0 });
         for (place, at) in [(Place::Past, "past"), (Place::Tip, "tip")] {
             let folder = trial.path(&format!("{}-{at}", name.replace([' ', ',', '^'], "-")));
             let path = bomb(*what, place, &folder)?;
