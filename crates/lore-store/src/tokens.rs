@@ -283,10 +283,38 @@ mod tests {
         assert_eq!(parts("searchMode_x"), ["search", "Mode", "_", "x"]);
         assert_eq!(parts("“größe”→x"), ["“", "größe", "”", "→", "x"]);
         assert_eq!(parts("使用password登录"), ["使用", "password", "登录"]);
-        for text in [&b"\xff\xfe"[..], b"a\xe9b", b"\x80", b""] {
+        assert_eq!(parts("ราคาprice"), ["ราคา", "price"]);
+        for text in [&b"\xff\xfe"[..], b"a\xe9b", b"\x80", b"\x80\x80\x80\x80\x80x", b""] {
             let borders = (0..=text.len() + 2).filter(|at| is_word_border(text, *at)).count();
             assert!(borders >= 2, "the ends are borders");
         }
+    }
+
+    #[test]
+    fn endings_are_cut_from_words_that_are_long_enough() {
+        for (word, expected) in [
+            ("ties", "tie"),
+            ("flies", "fly"),
+            ("axes", "axe"),
+            ("boxes", "box"),
+            ("gas", "gas"),
+            ("cats", "cat"),
+            ("bring", "bring"),
+            ("asking", "ask"),
+            ("running", "run"),
+            ("adding", "add"),
+            ("code", "code"),
+            ("parse", "pars"),
+        ] {
+            let (stem, end) = stem(word);
+            assert_eq!(format!("{stem}{end}"), expected, "{word}");
+            for spelling in spellings(expected).iter().filter(|spelling| *spelling != expected) {
+                assert_eq!(tokens(spelling), [expected], "{spelling}");
+            }
+        }
+        let long = "b".repeat(LONGEST_TOKEN);
+        assert_eq!((tokens("ab"), tokens(&long)), (vec!["ab".to_owned()], vec![long.clone()]));
+        assert_eq!((tokens("a").len(), tokens(&format!("{long}b")).len()), (0, 0));
     }
 
     #[test]
