@@ -521,6 +521,8 @@ mod tests {
         }
     }
 
+    /// Only here is there a program that leaves.
+    #[cfg(target_os = "linux")]
     #[test]
     fn who_has_left_is_not_waited_for() {
         // It has a session of its own, and the pipes of the one that started it, which is over.
