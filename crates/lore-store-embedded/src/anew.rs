@@ -39,20 +39,18 @@ pub(crate) fn begin_anew(store: &EmbeddedStore) -> Result<PathBuf> {
     let _lock = WriterLock::try_take(&store.home().join("writer.lock"))?;
     let known = read(file)?;
     let (fresh, aside) = (with_ending(file, ".new"), with_ending(file, ".damaged"));
-    for stray in ["", "-wal", "-shm", "-journal"] {
-        for of in [&fresh, &aside] {
-            remove(&with_ending(of, stray))?;
-        }
-    }
+    let remove_both = || {
+        let endings = ["", "-wal", "-shm", "-journal"];
+        endings
+            .iter()
+            .try_for_each(|ending| [&fresh, &aside].iter().try_for_each(|of| remove(&with_ending(of, ending))))
+    };
+    remove_both()?;
     make(&fresh, &known)?;
     keep(file, &aside)?;
     if let Err(error) = settle(file) {
         // The old one goes on to be used. What was kept of it is the same file, with a log that is soon out of date.
-        for stray in ["", "-wal", "-shm", "-journal"] {
-            for of in [&fresh, &aside] {
-                remove(&with_ending(of, stray))?;
-            }
-        }
+        remove_both()?;
         return Err(error);
     }
     // The log of the old one must not be taken for that of the new one, not even after a power failure.
