@@ -49,7 +49,7 @@ pub fn git_failure(error: GitError) -> Failure {
         GitError::TooMuch { command, .. } if command == "ls-remote" => Failure::new(Code::RemoteRefused, message)
             .hint("the other server names more branches and tags than Lore reads: see what `git ls-remote URL` tells"),
         GitError::TooMuch { .. } => {
-            Failure::new(Code::GitFailed, message).hint("it is more than Lore reads of one file")
+            Failure::new(Code::GitFailed, message).hint("it is more than Lore reads: ask git itself about it")
         }
         GitError::Overwhelmed { .. } => Failure::new(Code::GitFailed, message)
             .hint("run it again when more memory is free: what was read so far is kept"),
