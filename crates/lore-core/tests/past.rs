@@ -93,9 +93,10 @@ impl Index {
     /// Everything that is kept, by path.
     async fn versions(&self, paths: &BTreeSet<String>) -> Vec<(String, Vec<lore_store::PathVersion>)> {
         let repo = self.repo().await;
+        let (past, _) = self.store.past_commits(repo.id).await.unwrap().expect("it is kept");
         let mut all = Vec::new();
         for path in paths {
-            let versions = self.store.path_versions(repo.id, &RepoPath::new(path.as_bytes())).await.unwrap();
+            let versions = self.store.path_versions(repo.id, past, &RepoPath::new(path.as_bytes())).await.unwrap();
             all.push((path.clone(), versions));
         }
         all
@@ -382,6 +383,34 @@ async fn what_is_gone_is_found_with_the_commit_that_took_it_away() {
     assert!(story.entries[0].diff.as_ref().unwrap().contains("-pub fn cache_answers() {"));
     assert!(story.entries[1].diff.as_ref().unwrap().is_empty(), "nothing changed but the name");
     assert!(!story.more);
+}
+
+#[tokio::test]
+async fn all_hits_together_tell_so_many_steps() {
+    let dir = tempfile::tempdir().unwrap();
+    let repo = Repo::init(dir.path().join("r"));
+    for step in 0..4 {
+        repo.write("a.rs", format!("pub fn one() {{}}\npub fn two() {{}}\n// {step}\n")).commit("More");
+    }
+    repo.write("b.rs", "pub fn three() {}\n").commit("Other");
+    let index = Index::new(repo.path());
+    index.sync(Some(true)).await;
+    let repos = vec![(index.repo().await, None)];
+    // Two of them are of one file, whose story is known then, and told once more.
+    let mut hits = index.lines(LinesWanted::Literal("pub fn".to_owned()), When::At("HEAD".to_owned())).await;
+    assert_eq!(hits.len(), 3);
+    for (room, expected, left) in [
+        (100, [(3, true), (3, true), (1, false)], 93),
+        (7, [(3, true), (3, true), (1, false)], 0),
+        (5, [(3, true), (2, true), (0, true)], 0),
+        (0, [(0, true), (0, true), (0, true)], 0),
+    ] {
+        let mut now = room;
+        index.lore.search.tell_past_within(&repos, &mut hits, Some(3), &mut now).await.unwrap();
+        let told = hits.iter().map(|hit| hit.told.as_ref().unwrap().story.as_ref().unwrap());
+        assert_eq!(told.map(|story| (story.entries.len(), story.more)).collect::<Vec<_>>(), expected, "{room}");
+        assert_eq!(now, left, "{room}");
+    }
 }
 
 #[tokio::test]

@@ -20,6 +20,11 @@ impl Mailmap {
         self.digest
     }
 
+    /// Whether it changes nobody's name.
+    pub fn is_empty(&self) -> bool {
+        self.snapshot.iter().next().is_none()
+    }
+
     /// The person under their proper name, or `None` where the mailmap does not change it.
     pub fn resolve(&self, person: &Person) -> Option<Person> {
         let signature = gix::actor::SignatureRef {

@@ -22,6 +22,9 @@ use crate::{
 const REPO: &str =
     "repo_id, name, local_path, remote_url, default_branch, exclude_prefixes, author_filter, fork_of, branches";
 
+/// More segments than that nobody has written.
+const SEGMENTS: i64 = 10_000_000;
+
 /// What is taken over.
 struct Known {
     repos: Vec<Vec<Value>>,
@@ -31,12 +34,16 @@ struct Known {
     added: Vec<(i64, Option<i64>)>,
     /// The last number that a repository had: none is used again.
     last: i64,
+    /// The number that the next segment would have had. Who has read which segments there were opens them by their names.
+    next_segment: i64,
 }
 
 /// Puts a new index in the place of the old one, which stays beside it, and gives where that lies.
 pub(crate) fn begin_anew(store: &EmbeddedStore) -> Result<PathBuf> {
     let file = store.file();
     let _lock = WriterLock::try_take(&store.home().join("writer.lock"))?;
+    // Whoever is asking another model for vectors of chunks would keep them for the new chunks of the same numbers.
+    let _vectors = WriterLock::try_take(&store.home().join("vectors.lock"))?;
     let known = read(file)?;
     let (fresh, aside) = (with_ending(file, ".new"), with_ending(file, ".damaged"));
     let remove_both = || {
@@ -64,7 +71,13 @@ pub(crate) fn begin_anew(store: &EmbeddedStore) -> Result<PathBuf> {
 
 fn read(file: &Path) -> Result<Known> {
     let (connection, _) = open_read_only(file)?;
-    INDEX.version(file, &connection)?;
+    match INDEX.version(file, &connection) {
+        // Damage is why this is done.
+        Err(StoreError::Damaged { .. }) => {}
+        other => {
+            other?;
+        }
+    }
     let cannot_tell = |error: rusqlite::Error| {
         let what = format!("it cannot tell its repositories: {error}");
         match explain(file, error) {
@@ -94,6 +107,8 @@ fn read(file: &Path) -> Result<Known> {
         statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     };
     let last = || connection.query_row("SELECT seq FROM sqlite_sequence WHERE name = 'repos'", [], |row| row.get(0));
+    let next_segment =
+        || connection.query_row("SELECT value FROM meta WHERE key = 'next_segment'", [], |row| row.get::<_, i64>(0));
     let repos = repos().map_err(cannot_tell)?;
     // Without these there is less, and nothing wrong.
     Ok(Known {
@@ -101,6 +116,8 @@ fn read(file: &Path) -> Result<Known> {
         pasts: pasts().unwrap_or_default(),
         added: added().unwrap_or_default(),
         last: last().unwrap_or(0),
+        // One that is damaged may be any number.
+        next_segment: next_segment().ok().filter(|next| (0..SEGMENTS).contains(next)).unwrap_or(0),
     })
 }
 
@@ -117,6 +134,8 @@ fn make(fresh: &Path, known: &Known) -> Result<()> {
         for (repo, at) in &known.added {
             transaction.execute("UPDATE ingest_state SET added_at = ?2 WHERE repo_id = ?1", (repo, at))?;
         }
+        transaction
+            .execute("UPDATE meta SET value = max(value, ?1) WHERE key = 'next_segment'", [known.next_segment])?;
         for repo in &known.pasts {
             crate::code::want_past(&transaction, lore_model::RepoId(*repo), true)?;
         }

@@ -90,16 +90,21 @@ impl EmbeddedStore {
         let Some((file, mut connection)) = self.take_reader()? else { return Ok(None) };
         let answer = (|| {
             let transaction = connection.transaction()?;
-            query(&transaction)
+            // The connection may be older than an upgrade by a newer Lore, whose tables may be others.
+            let found: i64 = transaction.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?;
+            if found > INDEX.newest() { Ok(Err(found)) } else { query(&transaction).map(Ok) }
         })();
         let mut idle = self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = file
-            && answer.is_ok()
+            && matches!(answer, Ok(Ok(_)))
             && idle.len() < MAX_IDLE
         {
             idle.push((file, connection));
         }
-        answer.map(Some).map_err(|error| explain(self.file(), error))
+        match answer.map_err(|error| explain(self.file(), error))? {
+            Ok(answer) => Ok(Some(answer)),
+            Err(found) => Err(StoreError::TooNew { path: self.file().to_owned(), found, known: INDEX.newest() }),
+        }
     }
 
     /// The folder of segment files.

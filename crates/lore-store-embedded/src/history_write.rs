@@ -162,6 +162,24 @@ fn state(transaction: &Transaction<'_>, repo: RepoId) -> rusqlite::Result<SyncSt
     repo.map(|repo| repo.sync).ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
+impl Writer {
+    /// Gives back to the system what a repository took that is gone.
+    async fn free_room(&self) -> Result<()> {
+        self.query(|connection| {
+            // What was deleted stays in the full-text index until its parts are merged.
+            connection.execute("INSERT INTO commits_fts (commits_fts) VALUES ('optimize')", [])?;
+            // Each step frees one page.
+            let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
+            let mut freed = statement.query([])?;
+            while freed.next()?.is_some() {}
+            Ok(())
+        })
+        .await?;
+        code::collect(&self.shared, code::Thoroughness::Everything).await?;
+        self.checkpoint().await
+    }
+}
+
 #[async_trait]
 impl HistoryWriter for Writer {
     async fn add_repo(&self, new: &NewRepo, at: i64) -> Result<Repo> {
@@ -208,18 +226,11 @@ impl HistoryWriter for Writer {
             Ok(())
         })
         .await?;
-        self.query(|connection| {
-            // What was deleted stays in the full-text index until its parts are merged.
-            connection.execute("INSERT INTO commits_fts (commits_fts) VALUES ('optimize')", [])?;
-            // Each step frees one page.
-            let mut statement = connection.prepare("PRAGMA incremental_vacuum")?;
-            let mut freed = statement.query([])?;
-            while freed.next()?.is_some() {}
-            Ok(())
-        })
-        .await?;
-        code::collect(&self.shared, code::Thoroughness::Everything).await?;
-        self.checkpoint().await
+        // The repository is gone. That its room cannot be freed now is no reason to say otherwise.
+        if let Err(error) = self.free_room().await {
+            tracing::warn!(%error, "what a repository took could not be freed: run `lore doctor --deep`");
+        }
+        Ok(())
     }
 
     async fn set_branches(&self, repo: RepoId, branches: &BranchChoice) -> Result<()> {
@@ -275,7 +286,8 @@ impl HistoryWriter for Writer {
     }
 
     async fn commits_without_patch(&self, repo: RepoId, why: PatchAbsence) -> Result<Vec<CommitId>> {
-        let sql = "SELECT sha FROM commits WHERE repo_id = ?1 AND patch_state = ?2 ORDER BY sha";
+        // The last condition, which says nothing new, lets SQLite take the index of commits without a patch.
+        let sql = "SELECT sha FROM commits WHERE repo_id = ?1 AND patch_state = ?2 AND patch_state <> 0 ORDER BY sha";
         self.query(move |connection| {
             let mut statement = connection.prepare_cached(sql)?;
             statement.query_map([repo.0, rows::patch_state(Some(why))], |row| rows::commit_id(row, 0))?.collect()

@@ -26,6 +26,7 @@ pub(crate) static INDEX: Schema = Schema {
         (6, include_str!("../migrations/0006_pasts.sql")),
         (7, include_str!("../migrations/0007_activity.sql")),
         (8, include_str!("../migrations/0008_sums.sql")),
+        (9, include_str!("../migrations/0009_absences.sql")),
     ],
     // Small ones; rows of the others have sums of their own.
     summed: &[
@@ -57,6 +58,7 @@ pub(crate) static TEAM: Schema = Schema {
         (1, include_str!("../migrations/team/0001_team.sql")),
         (2, include_str!("../migrations/team/0002_acts.sql")),
         (3, include_str!("../migrations/team/0003_sums.sql")),
+        (4, include_str!("../migrations/team/0004_told.sql")),
     ],
     summed: &[
         "users",
@@ -88,6 +90,16 @@ impl Schema {
         let known = self.newest();
         if found > known {
             return Err(StoreError::TooNew { path: path.to_owned(), found, known });
+        }
+        if found < 1 {
+            // The number is written together with the first tables.
+            let tables: i64 = connection
+                .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+                .map_err(|error| explain(path, error))?;
+            if tables > 0 || found < 0 {
+                let what = format!("it has tables, and {found} for the version of its schema");
+                return Err(StoreError::Damaged { path: path.to_owned(), what });
+            }
         }
         Ok(found)
     }

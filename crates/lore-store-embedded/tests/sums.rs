@@ -7,7 +7,7 @@ use lore_model::{
     BranchChoice, CommitId, CommitRecord, FileChange, FileStatus, NewRepo, Person, RepoId, RepoName, RepoPath, Source,
     Tip,
 };
-use lore_store::{CodeEnd, HistoryStore as _, NewSnapshot, PatchPacker, StoreError};
+use lore_store::{CodeEnd, HistoryStore as _, NewSnapshot, PatchPacker, StoreError, VectorStore as _};
 use lore_store_embedded::EmbeddedStore;
 use rusqlite::Connection;
 
@@ -178,4 +178,80 @@ async fn an_index_that_cannot_tell_its_repositories_is_left_as_it_is() {
     std::fs::write(folder.path().join("lore.db"), "no index at all, but long enough to be one").unwrap();
     let refused = EmbeddedStore::new(folder.path()).begin_anew().await;
     assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn an_index_without_a_version_is_damaged_and_not_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let repo = fill(folder.path()).await;
+    let connection = Connection::open(folder.path().join("lore.db")).unwrap();
+    connection.pragma_update(None, "user_version", 0).unwrap();
+    drop(connection);
+    let store = EmbeddedStore::new(folder.path());
+    let refused = store.list_repos().await;
+    assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
+    let refused = store.try_writer().await.map(|_| ());
+    assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
+    store.begin_anew().await.unwrap();
+    assert_eq!(store.list_repos().await.unwrap()[0].id, repo);
+}
+
+#[tokio::test]
+async fn an_index_that_is_begun_anew_uses_no_name_of_a_segment_again() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path()).await;
+    let next = || -> i64 {
+        let connection = Connection::open(folder.path().join("lore.db")).unwrap();
+        connection.query_row("SELECT value FROM meta WHERE key = 'next_segment'", [], |row| row.get(0)).unwrap()
+    };
+    change(folder.path(), "UPDATE meta SET value = 77 WHERE key = 'next_segment'");
+    let store = EmbeddedStore::new(folder.path());
+    store.begin_anew().await.unwrap();
+    assert_eq!(next(), 77);
+    // A number that is damaged is not believed.
+    change(folder.path(), "UPDATE meta SET value = 1 << 60 WHERE key = 'next_segment'");
+    store.begin_anew().await.unwrap();
+    assert_eq!(next(), 1);
+}
+
+#[tokio::test]
+async fn an_index_is_not_begun_anew_while_somebody_makes_vectors_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path()).await;
+    let store = EmbeddedStore::new(folder.path());
+    let embedding = store.vector_writer().await.unwrap();
+    let refused = store.begin_anew().await;
+    assert!(matches!(refused, Err(StoreError::Locked)), "{refused:?}");
+    drop(embedding);
+    store.begin_anew().await.unwrap();
+}
+
+#[tokio::test]
+async fn who_reads_notices_that_a_newer_lore_has_upgraded_the_index() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path()).await;
+    let store = EmbeddedStore::new(folder.path());
+    assert_eq!(store.list_repos().await.unwrap().len(), 1);
+    let connection = Connection::open(folder.path().join("lore.db")).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    let refused = store.list_repos().await;
+    assert!(matches!(refused, Err(StoreError::TooNew { found: 99, .. })), "{refused:?}");
+}
+
+#[tokio::test]
+async fn what_is_damaged_of_one_repository_keeps_no_other_from_being_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let repo = fill(folder.path()).await;
+    let store = EmbeddedStore::new(folder.path());
+    let other = {
+        let writer = store.try_writer().await.unwrap();
+        let mut other = store.list_repos().await.unwrap()[0].info.clone();
+        other.name = RepoName::parse("other").unwrap();
+        other.local_path = "/elsewhere".into();
+        writer.add_repo(&other, 8).await.unwrap().id
+    };
+    change(folder.path(), "UPDATE snapshots SET files = x'00'");
+    store.try_writer().await.unwrap().remove_repo(other).await.unwrap();
+    let left: Vec<RepoId> = store.list_repos().await.unwrap().iter().map(|repo| repo.id).collect();
+    assert_eq!(left, [repo]);
 }

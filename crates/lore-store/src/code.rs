@@ -501,8 +501,9 @@ pub trait CodeStore: Send + Sync {
     /// The commits of a past, oldest first, with its number; `None` where there is none.
     async fn past_commits(&self, repo: RepoId) -> Result<Option<(i64, Arc<Vec<LineCommit>>)>>;
 
-    /// What stood at a path, oldest first.
-    async fn path_versions(&self, repo: RepoId, path: &RepoPath) -> Result<Vec<PathVersion>>;
+    /// What stood at a path, oldest first, by the past of this number: commits are counted as [`Self::past_commits`] gave them.
+    /// [`StoreError::Absent`](crate::StoreError::Absent) where another one has taken its place meanwhile.
+    async fn path_versions(&self, repo: RepoId, past: i64, path: &RepoPath) -> Result<Vec<PathVersion>>;
 
     /// The evidence as it was put, with its number; `None` where there is none.
     async fn evidence(&self, repo: RepoId) -> Result<Option<(i64, Vec<u8>)>>;

@@ -53,8 +53,9 @@ fn emit_word(word: &str, lower: &mut String, emit: &mut impl FnMut(&str)) {
         lower.make_ascii_lowercase();
     } else {
         *lower = word.to_lowercase();
-        // Lower case may have another length, and then parts have no place in it.
-        if lower.len() != word.len() {
+        // A letter may have another length in lower case, and then parts have no place in it. The whole may be as long as
+        // before all the same: of `K_ȺȺ` (with the sign for kelvin) one letter shrinks by as much as the others grow.
+        if !lower.chars().map(char::len_utf8).eq(word.chars().map(char::len_utf8)) {
             emit(lower);
             return;
         }
@@ -319,7 +320,8 @@ mod tests {
 
     #[test]
     fn any_text_can_be_split() {
-        for text in ["", "_", "___", "İİ_a", "a\u{0}b", "ß_SS", "🎉x🎉"] {
+        for text in ["", "_", "___", "İİ_a", "a\u{0}b", "ß_SS", "🎉x🎉", "\u{212a}_\u{23a}\u{23a}", "\u{1e9e}_\u{23a}"]
+        {
             for token in tokens(text) {
                 assert!(!token.is_empty());
             }

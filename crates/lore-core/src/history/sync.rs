@@ -342,6 +342,10 @@ fn by_author(reader: &Reader, ids: &[CommitId], mailmap: &Mailmap, filter: &str)
 }
 
 async fn aliases(writer: &dyn HistoryWriter, repo: &Repo, mailmap: &Mailmap) -> Result<Vec<AuthorAlias>, Failure> {
+    // Every commit is read for that.
+    if mailmap.is_empty() {
+        return Ok(Vec::new());
+    }
     let authors = writer.list_authors(repo.id).await.map_err(store_failure)?;
     let mapped =
         authors.into_iter().filter_map(|recorded| Some(AuthorAlias { mapped: mailmap.resolve(&recorded)?, recorded }));

@@ -95,6 +95,13 @@ struct Plan {
     error: Option<GitError>,
 }
 
+/// Frees what nothing needs any more. What was read is published: that this failed is no reason to say that it was not.
+pub(super) async fn clean_up(writer: &dyn CodeWriter) {
+    if let Err(error) = writer.collect().await {
+        tracing::warn!(%error, "what no snapshot needs could not be freed");
+    }
+}
+
 impl Search {
     /// Brings the index of one repository's code up to date.
     pub async fn sync(&self, repo: &Repo, task: &CodeTask<'_>) -> Result<CodeReport, Failure> {
@@ -144,7 +151,7 @@ impl Search {
         }
         end.partial = false;
         let state = writer.end_code(repo.id, end).await.map_err(store_failure)?;
-        writer.collect().await.map_err(store_failure)?;
+        clean_up(writer).await;
         progress(CodeEvent::Published);
         self.report(&state, wanted - lost.len() as u64).await
     }

@@ -62,7 +62,8 @@ fn collect_here(shared: &Shared, how: Thoroughness) -> Result<Collected> {
     if !thorough && joins.is_empty() {
         return Ok(collected);
     }
-    let alive = if thorough { Some(sweep_blobs(shared)?) } else { None };
+    // Where it is not known what is needed, all of it is.
+    let alive = if thorough { unless_damaged(sweep_blobs(shared))? } else { None };
     let share = if how == Thoroughness::Everything { 0.0 } else { DEAD_SHARE };
     let mut done: HashSet<i64> = HashSet::new();
     for group in joins.into_iter().chain(rows.iter().map(|row| vec![row.clone()])) {
@@ -93,7 +94,7 @@ fn unless_damaged<T>(done: Result<T>) -> Result<Option<T>> {
     match done {
         Ok(value) => Ok(Some(value)),
         Err(error @ (StoreError::CodeDamaged { .. } | StoreError::Absent(_))) => {
-            tracing::warn!(%error, "a segment is left as it is: run `lore reindex`");
+            tracing::warn!(%error, "what is damaged is left as it is: run `lore reindex`");
             Ok(None)
         }
         Err(error) => Err(error),

@@ -339,6 +339,12 @@ pub(super) fn all(connection: &Connection) -> rusqlite::Result<Vec<Past>> {
         .collect()
 }
 
+/// The past with this number, where it is at hand: it may have been replaced since.
+fn known(store: &EmbeddedStore, number: i64) -> Option<Arc<Past>> {
+    let open = store.open_pasts().lock().unwrap_or_else(PoisonError::into_inner);
+    open.iter().find(|(known, _)| *known == number).map(|(_, past)| Arc::clone(past))
+}
+
 /// The past of a repository with its number, unpacked once; `None` where there is none.
 pub(super) fn open(store: &EmbeddedStore, repo: RepoId) -> Result<Option<(i64, Arc<Past>)>> {
     let number = store.read_here(|connection| {
@@ -346,11 +352,7 @@ pub(super) fn open(store: &EmbeddedStore, repo: RepoId) -> Result<Option<(i64, A
         connection.prepare_cached(sql)?.query_row([repo.0], |row| row.get::<_, i64>(0)).optional()
     })?;
     let Some(number) = number.flatten() else { return Ok(None) };
-    let known = || {
-        let open = store.open_pasts().lock().unwrap_or_else(PoisonError::into_inner);
-        open.iter().find(|(known, _)| *known == number).map(|(_, past)| Arc::clone(past))
-    };
-    if let Some(past) = known() {
+    if let Some(past) = known(store, number) {
         return Ok(Some((number, past)));
     }
     let packed = store.read_here(|connection| {
@@ -382,9 +384,17 @@ fn absent(number: i64) -> StoreError {
     StoreError::Absent(format!("past {number}"))
 }
 
-/// What stood at a path.
-pub(super) fn path_versions(store: &EmbeddedStore, repo: RepoId, path: &RepoPath) -> Result<Vec<PathVersion>> {
-    let Some((_, past)) = open(store, repo)? else { return Ok(Vec::new()) };
+/// What stood at a path, by the past with this number.
+pub(super) fn path_versions(
+    store: &EmbeddedStore,
+    repo: RepoId,
+    number: i64,
+    path: &RepoPath,
+) -> Result<Vec<PathVersion>> {
+    let past = match known(store, number) {
+        Some(past) => past,
+        None => open_numbered(store, repo, number)?,
+    };
     let Ok(at) = past.paths.binary_search_by(|known| known.path.cmp(path)) else { return Ok(Vec::new()) };
     let versions = &past.paths[at].versions;
     let read = store.read_here(|connection| {

@@ -156,9 +156,9 @@ impl CodeStore for EmbeddedStore {
         Ok(opened.map(|(number, past)| (number, Arc::clone(&past.commits))))
     }
 
-    async fn path_versions(&self, repo: RepoId, path: &RepoPath) -> Result<Vec<PathVersion>> {
+    async fn path_versions(&self, repo: RepoId, past: i64, path: &RepoPath) -> Result<Vec<PathVersion>> {
         let (store, path) = (self.clone(), path.clone());
-        run(move || past::path_versions(&store, repo, &path)).await
+        run(move || past::path_versions(&store, repo, past, &path)).await
     }
 
     async fn evidence(&self, repo: RepoId) -> Result<Option<(i64, Vec<u8>)>> {

@@ -39,12 +39,15 @@ pub(crate) struct Claims {
     store: EmbeddedStore,
     /// What is on disk; looked up first when it is needed first.
     segments: OnceLock<RwLock<Vec<Arc<Segment>>>>,
+    /// Why that could not be looked up. Nothing may be written then: what is there would be written once more.
+    fault: Mutex<Option<StoreError>>,
     claimed: [Mutex<HashSet<ChunkKey>>; 16],
 }
 
 impl Claims {
     pub(crate) fn new(store: EmbeddedStore) -> Self {
-        Self { store, segments: OnceLock::new(), claimed: std::array::from_fn(|_| Mutex::default()) }
+        let claimed = std::array::from_fn(|_| Mutex::default());
+        Self { store, segments: OnceLock::new(), fault: Mutex::default(), claimed }
     }
 
     fn segments(&self) -> &RwLock<Vec<Arc<Segment>>> {
@@ -53,11 +56,32 @@ impl Claims {
 
     /// The segments that chunks may be taken from.
     fn on_disk(&self) -> Vec<Arc<Segment>> {
+        self.look().unwrap_or_else(|error| {
+            *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            Vec::new()
+        })
+    }
+
+    fn look(&self) -> Result<Vec<Arc<Segment>>> {
         let read = |connection: &Connection| Ok((retired_before(connection)?, segment_rows(connection)?));
-        let Ok(Some((retired, rows))) = self.store.read_here(read) else { return Vec::new() };
-        // Where one cannot be read, its chunks are written anew; reading will say what is wrong with it.
-        let kept = rows.iter().filter(|row| row.id >= retired);
-        kept.filter_map(|row| open_segment(&self.store, &row.file).ok()).collect()
+        let Some((retired, rows)) = self.store.read_here(read)? else { return Ok(Vec::new()) };
+        let mut segments = Vec::new();
+        for row in rows.iter().filter(|row| row.id >= retired) {
+            match open_segment(&self.store, &row.file) {
+                Ok(segment) => segments.push(segment),
+                // Its chunks are written anew; reading will say what is wrong with it.
+                Err(StoreError::CodeDamaged { .. } | StoreError::Absent(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(segments)
+    }
+
+    /// Why it was not known what is on disk, where that is so; it is looked up again then.
+    fn take_fault(&self) -> Option<StoreError> {
+        let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        self.renew();
+        Some(fault)
     }
 
     fn find(&self, key: &ChunkKey) -> Option<ChunkId> {
@@ -124,9 +148,15 @@ pub(crate) struct Pending {
     keys: Vec<ChunkKey>,
     places: HashMap<ChunkKey, u32>,
     blobs: Vec<(Arc<str>, BlobKey, BlobRecord<ChunkKey>)>,
+    /// About what `blobs` takes: a large file of which little is new has very many entries and hardly a chunk.
+    listed: usize,
 }
 
 impl Pending {
+    fn memory(&self) -> usize {
+        self.builder.memory() + self.listed
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.keys.is_empty() && self.blobs.is_empty()
     }
@@ -137,8 +167,13 @@ impl Pending {
             self.keys.push(key);
             self.places.insert(key, place);
         }
-        self.blobs.push((Arc::clone(rules), blob.key, blob.record));
+        self.list(rules, blob.key, blob.record);
         Ok(())
+    }
+
+    fn list(&mut self, rules: &Arc<str>, key: BlobKey, record: BlobRecord<ChunkKey>) {
+        self.listed += size_of_val(&*record.entries) + size_of::<(Arc<str>, BlobKey, BlobRecord<ChunkKey>)>();
+        self.blobs.push((Arc::clone(rules), key, record));
     }
 }
 
@@ -156,7 +191,10 @@ fn start_anew(shared: &Shared) {
 /// Writes the segment, then the transaction that names it and the blobs whose chunks are all there.
 fn write_pending(shared: &Shared) -> Result<()> {
     let mut pending = shared.pending.lock().unwrap_or_else(PoisonError::into_inner);
-    let Pending { builder, keys, places, blobs } = std::mem::take(&mut *pending);
+    if let Some(fault) = shared.claims.take_fault() {
+        return Err(fault);
+    }
+    let Pending { builder, keys, places, blobs, listed: _ } = std::mem::take(&mut *pending);
     if keys.is_empty() && blobs.is_empty() {
         return Ok(());
     }
@@ -167,10 +205,12 @@ fn write_pending(shared: &Shared) -> Result<()> {
     };
     let count = u32::try_from(keys.len()).unwrap_or(u32::MAX);
     let first = u32::try_from(shared.query(meta("next_chunk"))?).unwrap_or(super::OVERLAY_BASE);
-    let end = first
-        .checked_add(count)
-        .filter(|end| *end <= super::OVERLAY_BASE)
-        .ok_or_else(|| StoreError::Backend("all numbers for chunks are used up: run `lore reindex`".into()))?;
+    let end = first.checked_add(count).filter(|end| *end <= super::OVERLAY_BASE).ok_or_else(|| {
+        StoreError::Backend(
+            "all numbers for chunks are used up: move `lore.db` and `segments` aside and add the repositories again"
+                .into(),
+        )
+    })?;
     let mut segment = None;
     if count > 0 {
         let number = shared.query(meta("next_segment"))?;
@@ -190,7 +230,7 @@ fn write_pending(shared: &Shared) -> Result<()> {
         if record.entries.iter().all(|entry| resolve(&entry.chunk).is_some()) {
             ready.push((rules, key, record));
         } else {
-            pending.blobs.push((rules, key, record));
+            pending.list(&rules, key, record);
         }
     }
     shared.write(|transaction, _| {
@@ -363,7 +403,7 @@ impl CodeWriter for Writer {
             for blob in blobs {
                 pending.put(&rules, blob)?;
             }
-            let full = pending.builder.memory() >= SEGMENT_MEMORY;
+            let full = pending.memory() >= SEGMENT_MEMORY;
             drop(pending);
             if full { flush(&shared) } else { Ok(()) }
         })

@@ -46,13 +46,16 @@ enum Words {
 fn run(connection: &Connection, query: &MessageQuery, words: &Words) -> Result<(Vec<Message>, bool)> {
     let mut conditions = Vec::new();
     let mut values: Vec<Value> = Vec::new();
-    let mut order = "id DESC".to_owned();
+    let (mut found, mut order) = (String::new(), "id DESC");
     match words {
         Words::Any => {}
         Words::Stems(stems) => {
-            conditions.push("id IN (SELECT rowid FROM messages_fts WHERE messages_fts MATCH ?)".to_owned());
+            // A limit, which limits nothing, keeps this a list that is made once: SQLite would else match again for each message.
+            found = format!(
+                "JOIN (SELECT rowid AS found, {BM25} AS weight FROM messages_fts WHERE messages_fts MATCH ? LIMIT -1) ON found = id "
+            );
             values.push(stems.clone().into());
-            order = format!("(SELECT {BM25} FROM messages_fts WHERE messages_fts MATCH ? AND rowid = id), id DESC");
+            order = "weight, id DESC";
         }
         Words::Parts(parts) => {
             let all =
@@ -72,6 +75,11 @@ fn run(connection: &Connection, query: &MessageQuery, words: &Words) -> Result<(
         conditions.push("file LIKE ? ESCAPE '\\'".to_owned());
         values.push(like(path).into());
     }
+    if let Some(file) = &query.file {
+        conditions.push("file = ? AND file_exact = ?".to_owned());
+        values.push(file.to_text().into_owned().into());
+        values.push(rows::exact(file).to_vec().into());
+    }
     if let Some(state) = query.state {
         conditions.push("state = ?".to_owned());
         values.push(state.to_owned().into());
@@ -80,12 +88,9 @@ fn run(connection: &Connection, query: &MessageQuery, words: &Words) -> Result<(
         conditions.push("stored_at >= ?".to_owned());
         values.push(since.into());
     }
-    if let Words::Stems(stems) = words {
-        values.push(stems.clone().into());
-    }
     values.push(count(query.limit.saturating_add(1)).into());
     let conditions = if conditions.is_empty() { "TRUE".to_owned() } else { conditions.join(" AND ") };
-    let rest = format!("WHERE {conditions} ORDER BY {order} LIMIT ?");
+    let rest = format!("{found}WHERE {conditions} ORDER BY {order} LIMIT ?");
     let values = params_from_iter(values.iter().map(|value| value as &dyn ToSql));
     let mut found = rows::select(connection, &rest, values)?;
     let more = found.len() > query.limit;

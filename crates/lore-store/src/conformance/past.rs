@@ -129,11 +129,11 @@ async fn versions_are_shown_as_they_stood(store: &dyn IndexStore) {
     assert_eq!(of(2, "gamma"), [0..1, 3..4]);
     assert!((0..3).all(|file| view.is_at_tip(file)));
 
-    let versions = store.path_versions(repo, &"b.rs".into()).await.expect(OK);
+    let versions = store.path_versions(repo, number, &"b.rs".into()).await.expect(OK);
     let versions: Vec<_> = versions.into_iter().map(|version| (version.commits, version.blob)).collect();
     let blob = BlobId::from_bytes(&[3; 20]).expect("20 bytes");
     assert_eq!(versions, [(0..1, blob), (3..4, blob)]);
-    assert_eq!(store.path_versions(repo, &"none".into()).await.expect(OK), []);
+    assert_eq!(store.path_versions(repo, number, &"none".into()).await.expect(OK), []);
 }
 
 async fn what_is_kept_can_be_cut_and_goes_on(store: &dyn IndexStore) {

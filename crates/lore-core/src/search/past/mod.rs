@@ -313,11 +313,11 @@ impl Search {
 
     /// The contents that a path had at some moment of a time, oldest first.
     pub async fn contents_of(&self, repo: &Repo, path: &RepoPath, period: &Period) -> Result<Vec<BlobId>, Failure> {
-        let Some((_, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
+        let Some((past, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
             return Ok(Vec::new());
         };
         let counted = counted(&commits, period);
-        let versions = self.store.path_versions(repo.id, path).await.map_err(store_failure)?;
+        let versions = self.store.path_versions(repo.id, past, path).await.map_err(store_failure)?;
         let overlaps = |a: &Range<u32>, b: &Range<u32>| a.start < b.end && b.start < a.end;
         let is_asked = |version: &&PathVersion| counted.iter().any(|range| overlaps(range, &version.commits));
         Ok(versions.iter().filter(is_asked).map(|version| version.blob).collect())

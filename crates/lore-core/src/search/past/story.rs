@@ -26,6 +26,9 @@ const MAX_COMPARED: u64 = 1 << 20;
 /// So many lines of one diff are shown.
 const MAX_DIFF_LINES: usize = 60;
 
+/// And so many bytes: a line that a program wrote may be as long as its file.
+const MAX_DIFF_BYTES: usize = 16 << 10;
+
 /// How long two versions may be compared.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -159,6 +162,18 @@ impl Search {
         hits: &mut [H],
         evolution: Option<usize>,
     ) -> Result<(), Failure> {
+        let mut room = usize::MAX;
+        self.tell_past_within(repos, hits, evolution, &mut room).await
+    }
+
+    /// The same, where there is room for so many steps of all hits together; what they take is taken from it.
+    pub async fn tell_past_within<H: OfPast>(
+        self: &Arc<Self>,
+        repos: &[(Repo, Option<PathBuf>)],
+        hits: &mut [H],
+        evolution: Option<usize>,
+        room: &mut usize,
+    ) -> Result<(), Failure> {
         let mut asked = Vec::new();
         for (at, hit) in hits.iter().enumerate() {
             let (name, path, standing) = hit.place();
@@ -168,24 +183,29 @@ impl Search {
         if asked.is_empty() {
             return Ok(());
         }
-        let search = Arc::clone(self);
+        let (search, mut left) = (Arc::clone(self), *room);
         let told = together(async move {
             let mut known: HashMap<(RepoId, RepoPath, Range<u32>), Arc<Told>> = HashMap::new();
             let mut all = Vec::new();
             for (at, repo, path, standing) in asked {
                 let key = (repo.id, path, standing.commits.clone());
                 let told = if let Some(told) = known.get(&key) {
-                    Arc::clone(told)
+                    // It is known, and yet it stands in the answer once more.
+                    shortened(told, left)
                 } else {
+                    let evolution = evolution.map(|steps| steps.min(left));
                     let told = Arc::new(search.told(&repo, &key.1, &standing, evolution).await?);
                     known.insert(key, Arc::clone(&told));
                     told
                 };
+                left -= told.story.as_ref().map_or(0, |story| story.entries.len());
                 all.push((at, told));
             }
-            Ok::<_, Failure>(all)
+            Ok::<_, Failure>((all, left))
         });
-        for (at, told) in told.await? {
+        let (told, left) = told.await?;
+        *room = left;
+        for (at, told) in told {
             hits[at].tell(told);
         }
         Ok(())
@@ -216,14 +236,14 @@ impl Search {
         standing: &Standing,
         limit: usize,
     ) -> Result<(Vec<Happened>, usize), Failure> {
-        let Some((_, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
+        let Some((past, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
             return Ok((Vec::new(), 0));
         };
         if !standing.is_on(&commits) {
             return Ok((Vec::new(), 0));
         }
         let end = u32::try_from(commits.len()).unwrap_or(u32::MAX);
-        let versions = self.store.path_versions(repo.id, path).await.map_err(store_failure)?;
+        let versions = self.store.path_versions(repo.id, past, path).await.map_err(store_failure)?;
         let Range { start, end: gone } = standing.commits;
         let is_asked = |event: &Event| {
             (start..=gone).contains(&event.commit)
@@ -250,7 +270,7 @@ impl Search {
         until: Option<&Standing>,
         limit: usize,
     ) -> Result<Story, Failure> {
-        let Some((_, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
+        let Some((past, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
             return Ok(Story::default());
         };
         let end = u32::try_from(commits.len()).unwrap_or(u32::MAX);
@@ -258,7 +278,7 @@ impl Search {
         let mut bound = until.map_or(end, |standing| standing.commits.end.saturating_add(1)).min(end);
         let (mut path, mut told, mut more) = (path.clone(), Vec::new(), false);
         'paths: loop {
-            let versions = self.store.path_versions(repo.id, &path).await.map_err(store_failure)?;
+            let versions = self.store.path_versions(repo.id, past, &path).await.map_err(store_failure)?;
             for event in events(&versions, end).into_iter().filter(|event| event.commit < bound) {
                 if told.len() == limit {
                     more = true;
@@ -272,7 +292,7 @@ impl Search {
                     told.push((happened, event, path.clone(), None));
                     continue;
                 };
-                let of_source = self.store.path_versions(repo.id, &source).await.map_err(store_failure)?;
+                let of_source = self.store.path_versions(repo.id, past, &source).await.map_err(store_failure)?;
                 let before = of_source.iter().rev().find(|version| version.commits.start < event.commit);
                 let event = Event { before: before.map(|version| version.blob), ..event };
                 bound = event.commit;
@@ -299,6 +319,19 @@ impl Search {
         });
         Ok(Story { entries: entries.await.map_err(git_failure)?, more })
     }
+}
+
+/// What is told of a hit, with so many steps at most.
+fn shortened(told: &Arc<Told>, most: usize) -> Arc<Told> {
+    let mut told = Arc::clone(told);
+    if told.story.as_ref().is_some_and(|story| story.entries.len() > most) {
+        let told = Arc::make_mut(&mut told);
+        if let Some(story) = &mut told.story {
+            story.entries.truncate(most);
+            story.more = true;
+        }
+    }
+    told
 }
 
 /// Where a file that is new in a commit was before.
@@ -359,10 +392,40 @@ fn compare(repository: &Repository, event: &Event) -> lore_git::Result<Compared>
         .unified_diff()
         .context_radius(3)
         .to_string();
-    let lines = diff.lines().count();
-    if lines <= MAX_DIFF_LINES {
-        return Ok((Ok(diff), 0));
+    Ok(beginning(diff))
+}
+
+/// As many lines of a diff as are shown, and how many are left out.
+fn beginning(mut diff: String) -> Compared {
+    let mut end = 0;
+    let fitting = diff.split_inclusive('\n').take(MAX_DIFF_LINES).take_while(|line| {
+        end += line.len();
+        end <= MAX_DIFF_BYTES
+    });
+    let (mut shown, mut bytes) = (0, 0);
+    for line in fitting {
+        (shown, bytes) = (shown + 1, bytes + line.len());
     }
-    let shown: String = diff.split_inclusive('\n').take(MAX_DIFF_LINES).collect();
-    Ok((Ok(shown), lines - MAX_DIFF_LINES))
+    let left_out = diff.lines().count() - shown;
+    diff.truncate(bytes);
+    (Ok(diff), left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diff_is_shown_as_far_as_somebody_reads_it() {
+        let long = format!("+{}\n", "x".repeat(MAX_DIFF_BYTES));
+        for (diff, shown, left_out) in [
+            ("@@\n-a\n+b\n".to_owned(), "@@\n-a\n+b\n".to_owned(), 0),
+            (String::new(), String::new(), 0),
+            ("+a\n".repeat(100), "+a\n".repeat(MAX_DIFF_LINES), 40),
+            (format!("@@\n{long}+b\n"), "@@\n".to_owned(), 2),
+            (long, String::new(), 1),
+        ] {
+            assert_eq!(beginning(diff), (Ok(shown), left_out));
+        }
+    }
 }

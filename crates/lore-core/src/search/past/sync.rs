@@ -12,7 +12,7 @@ use lore_store::{BlobKey, NewPast, NewVersion, PastInfo};
 
 use crate::{
     blocking, git_failure,
-    search::{CodeEvent, CodeTask, Search, reading::rules},
+    search::{CodeEvent, CodeTask, Search, index::clean_up, reading::rules},
     store_failure,
 };
 
@@ -104,7 +104,7 @@ impl Search {
         let lost = changes.iter().filter(is_lost).count() as u64;
         let past = NewPast { at: self.clock.now(), rules, scope, keep, commits, changes };
         let past = writer.put_past(repo.id, past).await.map_err(store_failure)?;
-        writer.collect().await.map_err(store_failure)?;
+        clean_up(writer).await;
         Ok(Some(report(&past, read, lost)))
     }
 
