@@ -177,7 +177,7 @@ impl Finder {
         };
         let anchor = sent.anchor.as_ref()?;
         let then = Before { text: &anchor.text, first_line: anchor.first_line, whole: anchor.whole, lines: before };
-        let (lines, fate) = match relocate(then, &text) {
+        let (lines, fate) = match relocate(then, &text, self.deadline) {
             Now::At(now) if now == before && !renamed => (now, Fate::Here),
             Now::At(now) => (now, Fate::Moved),
             Now::Edited(now) => (now, Fate::Edited),

@@ -27,6 +27,9 @@ const PLACES: usize = 50;
 /// Pairs of lines that are compared character by character.
 const PAIRS: usize = 400;
 
+/// Lines that are looked at as what another one may have become: in a large file that was rewritten, each might be.
+const CANDIDATES: usize = 200_000;
+
 /// Lines that say so little alone that an edit on the spot is more likely than a move.
 const FEW: usize = 3;
 
@@ -55,8 +58,15 @@ pub(super) enum Now {
     Unknown,
 }
 
-/// Where the lines are in the text as it is now.
-pub(super) fn relocate(before: Before<'_>, now: &[u8]) -> Now {
+/// Where the lines are in the text as it is now. Of what was not found by the deadline, nothing is said.
+pub(super) fn relocate(before: Before<'_>, now: &[u8], deadline: Instant) -> Now {
+    match look(before, now, deadline) {
+        Now::Gone if Instant::now() >= deadline => Now::Unknown,
+        found => found,
+    }
+}
+
+fn look(before: Before<'_>, now: &[u8], deadline: Instant) -> Now {
     if before.whole && before.text == now && index(before.lines.1) < lines(now).len() {
         return Now::At(before.lines);
     }
@@ -70,7 +80,7 @@ pub(super) fn relocate(before: Before<'_>, now: &[u8]) -> Now {
         return Now::Unknown;
     }
     if before.whole {
-        return Comparison::new(&old, &new, wanted, 0).find();
+        return Comparison::new(&old, &new, wanted, 0, deadline).find();
     }
     // Where nothing changed, equal records elsewhere do not matter.
     if new.get(index(before.first_line)..).is_some_and(|rest| rest.starts_with(&old)) {
@@ -79,7 +89,7 @@ pub(super) fn relocate(before: Before<'_>, now: &[u8]) -> Now {
     // A part of a file does not say what came before it: it is compared with what is around its former place.
     let start = index(before.first_line).saturating_sub(WINDOW).min(new.len());
     let end = (index(before.first_line) + old.len() + WINDOW).min(new.len());
-    let near = Comparison::new(&old, &new[start..end], wanted.clone(), start);
+    let near = Comparison::new(&old, &new[start..end], wanted.clone(), start, deadline);
     match near.find() {
         Now::Gone => near.block_in(&new, &|_| true).map_or(Now::Gone, |found| Now::At(numbers(&found.lines))),
         found => found,
@@ -103,6 +113,8 @@ pub(super) fn relocate_within(before: Before<'_>, now: &[u8], part: (u32, u32)) 
         before: start,
         changes: Vec::new(),
         pairs: Cell::new(0),
+        candidates: Cell::new(0),
+        deadline: Instant::now(),
     };
     let found = comparison.block_in(comparison.new, &|_| true)?;
     Some(comparison.at(&found.lines))
@@ -137,11 +149,12 @@ fn numbers(lines: &Range<usize>) -> (u32, u32) {
     (number(lines.start), number(lines.end - 1))
 }
 
-/// Lines without their ends, whichever kind those are.
-pub(super) fn lines(text: &[u8]) -> Vec<&[u8]> {
+/// Lines without their ends, whichever kind those are, as git counts them.
+pub(crate) fn lines(text: &[u8]) -> Vec<&[u8]> {
     let mut lines: Vec<&[u8]> =
         text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
-    if lines.last().is_some_and(|last| last.is_empty()) {
+    // What follows the last line end is a line only if there is something, be it half a line end.
+    if text.is_empty() || text.ends_with(b"\n") {
         lines.pop();
     }
     lines
@@ -149,7 +162,7 @@ pub(super) fn lines(text: &[u8]) -> Vec<&[u8]> {
 
 /// Whether a line says enough to be known by it: `}` does not.
 fn is_telling(line: &[u8]) -> bool {
-    line.iter().filter(|byte| byte.is_ascii_alphanumeric() || **byte >= 0x80).count() >= 3
+    line.iter().filter(|byte| byte.is_ascii_alphanumeric() || **byte >= 0x80).nth(2).is_some()
 }
 
 /// A place that has the very lines that are looked for.
@@ -171,13 +184,17 @@ struct Comparison<'a> {
     changes: Vec<DiffOp>,
     /// Pairs of lines that may still be compared character by character.
     pairs: Cell<usize>,
+    /// Lines that may still be looked at for that.
+    candidates: Cell<usize>,
+    deadline: Instant,
 }
 
 impl<'a> Comparison<'a> {
-    fn new(old: &'a [&'a [u8]], new: &'a [&'a [u8]], wanted: Range<usize>, before: usize) -> Self {
-        let changes =
-            similar::capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(Instant::now() + PATIENCE));
-        Self { old, new, wanted, before, changes, pairs: Cell::new(PAIRS) }
+    fn new(old: &'a [&'a [u8]], new: &'a [&'a [u8]], wanted: Range<usize>, before: usize, deadline: Instant) -> Self {
+        let until = deadline.min(Instant::now() + PATIENCE);
+        let changes = similar::capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(until));
+        let (pairs, candidates) = (Cell::new(PAIRS), Cell::new(CANDIDATES));
+        Self { old, new, wanted, before, changes, pairs, candidates, deadline }
     }
 
     fn find(&self) -> Now {
@@ -270,6 +287,7 @@ impl<'a> Comparison<'a> {
     fn edited(&self, kept: &[(usize, usize)]) -> Option<Range<usize>> {
         let mut found: Vec<usize> = kept.iter().map(|(_, new)| *new).collect();
         let mut known = kept.iter().filter(|(old, _)| is_telling(self.old[*old])).count();
+        let telling = self.telling();
         for change in self.changes.iter().filter(|change| matches!(change, DiffOp::Replace { .. })) {
             let lost: Vec<usize> = change.old_range().filter(|line| self.wanted.contains(line)).collect();
             let like: Vec<usize> = lost.iter().filter_map(|line| self.most_alike(*line, change.new_range())).collect();
@@ -277,7 +295,7 @@ impl<'a> Comparison<'a> {
             found.extend(like);
             // Lines too short to be known again are what stands in their place now.
             let (then, now) = (change.old_range(), change.new_range());
-            if self.telling() == 0 && then.len() == now.len() {
+            if telling == 0 && then.len() == now.len() {
                 found.extend(lost.iter().map(|line| line - then.start + now.start));
                 known += lost.len();
             }
@@ -287,7 +305,7 @@ impl<'a> Comparison<'a> {
             }
         }
         let (first, last) = (*found.iter().min()?, *found.iter().max()?);
-        let is_known = known > 0 && 2 * known >= self.telling();
+        let is_known = known > 0 && 2 * known >= telling;
         // Nearly all of it stands, however little each line says.
         let stands = 5 * kept.len() >= 4 * self.wanted.len();
         (is_known || stands).then_some(first..last + 1)
@@ -297,23 +315,23 @@ impl<'a> Comparison<'a> {
     fn most_alike(&self, line: usize, among: Range<usize>) -> Option<usize> {
         // Long lines and long passages take long to compare, and nobody looks for a comment there.
         const LONGEST: usize = 1000;
+        if self.pairs.get() == 0 || self.candidates.get() == 0 || Instant::now() >= self.deadline {
+            return None;
+        }
         let then = self.old[line].trim_ascii();
-        if !is_telling(then) || then.len() > LONGEST {
+        if then.len() > LONGEST || !is_telling(then) {
             return None;
         }
         let then = String::from_utf8_lossy(then);
         among
-            .filter(|candidate| self.new[*candidate].len() <= LONGEST && is_telling(self.new[*candidate]))
-            // The shorter one can have no more in common than its length.
+            .take_while(|_| take_one(&self.candidates))
+            // The shorter one can have no more in common than its length. This is asked first because it costs least.
             .filter(|candidate| {
                 let (a, b) = (then.len(), self.new[*candidate].trim_ascii().len());
                 10 * 2 * a.min(b) >= 6 * (a + b)
             })
-            .take_while(|_| {
-                let left = self.pairs.get();
-                self.pairs.set(left.saturating_sub(1));
-                left > 0
-            })
+            .filter(|candidate| self.new[*candidate].len() <= LONGEST && is_telling(self.new[*candidate]))
+            .take_while(|_| take_one(&self.pairs) && Instant::now() < self.deadline)
             .map(|candidate| {
                 let now = String::from_utf8_lossy(self.new[candidate].trim_ascii());
                 (TextDiff::from_chars(&*then, &*now).ratio(), candidate)
@@ -322,6 +340,13 @@ impl<'a> Comparison<'a> {
             .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))
             .map(|(_, candidate)| candidate)
     }
+}
+
+/// Whether there is one left, which is taken.
+fn take_one(budget: &Cell<usize>) -> bool {
+    let left = budget.get();
+    budget.set(left.saturating_sub(1));
+    left > 0
 }
 
 /// The lines before and after a place.
@@ -338,6 +363,13 @@ mod tests {
 
     const BEFORE: &str =
         "use std::fs;\n\nfn open() {\n    read();\n    close();\n}\n\nfn shut() {\n    write();\n    close();\n}\n";
+
+    /// Nothing here takes so long unless something is broken.
+    const MINUTE: Duration = Duration::from_mins(1);
+
+    fn relocate(before: Before<'_>, now: &[u8]) -> Now {
+        super::relocate(before, now, Instant::now() + MINUTE)
+    }
 
     fn check(lines: (u32, u32), now: &str, expected: Now) {
         let before = Before { text: BEFORE.as_bytes(), first_line: 1, whole: true, lines };
@@ -415,6 +447,35 @@ mod tests {
         let now: String = (0..5000).map(|number| line(number * 7, "omega")).collect();
         let then = Before { text: before.as_bytes(), first_line: 1, whole: true, lines: (1, 5000) };
         assert!(matches!(relocate(then, now.as_bytes()), Now::Gone | Now::Edited(_)));
+    }
+
+    #[test]
+    fn a_long_file_that_became_another_one_takes_no_time_to_speak_of() {
+        const LINES: u32 = 60_000;
+        let before = "abc\n".repeat(60_000);
+        let now: String = (0..LINES).map(|number| format!("{number:060}\n")).collect();
+        let then = Before { text: before.as_bytes(), first_line: 1, whole: true, lines: (1, LINES) };
+        // Every pair of lines would have to be looked at, which takes minutes.
+        let start = Instant::now();
+        assert_eq!(relocate(then, now.as_bytes()), Now::Gone);
+        assert!(start.elapsed() < MINUTE / 4, "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn what_is_not_found_in_time_is_not_said_to_be_gone() {
+        let then = Before { text: BEFORE.as_bytes(), first_line: 1, whole: true, lines: (4, 4) };
+        let at = |now: &str| super::relocate(then, now.as_bytes(), Instant::now());
+        assert_eq!(at("use std::fs;\n"), Now::Unknown);
+        assert_eq!(at(BEFORE), Now::At((4, 4)));
+    }
+
+    #[test]
+    fn lines_are_those_that_git_counts() {
+        for (text, expected) in
+            [("", 0), ("\n", 1), ("a", 1), ("a\n", 1), ("a\r\n", 1), ("a\n\n", 2), ("a\n\r", 2), ("a\n\r\n", 2)]
+        {
+            assert_eq!(lines(text.as_bytes()).len(), expected, "{text:?}");
+        }
     }
 
     #[test]
