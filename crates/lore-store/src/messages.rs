@@ -35,6 +35,10 @@ pub trait MessageStore: Send + Sync {
     /// [`BadQuery`](crate::StoreError::BadQuery).
     async fn list_messages(&self, query: &MessageQuery) -> Result<(Vec<Message>, bool)>;
 
+    /// The messages after this one, oldest first and each without its anchor: where only what was said counts, no code is
+    /// unpacked for it.
+    async fn list_bare(&self, after: MessageId, limit: usize) -> Result<Vec<Message>>;
+
     /// One message.
     async fn find_message(&self, message: MessageId) -> Result<Option<Message>>;
 
@@ -106,6 +110,8 @@ pub struct MessageQuery {
     pub project: Option<PathBuf>,
     /// Text that the file's path contains.
     pub path: Option<String>,
+    /// The file itself.
+    pub file: Option<RepoPath>,
     /// Only messages in this state ([`lore_model::MessageState::as_str`]).
     pub state: Option<&'static str>,
     /// Stored at this time or later (seconds since 1970).

@@ -17,6 +17,7 @@ use lore_model::{Code, Failure, MessageId, RepoPath};
 use lore_store::{MessageQuery, MessageStore, StoreError, Withdrawal};
 use tokio::sync::watch;
 
+pub(crate) use self::relocate::lines;
 pub use self::{
     deliver::{Claim, Delivery, Waiting},
     inbox::{Imported, Unreadable},
@@ -99,12 +100,14 @@ impl Messages {
 
     /// Looks for damage; each finding is one line.
     pub async fn check_store(&self) -> Result<Vec<String>, Failure> {
-        /// More than anybody has said.
-        const ALL: usize = 10_000_000;
+        /// Messages that are in memory at a time: each may be a megabyte long.
+        const PAGE: usize = 50;
         let mut damage = self.store.check_messages().await.map_err(failure)?;
-        if damage.is_empty() {
-            let all = MessageQuery { words: None, project: None, path: None, state: None, since: None, limit: ALL };
-            let (messages, _) = self.store.list_messages(&all).await.map_err(failure)?;
+        let (is_whole, mut after) = (damage.is_empty(), MessageId(0));
+        while is_whole {
+            let messages = self.store.list_bare(after, PAGE).await.map_err(failure)?;
+            let Some(last) = messages.last() else { break };
+            after = last.id;
             let changed = messages.iter().filter(|message| write::key(&message.sent) != message.sent.key);
             damage.extend(changed.map(|message| format!("comment {} is not what was said", message.id.0)));
         }

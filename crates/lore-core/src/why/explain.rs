@@ -5,16 +5,21 @@ use std::{
     path::Path,
 };
 
-use lore_git::{Blame, Repository, read_beneath};
+use lore_git::{Blame, FileKind, Found, Repository, WorkPlace, read_beneath};
 use lore_model::{Code, CommitId, Failure, MessageState, RepoPath};
 use lore_store::{MessageQuery, PatchText};
 
 use super::{
     file::{FileAt, FileRequest},
-    lines::{add, match_lines, split},
+    lines::{add, match_lines},
     patch::{Hunk, hunks_of},
 };
-use crate::{Lore, blocking, git_failure, history::Freshness, messages::Placed, store_failure};
+use crate::{
+    Lore, blocking, git_failure,
+    history::Freshness,
+    messages::{Placed, lines as lines_of},
+    store_failure,
+};
 
 /// The largest file whose lines are explained.
 const FILE_MAX: u64 = 4 << 20;
@@ -28,7 +33,7 @@ const HUNKS_MAX: usize = 20;
 /// So many patches are read from git where the index does not have them.
 const READ_MAX: usize = 10;
 
-/// Comments of a file that are looked through.
+/// Comments of a file that are looked through, the newest.
 const COMMENTS_MAX: usize = 100;
 
 /// Earlier names of the file under which comments are looked for.
@@ -77,6 +82,8 @@ pub struct Explained {
     pub commits_left_out: usize,
     /// What reviewers said about the lines, the newest first.
     pub comments: Vec<Placed>,
+    /// Whether older comments on the file were not looked through: some of them may be about the lines.
+    pub comments_left_out: bool,
     /// How fresh the index is.
     pub freshness: Freshness,
 }
@@ -146,7 +153,7 @@ impl Lore {
             // Equal ones stay as they are: newest first.
             commits.sort_by_key(|shaped| std::cmp::Reverse(shaped.count));
         }
-        let comments = self.comments(&at, lines, &commits).await?;
+        let (comments, comments_left_out) = self.comments(&at, lines, &commits).await?;
         let commits_left_out = commits.len().saturating_sub(COMMITS_MAX);
         commits.truncate(COMMITS_MAX);
         self.describe(&at, &mut commits).await?;
@@ -164,6 +171,7 @@ impl Lore {
             commits,
             commits_left_out,
             comments,
+            comments_left_out,
             freshness,
         })
     }
@@ -213,13 +221,14 @@ impl Lore {
         Ok(())
     }
 
-    /// What reviewers said about these lines, wherever the code was when they said it. Nothing counts as delivered by this.
+    /// What reviewers said about these lines, wherever the code was when they said it, and whether there is more that was
+    /// not looked through. Nothing counts as delivered by this.
     async fn comments(
         &self,
         at: &FileAt,
         lines: Option<(u32, u32)>,
         commits: &[Shaped],
-    ) -> Result<Vec<Placed>, Failure> {
+    ) -> Result<(Vec<Placed>, bool), Failure> {
         let mut names = vec![&at.path];
         let origins = commits.iter().flat_map(|shaped| &shaped.origins).map(|origin| &origin.path);
         for name in origins {
@@ -227,27 +236,25 @@ impl Lore {
                 names.push(name);
             }
         }
-        let mut found = Vec::new();
+        let (mut found, mut left_out) = (Vec::new(), false);
         for name in names {
             let query = MessageQuery {
                 project: Some(at.place.clone()),
-                path: Some(name.to_text().into_owned()),
+                file: Some(name.clone()),
                 limit: COMMENTS_MAX,
                 ..MessageQuery::default()
             };
-            let (placed, _) = self.messages.list(&query).await?;
+            let (placed, more) = self.messages.list(&query).await?;
+            left_out |= more;
             let is_here = |placed: &Placed| {
                 let overlaps =
                     placed.place.lines.zip(lines).is_some_and(|(its, these)| its.0 <= these.1 && these.0 <= its.1);
-                placed.message.sent.file == *name
-                    && placed.place.file == at.path
-                    && overlaps
-                    && !matches!(placed.message.state, MessageState::Withdrawn(_))
+                placed.place.file == at.path && overlaps && !matches!(placed.message.state, MessageState::Withdrawn(_))
             };
             found.extend(placed.into_iter().filter(is_here));
         }
         found.sort_by_key(|placed| std::cmp::Reverse(placed.message.id));
-        Ok(found)
+        Ok((found, left_out))
     }
 }
 
@@ -288,30 +295,25 @@ fn look(place: &Path, path: &RepoPath, shown: Option<&str>) -> Result<Seen, Fail
         None => repository.head().map_err(git_failure)?.commit,
     };
     let committed = match head {
-        Some(head) => repository.file_of(head, path, FILE_MAX).map_err(git_failure)?,
+        Some(head) => committed(&repository, head, path)?,
         None => None,
     };
     let on_disk = match repository.work_tree().filter(|_| shown.is_none()) {
-        Some(root) => read_beneath(&root, path, FILE_MAX).map_err(|error| {
-            Failure::new(Code::NoAccess, format!("{path} cannot be read: {error}")).hint("check its permissions")
-        })?,
+        Some(root) => on_disk(&repository, &root, path)?,
         None => None,
     };
-    let all = |text: &[u8]| (1..).zip(split(text)).map(|(number, _)| Some(number)).collect();
+    let all = |text: &[u8]| (1..).zip(lines_of(text)).map(|(number, _)| Some(number)).collect();
     let (disk, text, numbers) = match (&on_disk, &committed) {
         (Some(now), Some(then)) => {
             let numbers = match_lines(now, then);
-            let is_same = numbers.len() == split(then).len() && numbers.iter().all(Option::is_some);
+            let is_same = numbers.len() == lines_of(then).len() && numbers.iter().all(Option::is_some);
             (if is_same { Disk::Same } else { Disk::Changed }, now, numbers)
         }
-        (Some(now), None) => (Disk::New, now, vec![None; split(now).len()]),
+        (Some(now), None) => (Disk::New, now, vec![None; lines_of(now).len()]),
         (None, Some(then)) => (Disk::Absent, then, all(then)),
         (None, None) => {
-            return Err(Failure::new(
-                Code::InvalidArgument,
-                format!("{path} is no file of the repository, or has more than {} MB", FILE_MAX >> 20),
-            )
-            .hint("name a file as `git ls-files` does; links and folders have no lines"));
+            return Err(Failure::new(Code::InvalidArgument, format!("{path} is no file of the repository"))
+                .hint("name a file as `git ls-files` does; links and folders have no lines"));
         }
     };
     if lore_chunk::is_binary(text) {
@@ -319,6 +321,44 @@ fn look(place: &Path, path: &RepoPath, shown: Option<&str>) -> Result<Seen, Fail
             .hint("what changed it is told by its path: which commits touched it"));
     }
     Ok(Seen { head, disk, numbers })
+}
+
+/// The text of the file in the commit; none where that has no such file. One that is too large is not taken for one that is
+/// not there: all its lines would seem to be new.
+fn committed(repository: &Repository, head: CommitId, path: &RepoPath) -> Result<Option<Vec<u8>>, Failure> {
+    let file = repository.find_file(head, path).map_err(git_failure)?;
+    let Some(file) = file.filter(|file| file.kind != FileKind::Symlink) else { return Ok(None) };
+    let mut text = Vec::new();
+    match repository.blobs().read(file.blob, FILE_MAX, &mut text).map_err(git_failure)? {
+        Found::Read => Ok(Some(text)),
+        Found::TooLarge(_) => Err(too_large(path, "in the commit")),
+        Found::Missing => {
+            let why = "this clone does not hold its content (a partial clone)";
+            Err(Failure::new(Code::NoAccess, format!("{path} cannot be read: {why}")))
+        }
+    }
+}
+
+/// The text of the file on disk; none where there is no such file. One that is too large is not taken for one that is not
+/// there: lines of the commit would be told in place of those that are meant.
+fn on_disk(repository: &Repository, root: &Path, path: &RepoPath) -> Result<Option<Vec<u8>>, Failure> {
+    let text = read_beneath(root, path, FILE_MAX).map_err(|error| {
+        Failure::new(Code::NoAccess, format!("{path} cannot be read: {error}")).hint("check its permissions")
+    })?;
+    if text.is_none()
+        && let WorkPlace::File { kind, size, .. } = repository.work_place(path).map_err(git_failure)?
+        && kind != FileKind::Symlink
+        && size > FILE_MAX
+    {
+        return Err(too_large(path, "on disk"));
+    }
+    Ok(text)
+}
+
+fn too_large(path: &RepoPath, place: &str) -> Failure {
+    Failure::new(Code::InvalidArgument, format!("{path} has more than {} MB {place}", FILE_MAX >> 20)).hint(
+        "lines of so large a file are not explained; what changed it is told by its path: which commits touched it",
+    )
 }
 
 /// The commits of these lines (on disk, and in the commit), newest first.

@@ -8,6 +8,8 @@ use std::{
 use lore_model::{Code, Failure, brief};
 use similar::{Algorithm, DiffOp};
 
+use crate::messages::lines;
+
 /// How long two texts that have nothing in common may be compared.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -36,17 +38,6 @@ pub(super) fn add(lines: &mut Vec<(u32, u32)>, line: u32) {
     }
 }
 
-/// Lines without their ends, as git counts them.
-pub(super) fn split(text: &[u8]) -> Vec<&[u8]> {
-    let mut lines: Vec<&[u8]> =
-        text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
-    // What follows the last line end is a line only if there is something.
-    if text.is_empty() || text.ends_with(b"\n") {
-        lines.pop();
-    }
-    lines
-}
-
 /// A line as git keeps it: on disk `$Id$` may be followed by the name of the content.
 fn as_kept(line: &[u8]) -> Cow<'_, [u8]> {
     const ID: &[u8] = b"$Id:";
@@ -59,7 +50,7 @@ fn as_kept(line: &[u8]) -> Cow<'_, [u8]> {
 ///
 /// Line ends do not count: git may keep others than are on disk.
 pub(super) fn match_lines(now: &[u8], then: &[u8]) -> Vec<Option<u32>> {
-    let kept = |text| split(text).into_iter().map(as_kept).collect::<Vec<_>>();
+    let kept = |text| lines(text).into_iter().map(as_kept).collect::<Vec<_>>();
     let (new, old) = (kept(now), kept(then));
     let number = |index: usize| u32::try_from(index + 1).ok();
     if new == old {
@@ -109,7 +100,5 @@ mod tests {
         assert_eq!(at("x $Id: 1234 $ y\nnew\n", "x $Id$ y\n"), [Some(1), None], "nor does what git expands");
         assert_eq!(at("", "a\n"), Vec::<Option<u32>>::new());
         assert_eq!(at("a\n\n", ""), [None, None]);
-        assert_eq!(split(b"\n"), [b""]);
-        assert_eq!(split(b"a\n\nb"), [&b"a"[..], b"", b"b"]);
     }
 }

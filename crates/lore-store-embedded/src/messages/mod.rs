@@ -214,6 +214,13 @@ impl MessageStore for EmbeddedMessages {
         self.read(move |connection| search::list(connection, &query)).await
     }
 
+    async fn list_bare(&self, after: MessageId, limit: usize) -> Result<Vec<Message>> {
+        self.read(move |connection| {
+            rows::select_bare(connection, "WHERE id > ?1 ORDER BY id LIMIT ?2", params![after.0, count(limit)])
+        })
+        .await
+    }
+
     async fn find_message(&self, message: MessageId) -> Result<Option<Message>> {
         self.read(move |connection| rows::select(connection, "WHERE id = ?1", [message.0]).map(|mut found| found.pop()))
             .await

@@ -1,22 +1,27 @@
 //! Messages to and from rows.
 
-use lore_model::{Anchor, CommitId, Message, MessageId, MessageState, NewMessage};
+use lore_model::{Anchor, CommitId, Message, MessageId, MessageState, NewMessage, RepoPath};
 use rusqlite::{Connection, OptionalExtension, Params, Result, Row, Transaction, params, types::Type};
 
 use crate::rows::{damaged, path_column, path_value, repo_path};
 
-/// The columns in the order in which [`message`] reads them.
+/// The columns of a message in the order in which [`message`] reads them, and behind them those of its anchor.
 const COLUMNS: &str =
     "id, project, file, file_exact, first_line, last_line, comment, time, branch, head, hunk, symbol, key,
-    stored_at, state, state_since, anchor_line, whole, packed";
+    stored_at, state, state_since";
+const ANCHOR: &str = "anchor_line, whole, packed";
 
 /// The most that an anchor unpacks to: more was never packed.
 const UNPACKED_MAX: usize = 8 << 20;
 
+/// The bytes of a path that is no text; none of one that is, whose text says it all.
+pub(super) fn exact(path: &RepoPath) -> &[u8] {
+    if path.is_text() { &[] } else { path.as_bytes() }
+}
+
 /// Adds a message.
 pub(super) fn insert(transaction: &Transaction<'_>, message: &NewMessage, at: i64) -> Result<MessageId> {
     let file = message.file.to_text();
-    let exact: &[u8] = if message.file.is_text() { &[] } else { message.file.as_bytes() };
     let symbol = message.anchor.as_ref().and_then(|anchor| anchor.symbol.as_ref());
     transaction.execute(
         "INSERT INTO messages (project, file, file_exact, first_line, last_line, comment, time, branch, head, hunk, symbol, key, stored_at)
@@ -24,7 +29,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, message: &NewMessage, at: i6
         params![
             message.project.as_deref().map(path_value),
             file,
-            exact,
+            exact(&message.file),
             message.lines.map(|lines| lines.0),
             message.lines.map(|lines| lines.1),
             message.comment,
@@ -67,8 +72,14 @@ fn content(transaction: &Transaction<'_>, text: &[u8]) -> Result<i64> {
 /// The messages that `rest` (conditions, order, limit) names.
 pub(super) fn select(connection: &Connection, rest: &str, values: impl Params) -> Result<Vec<Message>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM messages LEFT JOIN anchors ON message = id LEFT JOIN contents USING (content) {rest}"
+        "SELECT {COLUMNS}, {ANCHOR} FROM messages LEFT JOIN anchors ON message = id LEFT JOIN contents USING (content) {rest}"
     );
+    connection.prepare_cached(&sql)?.query_map(values, message)?.collect()
+}
+
+/// The same without their anchors.
+pub(super) fn select_bare(connection: &Connection, rest: &str, values: impl Params) -> Result<Vec<Message>> {
+    let sql = format!("SELECT {COLUMNS}, NULL, NULL, NULL FROM messages {rest}");
     connection.prepare_cached(&sql)?.query_map(values, message)?.collect()
 }
 

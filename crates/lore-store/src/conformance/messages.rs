@@ -20,6 +20,8 @@ pub async fn check_messages<S: MessageStore>(make: impl Fn() -> Arc<S>, again: i
     one_reader_at_a_time_delivers(&make, &again).await;
     only_what_waits_can_be_withdrawn(&*make()).await;
     messages_are_found_by_words_place_and_state(&*make()).await;
+    messages_are_found_by_their_very_file(&*make()).await;
+    messages_are_read_on_without_their_code(&*make()).await;
     any_text_is_a_query(&*make()).await;
     many_words_are_a_query_and_too_many_are_refused(&*make()).await;
     a_write_of_another_process_is_told(&make, &again).await;
@@ -215,6 +217,42 @@ async fn messages_are_found_by_words_place_and_state(store: &impl MessageStore) 
     assert_eq!(list(store, MessageQuery { state: Some("withdrawn"), ..MessageQuery::default() }).await, [third]);
     let cut = store.list_messages(&MessageQuery { limit: 2, ..MessageQuery::default() }).await.expect(OK);
     assert_eq!((ids(&cut.0), cut.1), (vec![third, second], true));
+}
+
+async fn messages_are_found_by_their_very_file(store: &impl MessageStore) {
+    let files = [&b"a.rs"[..], b"data.rs", b"A.rs", b"a\xff.rs", b"a\xfe.rs", "a\u{fffd}.rs".as_bytes()];
+    for (number, file) in (0..).zip(files) {
+        add(store, &NewMessage { file: RepoPath::new(file), ..message(number, "x") }).await;
+    }
+    for file in files {
+        let query = MessageQuery { file: Some(RepoPath::new(file)), limit: 10, ..MessageQuery::default() };
+        let (found, more) = store.list_messages(&query).await.expect(OK);
+        let found: Vec<&[u8]> = found.iter().map(|message| message.sent.file.as_bytes()).collect();
+        assert_eq!((found, more), (vec![file], false), "however alike others are");
+    }
+}
+
+async fn messages_are_read_on_without_their_code(store: &impl MessageStore) {
+    assert_eq!(store.list_bare(MessageId(0), 10).await.expect(OK), []);
+    let anchor = Anchor { text: b"code".to_vec(), first_line: 1, whole: true, symbol: Some("main".to_owned()) };
+    let mut sent = Vec::new();
+    for number in 0..5 {
+        let message = NewMessage { anchor: Some(anchor.clone()), ..message(number, "x") };
+        sent.push((add(store, &message).await, message));
+    }
+    let (mut read, mut after) = (Vec::new(), MessageId(0));
+    loop {
+        let page = store.list_bare(after, 2).await.expect(OK);
+        let Some(last) = page.last() else { break };
+        after = last.id;
+        assert!(page.len() <= 2);
+        read.extend(page);
+    }
+    let expected = sent.into_iter().map(|(id, sent)| {
+        let sent = NewMessage { anchor: None, ..sent };
+        Message { id, sent, stored_at: 7, state: MessageState::Waiting }
+    });
+    assert_eq!(read, expected.collect::<Vec<_>>());
 }
 
 async fn any_text_is_a_query(store: &impl MessageStore) {

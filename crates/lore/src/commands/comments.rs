@@ -106,6 +106,7 @@ async fn list(context: &Context<'_>, words: Option<String>, filter: &Filter) -> 
         words,
         project: (!filter.all).then(|| project_root(&folder)),
         path: filter.path.clone(),
+        file: None,
         state,
         since: filter.since.as_deref().map(|text| time::parse(text, now, Edge::Start)).transpose()?,
         limit: usize::try_from(filter.limit).unwrap_or(LIST_MAX),

@@ -142,6 +142,9 @@ impl Page<'_> {
             say("");
             say(&self.comment(placed));
         }
+        if found.comments_left_out {
+            say(&ui.paint(DIM, "(older comments on this file were not looked through)"));
+        }
         text + &together.map_or_else(String::new, |together| self.together(together))
     }
 
@@ -289,6 +292,7 @@ fn answer_json(found: &Explained, together: Option<&CoChangeAnswer>) -> Value {
         })
     };
     put("comments", found.comments.iter().map(comment).collect());
+    put("comments_left_out", found.comments_left_out.into());
     if let Some(together) = together {
         put("co_changed", together_json(together));
     }
