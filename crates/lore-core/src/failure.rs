@@ -13,9 +13,8 @@ pub fn git_failure(error: GitError) -> Failure {
         GitError::Vanished(_) => Failure::new(Code::NotARepository, message).hint(
             "if it moved, run `lore remove NAME` and `lore add NEW-PATH`; what was indexed stays usable until then",
         ),
-        GitError::NotARepository { .. } => {
-            Failure::new(Code::NotARepository, message).hint("name a folder inside a git repository, or a URL to clone")
-        }
+        GitError::NotARepository { .. } => Failure::new(Code::NotARepository, message)
+            .hint("go into a git repository, or name one: `lore add PATH` takes a folder in it, or a URL to clone"),
         GitError::Unreadable { .. } => {
             Failure::new(Code::NotARepository, message).hint("run `git fsck` there to see what is wrong with it")
         }

@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment;
 
+/// The file of the settings, in Lore's home.
+const FILE: &str = "config.toml";
+
 /// Declares the settings once: the struct, its defaults, and the list that `lore config` and the reference show.
 macro_rules! settings {
     ($(#[doc = $about:literal] $key:ident: $kind:ty = $default:expr,)*) => {
@@ -157,8 +160,10 @@ pub(crate) fn home(flag: Option<&Path>) -> Result<(PathBuf, &'static str), Failu
 /// Reads the configuration.
 pub(crate) fn load(home_flag: Option<&Path>, flags: Flags) -> Result<Loaded, Failure> {
     let (home, home_source) = home(home_flag)?;
-    let file = home.join("config.toml");
-    let names: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+    let file = home.join(FILE);
+    // A variable that is set to nothing is not set.
+    let is_set = |key: &&str| environment::variable(&format!("LORE_{}", key.to_uppercase())).is_some();
+    let names: Vec<&str> = KEYS.iter().map(|(key, _)| *key).filter(is_set).collect();
     let mut figment = Figment::new().merge(Serialized::defaults(Config::default()));
     if file.exists() {
         figment = figment.merge(Toml::file_exact(&file));
@@ -168,6 +173,11 @@ pub(crate) fn load(home_flag: Option<&Path>, flags: Flags) -> Result<Loaded, Fai
         .merge(flags);
     let config = extract(&figment).map_err(|error| explain(&error, &file))?;
     Ok(Loaded { home, home_source, config, figment })
+}
+
+/// Where the settings are, or would be.
+pub(crate) fn file(home_flag: Option<&Path>) -> Result<PathBuf, Failure> {
+    Ok(home(home_flag)?.0.join(FILE))
 }
 
 fn extract(figment: &Figment) -> Result<Config, Box<figment::Error>> {
@@ -262,6 +272,6 @@ impl Loaded {
 
     /// The file that is read.
     pub(crate) fn file(&self) -> PathBuf {
-        self.home.join("config.toml")
+        self.home.join(FILE)
     }
 }

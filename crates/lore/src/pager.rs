@@ -23,7 +23,12 @@ pub(crate) fn show(configured: &str, page: &[u8]) -> bool {
     if environment::variable("LESS").is_none() {
         command.env("LESS", "FRX");
     }
-    let Ok(mut child) = command.args(["-c", &pager]).stdin(Stdio::piped()).spawn() else { return false };
+    // Whoever presses Ctrl-C means the pager: it ends a search there, or the following of a file. A signal that somebody listens
+    // to ends nothing here, and is what it always was to the pager.
+    #[cfg(unix)]
+    let _interrupts = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
+    let line = if is_plain(&pager) { format!("exec {pager}") } else { pager };
+    let Ok(mut child) = command.args(["-c", &line]).stdin(Stdio::piped()).spawn() else { return false };
     let written = child.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(page));
     let ended = child.wait();
     match (written, ended) {
@@ -31,5 +36,31 @@ pub(crate) fn show(configured: &str, page: &[u8]) -> bool {
         (_, Ok(status)) if status.code() == Some(127) => false,
         (Err(error), _) if error.kind() != ErrorKind::BrokenPipe => false,
         (_, ended) => ended.is_ok(),
+    }
+}
+
+/// Whether this is one program with its arguments, which can take the place of the shell: that would end at Ctrl-C, and the pager
+/// would go on with nobody to wait for it.
+fn is_plain(pager: &str) -> bool {
+    let program = pager.split_whitespace().next().unwrap_or_default();
+    !program.is_empty() && !program.contains('=') && !pager.contains([';', '&', '|', '(', ')', '<', '>', '`', '\n'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_with_its_arguments_takes_the_place_of_the_shell() {
+        for (pager, expected) in [
+            ("less", true),
+            ("less -R --use-color", true),
+            ("LESS=R less", false),
+            ("bat | less", false),
+            ("less; true", false),
+            ("", false),
+        ] {
+            assert_eq!(is_plain(pager), expected, "{pager}");
+        }
     }
 }

@@ -114,7 +114,10 @@ impl<'a> SyncProgress<'a> {
         let shown = std::io::stderr().is_terminal() && !ui.is_quiet();
         let bar = shown.then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-            bar.with_style(bar_style("files")).with_prefix(name.to_owned())
+            // How much there is to do is not known yet, and a bar without an end looks like one that is full.
+            let style =
+                ProgressStyle::with_template("{spinner} {prefix}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+            bar.with_style(style).with_prefix(name.to_owned())
         });
         let now = Instant::now();
         Self { ui, name, bar, plain: Mutex::new(Plain { total: 0, first: 0, started: now, said: now }) }

@@ -223,8 +223,9 @@ impl History {
     async fn open(&self, folder: &Path, branches: &BranchChoice) -> Result<PathBuf, Failure> {
         let (folder, branches) = (folder.to_owned(), branches.clone());
         if !folder.exists() {
-            return Err(Failure::new(Code::NotARepository, format!("{} does not exist", folder.display()))
-                .hint("name a folder inside a git repository, or a URL to clone"));
+            return Err(Failure::new(Code::NotARepository, format!("{} does not exist", folder.display())).hint(
+                "go into a git repository, or name one: `lore add PATH` takes a folder in it, or a URL to clone",
+            ));
         }
         let opened = blocking(move || {
             let repository = Repository::discover(&folder)?;

@@ -1,12 +1,14 @@
 //! `lore config`: the configuration and where each value came from.
 
+use std::path::Path;
+
 use lore_model::Failure;
 use serde_json::{Map, Value, json};
 
 use super::Context;
 use crate::{
     config::KEYS,
-    ui::{BOLD, DIM},
+    ui::{BOLD, DIM, Ui},
 };
 
 /// Show the configuration
@@ -28,6 +30,36 @@ enum What {
     Path,
 }
 
+impl Args {
+    /// Whether what is asked for can be told whatever the values are.
+    pub(super) fn needs_no_values(&self) -> bool {
+        matches!(self.what, What::Keys | What::Path)
+    }
+}
+
+/// The same for what needs no values: these may be wrong.
+pub(super) fn run_without_values(ui: &Ui, home: Option<&Path>, args: &Args) -> Result<(), Failure> {
+    match args.what {
+        What::Keys => {
+            if ui.is_json() {
+                return ui.value(&KEYS.iter().map(|(key, about)| json!({"key": key, "about": about})).collect());
+            }
+            for (key, about) in KEYS {
+                ui.line(&format!("{}  (LORE_{})\n    {about}", ui.paint(BOLD, key), key.to_uppercase()))?;
+            }
+            Ok(())
+        }
+        What::Path => {
+            let file = crate::config::file(home)?;
+            if ui.is_json() {
+                return ui.value(&json!({"path": file.to_string_lossy(), "exists": file.exists()}));
+            }
+            ui.line(&file.display().to_string())
+        }
+        What::Show => Ok(()),
+    }
+}
+
 pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let ui = context.ui;
     match args.what {
@@ -47,21 +79,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
                 ))?;
             }
         }
-        What::Keys => {
-            if ui.is_json() {
-                return ui.value(&KEYS.iter().map(|(key, about)| json!({"key": key, "about": about})).collect());
-            }
-            for (key, about) in KEYS {
-                ui.line(&format!("{}  (LORE_{})\n    {about}", ui.paint(BOLD, key), key.to_uppercase()))?;
-            }
-        }
-        What::Path => {
-            let file = context.loaded.file();
-            if ui.is_json() {
-                return ui.value(&json!({"path": file.to_string_lossy(), "exists": file.exists()}));
-            }
-            ui.line(&file.display().to_string())?;
-        }
+        What::Keys | What::Path => return run_without_values(ui, None, args),
     }
     Ok(())
 }

@@ -6,11 +6,11 @@ use lore_core::{history::FreshState, store_failure};
 use lore_model::{Code, Failure, brief};
 use serde_json::{Value, json};
 
-use super::Context;
+use super::{Context, sync::count};
 use crate::{
     policy::Allowed,
     setup::{Host, lazygit, registered},
-    ui::{GREEN, RED, YELLOW},
+    ui::{GREEN, RED, YELLOW, one_line},
 };
 
 /// The oldest git whose flags Lore uses (`--diff-merges`, `GIT_CONFIG_GLOBAL`, `--no-auto-maintenance`).
@@ -115,15 +115,22 @@ fn git(context: &Context<'_>) -> Finding {
 
 fn home(context: &Context<'_>) -> Finding {
     let home = &context.loaded.home;
-    if !home.exists() {
-        return with_hint(
-            finding(Level::Fine, "home", format!("{} does not exist yet", home.display())),
-            "`lore add PATH` makes it",
-        );
-    }
-    let probe = home.join(".doctor");
+    let unmade = !home.exists();
+    // Where there is none yet, it will be made in what there is.
+    let Some(place) = home.ancestors().find(|place| place.exists()) else {
+        return finding(Level::Attention, "home", format!("{} cannot be made", home.display()));
+    };
+    let probe = place.join(".lore-doctor");
     let written = std::fs::write(&probe, b"").and_then(|()| std::fs::remove_file(&probe));
     match written {
+        Ok(()) if unmade => with_hint(
+            finding(Level::Fine, "home", format!("{} does not exist yet", home.display())),
+            "`lore add PATH` makes it",
+        ),
+        Err(error) if unmade => with_hint(
+            finding(Level::Attention, "home", format!("{} cannot be made: {error}", home.display())),
+            "set LORE_HOME to a folder that you can write, or correct the permissions",
+        ),
         Ok(()) => finding(Level::Fine, "home", home.display().to_string()),
         Err(error) => with_hint(
             finding(Level::Attention, "home", format!("{} cannot be written: {error}", home.display())),
@@ -183,9 +190,9 @@ async fn index(context: &Context<'_>, deep: bool) -> Vec<Finding> {
         Level::Fine,
         "index",
         format!(
-            "{} repositories, {} commits, {:.1} MB ({depth})",
-            repos.len(),
-            size.commits,
+            "{}, {}, {:.1} MB ({depth})",
+            if repos.len() == 1 { "1 repository".to_owned() } else { format!("{} repositories", repos.len()) },
+            count(size.commits, "commit"),
             gigabytes(size.bytes) * 1e3
         ),
     )];
@@ -340,7 +347,9 @@ fn hosts(context: &Context<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for host in Host::ALL {
         let Some(entry) = registered(host, &place) else { continue };
-        let text = format!("{} starts {} {} as `{}`", host.title(), entry.command, entry.args.join(" "), entry.name);
+        let words = [entry.command.clone()].into_iter().chain(entry.args.iter().cloned()).collect::<Vec<_>>().join(" ");
+        let does = if entry.is_address { "asks" } else { "starts" };
+        let text = format!("{} {does} {} as `{}`", host.title(), one_line(&words), one_line(&entry.name));
         findings.push(if entry.command_exists == Some(false) {
             with_hint(
                 finding(Level::Broken, "host", format!("{text}, which is not there")),

@@ -73,7 +73,8 @@ impl Filter {
         }
         let mut repos = Vec::new();
         for name in &self.repo {
-            repos.push(context.repo_name(name).await?);
+            // It is up to date by now, unless it was to be left as it is.
+            repos.push(if name == "." { context.project_name().await? } else { name.clone() });
         }
         Ok(Resolved { since, until, repos })
     }

@@ -271,7 +271,13 @@ impl Cli {
             _ => Flags::default(),
         };
         if let Command::Completions(args) = &self.command {
-            return completions::run(ui, args).map(|()| ExitCode::SUCCESS);
+            return done(completions::run(ui, args).map(|()| ExitCode::SUCCESS));
+        }
+        if let Command::Config(args) = &self.command
+            && args.needs_no_values()
+        {
+            // Whoever has to correct them asks for these.
+            return done(config::run_without_values(ui, self.home.as_deref(), args).map(|()| ExitCode::SUCCESS));
         }
         let mut loaded = crate::config::load(self.home.as_deref(), flags)?;
         // A model that is installed lies in the user's home.
@@ -286,50 +292,54 @@ impl Cli {
         }
         let lore = wire::lore(&loaded, second);
         let context = Context { ui, loaded, lore, no_embedder, verbose: self.verbose > 0 };
-        let done = |()| ExitCode::SUCCESS;
+        let success = |()| ExitCode::SUCCESS;
         let ended = match self.command {
-            Command::Add(args) => add::run(&context, args).await.map(done),
-            Command::Remove(args) => remove::run(&context, args).await.map(done),
-            Command::Repos(args) => repos::run(&context, args).await.map(done),
+            Command::Add(args) => add::run(&context, args).await.map(success),
+            Command::Remove(args) => remove::run(&context, args).await.map(success),
+            Command::Repos(args) => repos::run(&context, args).await.map(success),
             Command::Sync(args) => sync::run(&context, args).await,
-            Command::Status(args) => status::run(&context, args).await.map(done),
-            Command::Search(args) => Box::pin(search::run(&context, args)).await.map(done),
-            Command::Log(args) => log::run(&context, args).await.map(done),
-            Command::Touches(args) => touches::run(&context, args).await.map(done),
-            Command::Show(args) => show::run(&context, args).await.map(done),
-            Command::Patch(args) => patch::run(&context, args).await.map(done),
-            Command::Why(args) => Box::pin(why::run(&context, args)).await.map(done),
-            Command::Related(args) => Box::pin(related::run(&context, args)).await.map(done),
+            Command::Status(args) => status::run(&context, args).await.map(success),
+            Command::Search(args) => Box::pin(search::run(&context, args)).await.map(success),
+            Command::Log(args) => log::run(&context, args).await.map(success),
+            Command::Touches(args) => touches::run(&context, args).await.map(success),
+            Command::Show(args) => show::run(&context, args).await.map(success),
+            Command::Patch(args) => patch::run(&context, args).await.map(success),
+            Command::Why(args) => Box::pin(why::run(&context, args)).await.map(success),
+            Command::Related(args) => Box::pin(related::run(&context, args)).await.map(success),
             Command::Commands(args) => commands::run(&context, args).await,
-            Command::Comment(args) => comment::run(&context, args).await.map(done),
-            Command::Comments(args) => comments::run(&context, args).await.map(done),
-            Command::Serve(args) => serve::run(&context, args).await.map(done),
-            Command::Bridge(args) => bridge::run(&context, args).await.map(done),
-            Command::Login(args) => login::run(&context, args).await.map(done),
-            Command::Logout(args) => logout::run(&context, args).await.map(done),
-            Command::Password(args) => password::run(&context, args).await.map(done),
-            Command::Users(args) => users::run(&context, args).await.map(done),
-            Command::Tokens(args) => tokens::run(&context, args).await.map(done),
-            Command::Golden(args) => golden::run(&context, args).await.map(done),
-            Command::Jobs(args) => jobs::run(&context, args).await.map(done),
-            Command::Server(args) => Box::pin(server::run(&context, args)).await.map(done),
-            Command::Setup(args) => setup::run(&context, &args).map(done),
-            Command::Tools(args) => tools::run(&context, &args).map(done),
-            Command::Model(args) => model::run(&context, args).await.map(done),
+            Command::Comment(args) => comment::run(&context, args).await.map(success),
+            Command::Comments(args) => comments::run(&context, args).await.map(success),
+            Command::Serve(args) => serve::run(&context, args).await.map(success),
+            Command::Bridge(args) => bridge::run(&context, args).await.map(success),
+            Command::Login(args) => login::run(&context, args).await.map(success),
+            Command::Logout(args) => logout::run(&context, args).await.map(success),
+            Command::Password(args) => password::run(&context, args).await.map(success),
+            Command::Users(args) => users::run(&context, args).await.map(success),
+            Command::Tokens(args) => tokens::run(&context, args).await.map(success),
+            Command::Golden(args) => golden::run(&context, args).await.map(success),
+            Command::Jobs(args) => jobs::run(&context, args).await.map(success),
+            Command::Server(args) => Box::pin(server::run(&context, args)).await.map(success),
+            Command::Setup(args) => setup::run(&context, &args).map(success),
+            Command::Tools(args) => tools::run(&context, &args).map(success),
+            Command::Model(args) => model::run(&context, args).await.map(success),
             Command::Doctor(args) => doctor::run(&context, args).await,
             Command::Bench(args) => Box::pin(bench::run(&context, args)).await,
             Command::Import(args) => import::run(&context, args).await,
-            Command::Export(args) => export::run(&context, args).await.map(done),
+            Command::Export(args) => export::run(&context, args).await.map(success),
             Command::Reindex(args) => reindex::run(&context, args).await,
-            Command::Config(args) => config::run(&context, &args).map(done),
+            Command::Config(args) => config::run(&context, &args).map(success),
             Command::Completions(_) => Ok(ExitCode::SUCCESS),
-            Command::Debug(args) => debug::run(&context, args).await.map(done),
+            Command::Debug(args) => debug::run(&context, args).await.map(success),
         };
-        match ended {
-            // `lore log x | head` has done what it was asked to.
-            Err(failure) if failure.message == BROKEN_PIPE => Ok(ExitCode::SUCCESS),
-            other => other,
-        }
+        done(ended)
+    }
+}
+
+/// How a command ends: `lore log x | head` has done what it was asked to.
+fn done(ended: Result<ExitCode, Failure>) -> Result<ExitCode, Failure> {
+    match ended {
+        Err(failure) if failure.message == BROKEN_PIPE => Ok(ExitCode::SUCCESS),
+        other => other,
     }
 }
 

@@ -23,6 +23,9 @@ impl Context<'_> {
         match self.try_refresh_project().await {
             Err(failure) if failure.code != Code::Interrupted && !self.lore.history.repos().await?.is_empty() => {
                 self.ui.warn(&format!("the repository you are in could not be brought up to date: {failure}"));
+                if let Some(hint) = &failure.hint {
+                    self.ui.note(&format!("hint: {hint}"));
+                }
                 Ok(())
             }
             other => other,

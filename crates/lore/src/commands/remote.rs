@@ -108,7 +108,7 @@ fn only(logins: &[Login]) -> Result<ServerUrl, Failure> {
     match logins {
         [login] => login.url(),
         [] => Err(Failure::new(Code::InvalidArgument, "no server is named, and you are logged in at none")
-            .hint("give `--url URL`, or log in once: `lore login URL`")),
+            .hint("name one, or log in once: `lore login URL`")),
         several => {
             let urls: Vec<String> = several.iter().filter_map(|login| Some(login.url().ok()?.to_string())).collect();
             Err(Failure::new(Code::InvalidArgument, "no server is named, and you are logged in at several")

@@ -1,6 +1,6 @@
 //! A planned change of a host's file: shown first, then made in one step.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lore_model::{Code, Failure};
 use similar::TextDiff;
@@ -55,9 +55,36 @@ impl Change {
             None => "/dev/null".to_owned(),
         };
         let (before, after) = (text(&self.before), text(&self.after));
+        let (before, after) = without_neighbours(&before, &after);
         let diff = TextDiff::from_lines(&before, &after);
-        diff.unified_diff().header(&name(&self.before), &name(&self.after)).to_string()
+        // What stands beside the entry is not Lore's to show: other servers have their secrets there.
+        diff.unified_diff().context_radius(0).header(&name(&self.before), &name(&self.after)).to_string()
     }
+}
+
+/// Two texts without most of what stands unchanged in the lines that change: a file may be one line.
+fn without_neighbours(before: &str, after: &str) -> (String, String) {
+    /// So much is shown around a change, so that it can be told where it is.
+    const AROUND: usize = 12;
+    let same = |one: &mut dyn Iterator<Item = char>, other: &mut dyn Iterator<Item = char>| -> usize {
+        one.zip(other).take_while(|(one, other)| one == other).map(|(one, _)| one.len_utf8()).sum()
+    };
+    let from = same(&mut before.chars(), &mut after.chars());
+    let (old, new) = (&before[from..], &after[from..]);
+    let to = same(&mut old.chars().rev(), &mut new.chars().rev());
+    let head = &before[..from];
+    let line = head.rfind('\n').map_or(0, |at| at + 1);
+    let start = head.floor_char_boundary(from.saturating_sub(AROUND)).max(line);
+    let tail = &old[old.len() - to..];
+    let line_end = tail.find('\n').unwrap_or(tail.len());
+    let end = tail.ceil_char_boundary(AROUND.min(tail.len())).min(line_end);
+    let ellipsis = |is_cut: bool| if is_cut { "…" } else { "" };
+    let (left, right) = (ellipsis(start > line), ellipsis(end < line_end));
+    let cut = |text: &str| {
+        let changed = &text[from..text.len() - to];
+        format!("{}{left}{}{changed}{}{right}{}", &head[..line], &head[start..], &tail[..end], &tail[line_end..])
+    };
+    (cut(before), cut(after))
 }
 
 /// Makes the change, unless the file is no longer what it was when the change was planned.
@@ -88,6 +115,10 @@ pub(crate) fn apply(change: &Change) -> Result<(), Failure> {
     // The record comes first: a file that was changed and cannot be undone would be worse than a
     // record of a change that never happened.
     let earlier = files::read(path)?;
+    // This may be the first thing that Lore ever writes, and then its folder is made here: for its owner alone.
+    if let Some(home) = path.parent().and_then(Path::parent) {
+        lore_store_embedded::make_home(home).map_err(|error| files::refused("create", home, error))?;
+    }
     files::make_folders(path)?;
     files::replace(path, record, Access::Private)?;
     files::replace(&change.file, after, access).inspect_err(|_| {

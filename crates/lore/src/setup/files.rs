@@ -160,7 +160,7 @@ fn sync_folder(target: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn refused(what: &str, file: &Path, error: io::Error) -> Failure {
+pub(super) fn refused(what: &str, file: &Path, error: io::Error) -> Failure {
     let code = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Code::DiskFull,
         _ => Code::NoAccess,

@@ -32,6 +32,7 @@ pub(crate) use self::{
 };
 use self::{
     document::{Document, Problem},
+    record::Record,
     server::Program,
 };
 
@@ -138,8 +139,10 @@ pub(crate) struct Entry {
     pub(crate) command: String,
     /// Its arguments.
     pub(crate) args: Vec<String>,
-    /// Whether the executable is there; `None` when it is looked up in a `PATH`.
+    /// Whether the executable is there; `None` when it is looked up in a `PATH`, or is the address of a server.
     pub(crate) command_exists: Option<bool>,
+    /// Whether a server is asked and no program started.
+    pub(crate) is_address: bool,
 }
 
 /// What to paste where, for those who keep their files to themselves.
@@ -164,12 +167,18 @@ pub(crate) fn registered(host: Host, place: &Place) -> Option<Entry> {
         let bytes = files::read(&file).ok()??;
         let servers = Document::read(host, Some(&bytes)).ok()?.servers().ok()??;
         let starts_lore = servers.iter().filter_map(|server| {
-            let program = Program::of(&server.value).filter(Program::is_lore)?;
-            Some((server.name.clone(), program))
+            let program = Program::or_address(&server.value)?;
+            // An address may be anybody's: it is that of a team server where a setup wrote it.
+            let is_ours = || {
+                let record = Record::read(&Record::path(host, scope, place, &server.name).ok()?).ok()??;
+                record.owns(Some(&program)).then_some(())
+            };
+            (program.is_lore() || is_ours().is_some()).then(|| (server.name.clone(), program))
         });
         let (name, program) = starts_lore.max_by_key(|(name, _)| name == "lore")?;
-        let by_path = program.command.contains(['/', '\\']);
+        let by_path = !program.is_address() && program.command.contains(['/', '\\']);
         let command_exists = by_path.then(|| Path::new(&program.command).exists());
-        Some(Entry { file, scope, name, command: program.command, args: program.args, command_exists })
+        let is_address = program.is_address();
+        Some(Entry { file, scope, name, command: program.command, args: program.args, command_exists, is_address })
     })
 }

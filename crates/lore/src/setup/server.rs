@@ -40,6 +40,11 @@ impl Program {
         Self::of(entry).or_else(address)
     }
 
+    /// Whether this is the address of a server, which nobody starts.
+    pub(super) fn is_address(&self) -> bool {
+        self.command.starts_with("http://") || self.command.starts_with("https://")
+    }
+
     /// The name of the executable, without folders and `.exe`, whatever system wrote it.
     pub(super) fn name(&self) -> &str {
         let name = self.command.rsplit(['/', '\\']).next().unwrap_or_default();

@@ -292,6 +292,29 @@ fn shells_get_completions() {
 }
 
 #[test]
+fn who_reads_only_the_beginning_of_a_script_has_it() {
+    let place = Place::new();
+    let mut child = place.lore.command(&["completions", "bash"]).stdout(Stdio::piped()).spawn().expect("lore starts");
+    let mut first = [0_u8; 10];
+    child.stdout.take().expect("it is piped").read_exact(&mut first).expect("there is a beginning");
+    assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn what_there_is_to_set_is_told_whatever_is_set() {
+    let place = Place::new();
+    for command in ["keys", "path"] {
+        let asked = place.lore.command(&["config", command]).env("LORE_JOBS", "abc").output().expect("lore starts");
+        assert!(asked.status.success() && !asked.stdout.is_empty(), "{command}");
+    }
+    let wrong = place.lore.command(&["status"]).env("LORE_JOBS", "abc").output().expect("lore starts");
+    assert!(!wrong.status.success());
+    // A variable that is set to nothing is not set.
+    let empty = place.lore.command(&["status"]).env("LORE_JOBS", "").output().expect("lore starts");
+    assert!(empty.status.success(), "{}", String::from_utf8_lossy(&empty.stderr));
+}
+
+#[test]
 fn asking_leaves_no_trace_where_nothing_is_registered() {
     let place = Place::new();
     let home = place.path("fresh");

@@ -321,9 +321,11 @@ fn the_repository_one_stands_in_is_registered_at_first_use_and_kept_fresh() {
     assert_eq!(said, format!("registered {} as `here` (first use here)\nindexed 1 commit\n", place.path("here")));
     repo.commit("The second word");
     // Told not to, it answers from what it has and says so.
-    let (_, shown, said) = run(&["log", "second", "--no-sync"]);
-    assert_eq!(shown, "");
-    assert!(said.starts_with("warning: here ") && said.contains("run `lore sync`"), "{said}");
+    for args in [&["log", "second", "--no-sync"][..], &["log", "second", "--no-sync", "--repo", "."]] {
+        let (_, shown, said) = run(args);
+        assert_eq!(shown, "");
+        assert!(said.starts_with("warning: here ") && said.contains("run `lore sync`"), "{said}");
+    }
     let (_, shown, said) = run(&["touches", "deep", "--repo", "."]);
     assert!(shown.contains("deep/file") && said.is_empty(), "{said}");
     let (_, shown, _) = run(&["log", "second", "--repo", "."]);

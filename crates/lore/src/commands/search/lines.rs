@@ -173,6 +173,16 @@ fn page(context: &Context<'_>, wanted: &[Wanted], answer: &LinesAnswer) -> Strin
             }
         }
     }
+    let gone =
+        answer.hits.iter().filter(|hit| hit.told.as_ref().is_some_and(|told| told.standing.file_is_gone)).count();
+    if gone > 0 && !ui.is_terminal() {
+        let lines = if gone == 1 {
+            "1 line is in a file that is".to_owned()
+        } else {
+            format!("{gone} lines are in files that are")
+        };
+        ui.note(&format!("note: {lines} not there any more; `--json` says since when"));
+    }
     text
 }
 

@@ -278,6 +278,10 @@ fn open(context: &Context<'_>, wanted: &[Wanted], answer: &CodeAnswer, number: u
     })?;
     let file = wanted.iter().find(|wanted| wanted.repo.name() == hit.repo).and_then(|wanted| wanted.file(&hit.path));
     let file = file.filter(|file| file.is_file()).ok_or_else(|| {
+        if hit.told.as_ref().is_some_and(|told| told.standing.file_is_gone) {
+            return Failure::new(Code::NotARepository, format!("{} is not there any more", hit.path))
+                .hint("the answer names the commit that took it away: `lore show . SHA` shows it");
+        }
         Failure::new(Code::NotARepository, format!("{} is in no work tree of {}", hit.path, hit.repo))
             .hint("a repository that was registered by URL, or is bare, has no files to open")
     })?;

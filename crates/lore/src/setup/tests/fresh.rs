@@ -135,17 +135,13 @@ fn the_change_is_shown() {
     expect![[r#"
         --- ~/.cursor/mcp.json
         +++ ~/.cursor/mcp.json
-        @@ -1,5 +1,9 @@
-         {
-           "mcpServers": {
+        @@ -3 +3,5 @@
         -    "a": {}
         +    "a": {},
         +    "lore": {
         +      "command": "/opt/bin/lore",
         +      "args": ["serve"]
         +    }
-           }
-         }
     "#]]
     .assert_eq(&desk.shown(&change.diff()));
     let fresh = desk.plan(Host::Codex, &lore());
@@ -162,6 +158,19 @@ fn the_change_is_shown() {
         there is no folder ~/.codex yet: is Codex installed?
         start a new Codex session to load it"#]]
     .assert_eq(&desk.shown(&fresh.notes.join("\n")));
+}
+
+#[test]
+fn what_other_servers_have_is_not_shown() {
+    for text in [
+        "{\n  \"mcpServers\": {\n    \"gh\": {\"env\": {\"TOKEN\": \"secret\"}},\n    \"b\": {}\n  }\n}\n",
+        "{\"mcpServers\": {\"gh\": {\"env\": {\"TOKEN\": \"secret\"}}, \"another one\": {}}, \"other\": \"secret\"}",
+    ] {
+        let desk = Desk::new();
+        desk.write(Host::Cursor, text);
+        let shown = desk.plan(Host::Cursor, &lore()).diff();
+        assert!(shown.contains("/opt/bin/lore") && !shown.contains("secret"), "{shown}");
+    }
 }
 
 #[test]
