@@ -82,6 +82,7 @@ fn fields(found: &Explained, tokens: usize) -> Fields {
     left_out.put_count("hunks", hunks_left_out);
     left_out.put_count("hunk_lines", lines_left_out);
     left_out.put_count("comments", found.comments.len() - comments.len());
+    left_out.put_some("older_comments", found.comments_left_out.then_some("not looked through"));
     let mut fields = frame(found);
     fields.put("commits", commits);
     fields.put_some("comments", Some(comments).filter(|comments| !comments.is_empty()));
