@@ -80,7 +80,8 @@ impl Case {
 }
 
 fn numbered(lines: usize) -> String {
-    (1..=lines).map(|number| format!("line {number} of a file that is long enough to be too long\n")).collect()
+    let line = |number: usize| format!("line {number} of a file that is long enough to be too long\n");
+    (1..=lines).map(line).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

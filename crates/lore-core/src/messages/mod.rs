@@ -103,15 +103,17 @@ impl Messages {
         /// Messages that are in memory at a time: each may be a megabyte long.
         const PAGE: usize = 50;
         let mut damage = self.store.check_messages().await.map_err(failure)?;
-        let (is_whole, mut after) = (damage.is_empty(), MessageId(0));
-        while is_whole {
+        if !damage.is_empty() {
+            return Ok(damage);
+        }
+        let mut after = MessageId::default();
+        loop {
             let messages = self.store.list_bare(after, PAGE).await.map_err(failure)?;
-            let Some(last) = messages.last() else { break };
+            let Some(last) = messages.last() else { return Ok(damage) };
             after = last.id;
             let changed = messages.iter().filter(|message| write::key(&message.sent) != message.sent.key);
             damage.extend(changed.map(|message| format!("comment {} is not what was said", message.id.0)));
         }
-        Ok(damage)
     }
 }
 

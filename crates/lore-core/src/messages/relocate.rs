@@ -453,7 +453,8 @@ mod tests {
     fn a_long_file_that_became_another_one_takes_no_time_to_speak_of() {
         const LINES: u32 = 60_000;
         let before = "abc\n".repeat(60_000);
-        let now: String = (0..LINES).map(|number| format!("{number:060}\n")).collect();
+        let line = |number: u32| format!("{number:060}\n");
+        let now: String = (0..LINES).map(line).collect();
         let then = Before { text: before.as_bytes(), first_line: 1, whole: true, lines: (1, LINES) };
         // Every pair of lines would have to be looked at, which takes minutes.
         let start = Instant::now();
