@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::{
     Messages, failure, project_root,
-    write::{Surroundings, key},
+    write::{Surroundings, key, repo_path, resolve},
 };
 use crate::{blocking, rfc3339};
 
@@ -261,17 +261,31 @@ pub(super) fn parsed(bytes: &[u8]) -> Result<Parsed, String> {
     Ok((file, line.as_ref().and_then(Line::range), comment))
 }
 
+/// What is left below the root of a whole path. Links may lead to both: the root is known without them, the path is not.
+fn below(root: &Path, named: &Path, file: &Path) -> Option<PathBuf> {
+    if !file.is_absolute() {
+        return None;
+    }
+    if let Ok(rest) = file.strip_prefix(root) {
+        return Some(rest.to_owned());
+    }
+    let real = resolve(file);
+    let rest = match real.strip_prefix(root) {
+        Ok(rest) => rest,
+        // The folder of the file is gone, so nothing tells where it was but its name.
+        Err(_) if named.canonicalize().is_ok_and(|named| named == root) => file.strip_prefix(named).ok()?,
+        Err(_) => return None,
+    };
+    Some(rest.to_owned())
+}
+
 fn convert(found: Found) -> NewMessage {
     let Found { left, written } = found;
-    let project = left.project_root.as_deref().map(str::trim).filter(|root| !root.is_empty());
-    let project = project.map(|root| project_root(Path::new(root)));
+    let named = left.project_root.as_deref().map(str::trim).filter(|root| !root.is_empty()).map(Path::new);
+    let project = named.map(project_root);
     // The bridge writes a path below the root or a whole one, as lazygit gave it.
-    let file = project
-        .as_ref()
-        .and_then(|root| Path::new(&left.file).strip_prefix(root).ok())
-        .and_then(Path::to_str)
-        .unwrap_or(&left.file);
-    let file = RepoPath::from(file);
+    let below = project.as_deref().and_then(|root| below(root, named?, Path::new(&left.file)));
+    let file = below.as_deref().map_or_else(|| RepoPath::from(left.file.as_str()), repo_path);
     let lines = left.line.as_ref().and_then(Line::range);
     // Code that was written after the message is not the code it is about.
     let seen = project.as_deref().filter(|root| modified(&root.join(&*file.to_text())) <= written);
@@ -290,4 +304,52 @@ fn convert(found: Found) -> NewMessage {
     };
     message.key = key(&message);
     message
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// What becomes of a message about a file, whose code is read if the file is found.
+    fn taken(root: &Path, file: &Path) -> NewMessage {
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        let left = Left {
+            file: text(file),
+            line: Some(Line::Number(1.0)),
+            comment: "about this".to_owned(),
+            project_root: Some(text(root)),
+            time: None,
+        };
+        convert(Found { left, written: i64::MAX })
+    }
+
+    #[test]
+    fn a_file_that_is_named_through_a_link_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap().join("real");
+        let link = folder.path().join("link");
+        fs::create_dir_all(real.join("src")).unwrap();
+        fs::create_dir(real.join(".git")).unwrap();
+        fs::write(real.join("src/a.rs"), "fn a() {}\n").unwrap();
+        symlink(&real, &link).unwrap();
+        for (root, file) in [
+            (&real, real.join("src/a.rs")),
+            (&link, link.join("src/a.rs")),
+            (&real, link.join("src/a.rs")),
+            (&link, real.join("src/a.rs")),
+            (&link.join("src"), link.join("src/a.rs")),
+            (&link, PathBuf::from("src/a.rs")),
+        ] {
+            let message = taken(root, &file);
+            assert_eq!((message.project.as_ref(), &*message.file.to_text()), (Some(&real), "src/a.rs"), "{file:?}");
+            assert!(message.anchor.is_some(), "{file:?}");
+        }
+        let gone = taken(&link, &link.join("gone/a.rs"));
+        assert_eq!((&*gone.file.to_text(), gone.anchor), ("gone/a.rs", None));
+        let elsewhere = folder.path().join("elsewhere.rs");
+        assert_eq!(&*taken(&link, &elsewhere).file.to_text(), elsewhere.to_str().unwrap());
+    }
 }

@@ -225,14 +225,14 @@ fn locate(request: &CommentRequest) -> Result<(PathBuf, RepoPath), Failure> {
     Ok((root, repo_path(&path)))
 }
 
-fn repo_path(path: &Path) -> RepoPath {
+pub(super) fn repo_path(path: &Path) -> RepoPath {
     let names: Vec<&[u8]> = path.components().map(|name| name.as_os_str().as_encoded_bytes()).collect();
     // The project as a whole: lazygit selects it where nothing else is.
     if names.is_empty() { RepoPath::from(".") } else { RepoPath::new(names.join(&b'/')) }
 }
 
 /// The path without `.`, `..` and links on the way; its last name stays as it is.
-fn resolve(path: &Path) -> PathBuf {
+pub(super) fn resolve(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {
@@ -274,8 +274,10 @@ fn hunk(committed: Option<&[u8]>, text: &[u8], at: Option<(u32, u32)>) -> Option
         let diff = TextDiff::configure().timeout(std::time::Duration::from_millis(300)).diff_lines(&**then, &*now);
         for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
             let range = hunk.ops().first()?.new_range().start..hunk.ops().last()?.new_range().end;
-            let holds = |line: u32| usize::try_from(line).is_ok_and(|line| range.contains(&(line - 1)));
-            if at.is_none_or(|(first, last)| holds(first) || holds(last)) {
+            // Where all was deleted there is no line; the hunk is at the place where it was.
+            let end = range.end.max(range.start + 1);
+            let index = |line: u32| usize::try_from(line.saturating_sub(1)).unwrap_or(usize::MAX);
+            if at.is_none_or(|(first, last)| range.start <= index(last) && index(first) < end) {
                 hunks.push_str(&hunk.to_string());
             }
         }
@@ -312,4 +314,54 @@ fn cut(hunk: String) -> String {
         kept += line.len();
     }
     hunk
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(change: impl Fn(u32) -> Option<String>) -> String {
+        (1..=100).filter_map(change).map(|line| line + "\n").collect()
+    }
+
+    #[track_caller]
+    fn check(now: &str, at: (u32, u32), has: &[&str], lacks: &[&str]) {
+        let then = numbered(|number| Some(format!("line {number}")));
+        let hunk = hunk(Some(then.as_bytes()), now.as_bytes(), Some(at)).unwrap();
+        let lines: Vec<&str> = hunk.lines().collect();
+        assert!(has.iter().all(|line| lines.contains(line)), "{hunk}");
+        assert!(!lacks.iter().any(|line| lines.contains(line)), "{hunk}");
+    }
+
+    #[test]
+    fn a_change_anywhere_in_the_lines_is_in_the_hunk() {
+        let now = numbered(|number| Some(if number == 50 { "CHANGED".to_owned() } else { format!("line {number}") }));
+        for at in [(30, 70), (50, 50), (48, 60), (53, 60), (40, 47)] {
+            check(&now, at, &["-line 50", "+CHANGED"], &[]);
+        }
+        for at in [(1, 46), (54, 54), (54, 100)] {
+            check(&now, at, &[], &["-line 50", "+CHANGED"]);
+        }
+    }
+
+    #[test]
+    fn a_change_beside_the_lines_is_not_in_the_hunk() {
+        let now = numbered(|number| match number {
+            20 | 80 => Some("CHANGED".to_owned()),
+            50 => None,
+            number => Some(format!("line {number}")),
+        });
+        check(&now, (40, 60), &["-line 50", " line 51"], &["-line 20", "-line 80"]);
+        check(&now, (10, 90), &["-line 20", "-line 50", "-line 80"], &[]);
+        let cut = numbered(|number| (number < 90).then(|| format!("line {number}")));
+        check(&cut, (80, 89), &["-line 90", "-line 100"], &[]);
+    }
+
+    #[test]
+    fn half_a_line_end_is_a_line_that_can_be_commented_on() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), "a\n\r").unwrap();
+        let seen = Surroundings::of(folder.path(), &RepoPath::from("a.txt"), Some((2, 2)));
+        assert_eq!((seen.notes, seen.anchor.is_some()), (Vec::<String>::new(), true));
+    }
 }
