@@ -106,14 +106,27 @@ impl Messages {
 
     /// Notes which claims came to an end, delivered or not; those before that could not be noted as well.
     ///
-    /// Where that fails they stay claimed, so nobody gets them twice while this process lives; it is tried again.
-    pub async fn settle(&self, delivered: Vec<MessageId>, undelivered: Vec<MessageId>) {
-        let (delivered, undelivered) = {
+    /// Where that fails they stay claimed, so nobody gets them twice while this process lives; it is tried again. Whoever
+    /// waits for this may go away: it is done all the same, and what fails then is not forgotten either.
+    pub async fn settle(self: &Arc<Self>, delivered: Vec<MessageId>, undelivered: Vec<MessageId>) {
+        {
             let mut open = self.unsettled.lock().unwrap_or_else(PoisonError::into_inner);
             open.0.extend(delivered);
             open.1.extend(undelivered);
-            std::mem::take(&mut *open)
-        };
+            if open.0.is_empty() && open.1.is_empty() {
+                return;
+            }
+        }
+        let messages = Arc::clone(self);
+        let settled = tokio::spawn(async move { messages.settle_all().await }).await;
+        if let Err(error) = settled {
+            tracing::debug!(%error, "what became of some messages was not noted to the end");
+        }
+    }
+
+    async fn settle_all(&self) {
+        let (delivered, undelivered) =
+            std::mem::take(&mut *self.unsettled.lock().unwrap_or_else(PoisonError::into_inner));
         let again = |error: lore_store::StoreError, ids: (Vec<MessageId>, Vec<MessageId>)| {
             tracing::warn!(%error, "what became of some messages could not be noted; it is tried again");
             let mut open = self.unsettled.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,4 +149,52 @@ impl Messages {
 async fn root(folder: &Path) -> PathBuf {
     let folder = folder.to_owned();
     blocking(move || project_root(&folder)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use lore_model::MessageState;
+    use lore_store_embedded::EmbeddedMessages;
+
+    use super::*;
+    use crate::{SystemClock, messages::CommentRequest};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_could_not_be_noted_is_noted_later_also_if_nobody_waited() {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, project) = (folder.path().join("home"), folder.path().join("project"));
+        fs::create_dir(&project).unwrap();
+        let store = Arc::new(EmbeddedMessages::new(&home));
+        let messages = Arc::new(Messages::new(store, Arc::new(SystemClock), None));
+        let request = CommentRequest {
+            folder: project.clone(),
+            project: None,
+            file: "a.rs".into(),
+            lines: None,
+            text: "about this".to_owned(),
+        };
+        let id = messages.comment(request).await.unwrap().id;
+        let mut delivery = messages.deliver(&project).await.unwrap();
+        assert_eq!(std::mem::take(&mut delivery.claim.ids), [id]);
+        // Another file stands in the place of the comments for a while.
+        let (kept, aside) = (home.join("messages.db"), home.join("aside.db"));
+        fs::rename(&kept, &aside).unwrap();
+        fs::create_dir(&kept).unwrap();
+        let waiting = tokio::time::timeout(Duration::ZERO, messages.settle(vec![id], Vec::new()));
+        drop(waiting.await);
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while messages.unsettled.lock().unwrap().0.is_empty() {
+            assert!(Instant::now() < deadline, "what failed is forgotten");
+            tokio::time::sleep(STEP).await;
+        }
+        fs::remove_dir(&kept).unwrap();
+        fs::rename(&aside, &kept).unwrap();
+        while !matches!(messages.get(id).await.unwrap().message.state, MessageState::Delivered(_)) {
+            assert!(Instant::now() < deadline, "it would be delivered again");
+            messages.settle(Vec::new(), Vec::new()).await;
+            tokio::time::sleep(STEP).await;
+        }
+    }
 }
