@@ -207,36 +207,45 @@ impl Lore {
         let mut project = Project { folder, repo: None, register, watching: None };
         while !cancel.is_cancelled() {
             let pause = match self.refresh_once(&mut project, cancel).await {
-                Ok(()) => PAUSE,
-                Err(failure) if failure.code == Code::Busy => PAUSE,
+                Ok(()) => Pause::Short,
+                Err(failure) if failure.code == Code::Busy => Pause::Short,
                 Err(failure) if failure.code == Code::Interrupted => break,
                 Err(failure) if failure.code == Code::NotARepository => {
                     tracing::info!(folder = %folder.display(), %failure, "there is no project to keep fresh");
-                    LONG_PAUSE
+                    Pause::Long
                 }
                 Err(failure) => {
                     tracing::warn!(folder = %folder.display(), %failure, "the project could not be refreshed");
-                    LONG_PAUSE
+                    Pause::Long
                 }
             };
-            let until = Instant::now() + pause;
-            while !cancel.is_cancelled() && Instant::now() < until {
-                let Some(watching) = &mut project.watching else {
-                    tokio::time::sleep(PAUSE_STEP).await;
-                    continue;
-                };
-                match tokio::time::timeout(PAUSE_STEP, watching.events.recv()).await {
-                    Err(_) => self.heed_status(watching).await,
-                    Ok(Some(event)) => {
-                        self.take_event(&mut project, event).await;
-                        // Refs that moved are synced without waiting for the end of the pause.
-                        break;
-                    }
-                    Ok(None) => self.stop_watching(&mut project).await,
-                }
-            }
+            self.pause(&mut project, pause, cancel).await;
         }
         self.stop_watching(&mut project).await;
+    }
+
+    /// Takes note of what changes until the project is to be refreshed again.
+    async fn pause(&self, project: &mut Project<'_>, pause: Pause, cancel: &Cancel) {
+        let until = Instant::now() + if pause == Pause::Long { LONG_PAUSE } else { PAUSE };
+        while !cancel.is_cancelled() && Instant::now() < until {
+            let Some(watching) = &mut project.watching else {
+                tokio::time::sleep(PAUSE_STEP).await;
+                continue;
+            };
+            match tokio::time::timeout(PAUSE_STEP, watching.events.recv()).await {
+                Err(_) => self.heed_status(watching).await,
+                Ok(Some(event)) => {
+                    // Refs that moved are synced without waiting for the end of the pause, also where the last sync failed: it
+                    // may have failed because of what they named. Files that are saved mend nothing.
+                    let ends = pause == Pause::Short || event == Event::Refs;
+                    self.take_event(project, event).await;
+                    if ends {
+                        break;
+                    }
+                }
+                Ok(None) => self.stop_watching(project).await,
+            }
+        }
     }
 
     async fn refresh_once(&self, project: &mut Project<'_>, cancel: &Cancel) -> Result<(), Failure> {
@@ -390,6 +399,15 @@ pub(crate) enum Embedded<'a> {
 /// Whether a repository is among those that are watched.
 pub(crate) fn is_watched(repo: &Repo, names: &[String]) -> bool {
     repo.info.source == Source::Local && (names.is_empty() || names.iter().any(|name| name == repo.name()))
+}
+
+/// How a project is left alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pause {
+    /// For a moment, or until something changes.
+    Short,
+    /// For long, because refreshing it failed, or until refs move.
+    Long,
 }
 
 /// The project of one server.
@@ -562,6 +580,27 @@ mod tests {
         let watching = project.watching.as_ref().unwrap();
         assert!(watching.vouched_for && !watching.is_due());
         assert!(case.finds("egret").await);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_failed_is_left_alone_until_refs_move_whatever_is_saved() {
+        let case = Case::new().await;
+        let (tell, events) = mpsc::channel(10);
+        let mut project = case.project(Watching { events, ..case.watching(1000) });
+        let cancel = Cancel::default();
+        let saved = || Event::Paths(vec![RepoPath::from("src/a.txt")]);
+        for event in [saved(), Event::Rescan, saved()] {
+            tell.send(event).await.unwrap();
+        }
+        let pause = case.lore.pause(&mut project, Pause::Long, &cancel);
+        assert!(tokio::time::timeout(Duration::from_secs(2), pause).await.is_err(), "it goes on");
+        assert_eq!(tell.capacity(), 10, "what changed was taken note of");
+        for (pause, event) in [(Pause::Long, Event::Refs), (Pause::Short, saved())] {
+            tell.send(event).await.unwrap();
+            let pause = case.lore.pause(&mut project, pause, &cancel);
+            assert!(tokio::time::timeout(LONG_PAUSE / 2, pause).await.is_ok());
+            assert_eq!(tell.capacity(), 10, "it ended because of that");
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]

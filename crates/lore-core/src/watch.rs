@@ -34,8 +34,15 @@ impl Lore {
         cancel: &Cancel,
         heard: &(dyn Fn(&Repo, Result<&FlowReport, &Failure>) + Send + Sync),
     ) -> Result<(), Failure> {
-        let embedding = self.keep_embedded(Embedded::Named(names), cancel);
-        tokio::join!(self.watch_refs(names, options, cancel, heard), embedding).0
+        // Embedding goes on for as long as refs are watched, which ends when cancelled, and not a moment longer: it would keep
+        // the failure that ended the watch from being told.
+        let ended = Cancel::default();
+        let watching = async {
+            let watched = self.watch_refs(names, options, cancel, heard).await;
+            ended.cancel();
+            watched
+        };
+        tokio::join!(watching, self.keep_embedded(Embedded::Named(names), &ended)).0
     }
 
     async fn watch_refs(

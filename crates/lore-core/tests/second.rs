@@ -363,3 +363,26 @@ async fn the_index_can_be_written_while_chunks_are_embedded() {
     let (done, ()) = tokio::join!(embed(&lore, &repo), other);
     assert!(done.unwrap().embedded > 0, "it waits for the moment when nobody writes");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_ends_a_watch_is_told_also_beside_a_second_model() {
+    let heard = |_: &Registered, _: Result<&lore_core::flows::FlowReport, &Failure>| {};
+    let (options, patience) = (SyncOptions::default(), Duration::from_secs(30));
+    let case = Case::new();
+    let (lore, _) = case.indexed(Some(Model::new("babel", 16))).await;
+    let cancel = Cancel::default();
+    let stop = async {
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        cancel.cancel();
+    };
+    let (ended, ()) =
+        tokio::join!(tokio::time::timeout(patience, lore.watch_all(&[], &options, &cancel, &heard)), stop);
+    ended.expect("it ends when cancelled").unwrap();
+
+    let broken = tempfile::tempdir().unwrap();
+    std::fs::write(broken.path().join("lore.db"), "no database").unwrap();
+    let lore = open(broken.path(), Some(Model::new("babel", 16)));
+    let cancel = Cancel::default();
+    let ended = tokio::time::timeout(patience, lore.watch_all(&[], &options, &cancel, &heard)).await;
+    ended.expect("it ends when repositories cannot be read").unwrap_err();
+}
