@@ -1,8 +1,8 @@
 //! The team's commands: prompts kept in the repository, found by words and rendered for an agent.
 //!
 //! Reading starts no program, asks no network and writes nothing; only [`Commands::build`] and [`Commands::create`] write,
-//! and they only write below the project's `.agent` folder. The files are looked at in every call, so what somebody edits
-//! counts at once.
+//! and they only write below the project, where its configuration says (`.agent` unless it says otherwise), and never in
+//! `.git`. The files are looked at in every call, so what somebody edits counts at once.
 
 mod build;
 mod check;

@@ -89,9 +89,13 @@ pub(super) fn create(root: &Root, relative: &str, text: &str) -> Result<(), Fail
     let place = root.place_for(relative).map_err(|fault| failure(relative, &fault))?;
     let done = prepare(&place).and_then(|()| {
         let mut file = File::options().write(true).create_new(true).open(&place)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        sync_folder(&place)
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).and_then(|()| sync_folder(&place));
+        if written.is_err() {
+            // Half a file would be in the way of the next attempt, which overwrites nothing.
+            drop(file);
+            drop(fs::remove_file(&place));
+        }
+        written
     });
     done.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => exists(relative),
@@ -129,7 +133,14 @@ fn sync_folder(place: &Path) -> io::Result<()> {
 }
 
 fn failure(relative: &str, fault: &Fault) -> Failure {
-    let failure = |code| Failure::new(code, format!("{relative} cannot be written: {fault}"));
+    let failure = |code| {
+        let why = match fault {
+            // The fault itself is worded for those who read.
+            Fault::Io(error) => error.to_string(),
+            other => other.to_string(),
+        };
+        Failure::new(code, format!("{relative} cannot be written: {why}"))
+    };
     match fault {
         Fault::Io(error) if error.kind() == io::ErrorKind::StorageFull => {
             failure(Code::DiskFull).hint("free some space and run it again: nothing is lost")

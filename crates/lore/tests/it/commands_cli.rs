@@ -109,6 +109,31 @@ fn a_project_without_commands_is_told_how_to_begin_and_the_way_works() {
     assert!(run(&team, &["build"]).contains("is as it should be (1 command)"));
 }
 
+/// The same, which can write no byte into a file.
+#[expect(clippy::disallowed_methods, reason = "a shell starts lore here, in the environment that it was given")]
+fn without_room(lore: &std::process::Command) -> std::process::Command {
+    let mut command = std::process::Command::new("sh");
+    // A signal would end it, but for the trap.
+    command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]);
+    command.arg(lore.get_program()).args(lore.get_args()).env_clear();
+    command.envs(lore.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+}
+
+#[test]
+fn a_command_that_could_not_be_written_is_not_in_the_way_of_the_next_attempt() {
+    let place = Place::new();
+    let repo = place.repo("new");
+    let folder = repo.path().to_str().expect("temporary paths are UTF-8");
+    let args = ["commands", "new", "code", "review", "diff", "--description", "Review a diff", "--project", folder];
+    let output = without_room(&place.lore.command(&args)).output().expect("there is a shell");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains(" cannot be written: File too large"), "{said}");
+    assert!(!said.contains("read"), "{said}");
+    place.lore.ok(&args);
+    assert!(place.lore.run(&args).stderr.contains("already"), "what is there is not overwritten");
+}
+
 #[test]
 fn check_and_build_hold_registry_and_prompts_against_each_other() {
     let team = Team::new();
