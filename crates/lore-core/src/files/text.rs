@@ -2,6 +2,7 @@
 
 use lore_chunk::{is_binary, is_utf16};
 use lore_model::{Code, Failure, RepoPath, brief};
+use memchr::memchr_iter;
 
 /// So many bytes of text are shown at once.
 const TEXT_MAX: usize = 1 << 20;
@@ -55,13 +56,9 @@ pub(super) fn show(bytes: &[u8], range: Range) -> Result<Shown, usize> {
     if is_binary(bytes) {
         return Ok(Shown::Binary { utf16: is_utf16(bytes) });
     }
-    // Where each line begins, and the end.
-    let mut borders: Vec<usize> = vec![0];
-    borders.extend(bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1));
-    if borders.last() != Some(&bytes.len()) {
-        borders.push(bytes.len());
-    }
-    let of = borders.len() - 1;
+    // Line ends are counted and not remembered: a file may be nothing but line ends, and a number for each is many times as
+    // large.
+    let of = memchr_iter(b'\n', bytes).count() + usize::from(bytes.last().is_some_and(|last| *last != b'\n'));
     let (first, count) = match range {
         Range::All if bytes.len() > TEXT_MAX => return Ok(Shown::TooLarge { lines: Some(of) }),
         Range::All => (1, None),
@@ -74,12 +71,24 @@ pub(super) fn show(bytes: &[u8], range: Range) -> Result<Shown, usize> {
         return Ok(Shown::Text { text: String::new(), lines: None, of, cut: false, lossy: false });
     }
     let wanted = count.map_or(of, |count| (first - 1).saturating_add(count.max(1)).min(of));
-    let begin = borders[first - 1];
-    // The last whole line that fits, or a part of the first.
-    let fits = borders[first..=wanted].partition_point(|end| end - begin <= TEXT_MAX);
-    let (last, end) = if fits == 0 { (first, begin + TEXT_MAX) } else { (first + fits - 1, borders[first + fits - 1]) };
-    let cut = end < borders[wanted];
-    let end = if fits == 0 { char_border(bytes, begin, end) } else { end };
+    let begin = match first.checked_sub(2) {
+        Some(before) => memchr_iter(b'\n', bytes).nth(before).map_or(bytes.len(), |at| at + 1),
+        None => 0,
+    };
+    let rest = &bytes[begin..];
+    let (mut last, mut end) = (first - 1, begin);
+    for at in memchr_iter(b'\n', &rest[..rest.len().min(TEXT_MAX)]).take(wanted - last) {
+        (last, end) = (last + 1, begin + at + 1);
+    }
+    // What follows the last line end is a line as well.
+    if last < wanted && rest.len() <= TEXT_MAX {
+        (last, end) = (wanted, bytes.len());
+    }
+    let cut = last < wanted;
+    // Where no whole line fits, a part of the first is shown.
+    if last < first {
+        (last, end) = (first, char_border(bytes, begin, begin + TEXT_MAX));
+    }
     let text = String::from_utf8_lossy(&bytes[begin..end]);
     let lossy = matches!(text, std::borrow::Cow::Owned(_));
     Ok(Shown::Text { text: text.into_owned(), lines: Some((first, last)), of, cut, lossy })
@@ -138,6 +147,21 @@ mod tests {
         };
         assert_eq!((text.len(), last), ((TEXT_MAX / 11) * 11, 1 + TEXT_MAX / 11), "whole lines, as many as fit");
         check(&large, lines(99_999, Some(2)), "0123456789\n0123456789\n", Some((99_999, 100_000)), 100_000);
+    }
+
+    #[test]
+    fn what_fills_the_room_exactly_is_shown_whole() {
+        for end in ["", "\n"] {
+            let fits = "x".repeat(TEXT_MAX - end.len()) + end;
+            check(&fits, lines(1, None), &fits, Some((1, 1)), 1);
+            check(&format!("a\n{fits}"), lines(2, Some(9)), &fits, Some((2, 2)), 2);
+            let Ok(Shown::Text { text, lines: Some((1, 1)), of: 2, cut: true, .. }) =
+                show(format!("{fits}{}", if end.is_empty() { "\nb" } else { "b" }).as_bytes(), lines(1, None))
+            else {
+                panic!("the first line is shown")
+            };
+            assert_eq!(text.len(), TEXT_MAX);
+        }
     }
 
     #[test]

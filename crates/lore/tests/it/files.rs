@@ -752,3 +752,28 @@ fn a_git_directory_of_another_name_is_neither_listed_nor_read_nor_searched() {
     let seen = ask(&mut server, "search_code", json!({"query_text": "seen", "search_mode": "fts"}));
     assert_eq!(seen["results"]["results"][0]["file_path"], "database/seen.rs");
 }
+
+/// The most memory that a process ever had, in megabytes.
+#[cfg(target_os = "linux")]
+fn peak(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("it is running");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("Linux tells it");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") / 1024
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_file_takes_no_memory_for_the_lines_that_are_not_asked_for() {
+    let desk = Desk::new();
+    desk.repo.write("lines.txt", vec![b'\n'; 64 << 20]);
+    let mut server = desk.serve();
+    read(&mut server, "README.md");
+    let before = peak(server.process_id());
+    let answer = ask(&mut server, "get_file_content", json!({"file_path": "lines.txt", "offset": 1, "limit": 1}));
+    assert_eq!(text(&answer), "\n");
+    let last = ask(&mut server, "get_file_content", json!({"file_path": "lines.txt", "offset": 64 << 20, "limit": 9}));
+    assert_eq!(text(&last), "\n");
+    let more = peak(server.process_id()) - before;
+    assert!(more < 200, "{more} MB for a file of 64");
+    assert!(server.end().status.success());
+}
