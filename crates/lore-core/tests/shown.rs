@@ -338,6 +338,35 @@ async fn what_is_being_read_of_another_branch_is_not_told() {
     assert!(failure.message.contains("no branch `other`"), "{failure}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_forced_away_elsewhere_keeps_no_branch_from_being_asked_about() {
+    let case = Case::new();
+    let repo = case.add(BranchChoice::DefaultAnd(names(&["dev"]))).await;
+    // The branch is made anew from its first commit on, and the mirror is cloned again: its last one is nowhere any more.
+    case.remote.git(&["checkout", "--quiet", "dev"]);
+    case.remote.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    case.remote.write("a.rs", "pub fn of_dev_anew() {}\n").commit("Dev goes another way");
+    case.remote.git(&["checkout", "--quiet", "main"]);
+    let mirror = repo.info.local_path.clone();
+    std::fs::remove_dir_all(&mirror).unwrap();
+    let (from, to) = (format!("file://{}", case.remote.path().display()), mirror.to_str().unwrap());
+    case.remote.git(&["clone", "--quiet", "--mirror", &from, to]);
+    for (repo, expected) in [
+        (case.on(Some("main")).await, names(&["Begin", "Main goes on"])),
+        (Repo { alone: true, ..case.on(None).await }, names(&["Begin", "Main goes on"])),
+        // Of what it has now, the index knows so much.
+        (case.on(Some("dev")).await, names(&["Begin", "Dev begins"])),
+    ] {
+        for found in history(&case, &repo).await {
+            assert_eq!(found, expected, "{:?}", repo.shown);
+        }
+        assert_eq!(case.lore.history.commit_count(&repo).await.unwrap(), expected.len() as u64);
+    }
+    case.sync(&SyncOptions::default()).await.unwrap();
+    let anew = names(&["Begin", "Dev begins", "Dev goes another way"]);
+    assert_eq!(history(&case, &case.on(Some("dev")).await).await[0], anew);
+}
+
 async fn choose(case: &Case, branches: BranchChoice) -> Result<Repo, Failure> {
     let writer = case.lore.history.writer(|| {}).await.unwrap();
     case.lore.history.set_branches(&*writer, &case.on(None).await, &branches).await

@@ -6,12 +6,12 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use lore_git::{Repository, is_ref_of};
+use lore_git::{GitError, Reader, Repository, is_ref_of};
 use lore_model::{BranchChoice, CommitId, Failure, Repo, RepoId, SyncState};
 use lore_store::Hidden;
 
 use super::History;
-use crate::{blocking, git_failure};
+use crate::{blocking, git_failure, store_failure};
 
 /// So many branches are remembered; with more, git is asked again.
 const KEPT: usize = 128;
@@ -77,9 +77,18 @@ impl History {
             }
         }
         let repository = self.repository(&repo.info.local_path).await?;
-        let from = others.clone();
-        let found = self.with_reader(repo, repository, move |reader| reader.rev_list(&from, &[tip])).await?;
-        let hidden: Arc<HashSet<CommitId>> = Arc::new(found.into_iter().collect());
+        let (from, of) = (others.clone(), repo.clone());
+        let walked = self.with_reader(repo, repository, move |reader| walk(reader, &of, tip, &from)).await?;
+        let hidden: Arc<HashSet<CommitId>> = match walked {
+            Walked::Apart(apart) => Arc::new(apart.into_iter().collect()),
+            // This is for the time until the next sync; it is not worth to be remembered, and may be other a moment later.
+            Walked::Reached(reached) => {
+                // Every author's name contains nothing.
+                let indexed = self.store().commits_by(repo.id, "").await.map_err(store_failure)?;
+                let reached: HashSet<CommitId> = reached.into_iter().collect();
+                return Ok(Arc::new(indexed.difference(&reached).copied().collect()));
+            }
+        };
         let mut known = self.branches.lock().unwrap_or_else(PoisonError::into_inner);
         // Where a branch stood before is not asked about again.
         known.retain(|(of, at), _| *of != repo.id || *at == tip || others.contains(at));
@@ -88,6 +97,39 @@ impl History {
         }
         known.insert((repo.id, tip), Apart { others, shallow, hidden: Arc::clone(&hidden) });
         Ok(hidden)
+    }
+}
+
+/// What git says about a branch.
+enum Walked {
+    /// The commits that others have and it does not.
+    Apart(Vec<CommitId>),
+    /// The commits that it has, where somewhere that others stood is not known any more.
+    Reached(Vec<CommitId>),
+}
+
+fn walk(reader: &Reader, repo: &Repo, tip: CommitId, others: &[CommitId]) -> lore_git::Result<Walked> {
+    match reader.rev_list(others, &[tip]) {
+        // A mirror that was cloned again has nothing of what was forced away before.
+        Err(GitError::Failed { .. }) => {}
+        other => return other.map(Walked::Apart),
+    }
+    match reader.rev_list(&[tip], &[]) {
+        // Nor of the branch itself: what it had is known as far as it still has it.
+        Err(GitError::Failed { .. }) => {
+            let now: Vec<CommitId> = now(repo)?.into_iter().collect();
+            reader.rev_list(&now, &[]).map(Walked::Reached)
+        }
+        other => other.map(Walked::Reached),
+    }
+}
+
+/// Where the branch that is asked about stands in the repository.
+fn now(repo: &Repo) -> lore_git::Result<Option<CommitId>> {
+    let repository = Repository::open(&repo.info.local_path)?;
+    match &repo.shown {
+        Some(branch) => Ok(Some(repository.get_branch(branch)?.commit)),
+        None => Ok(repository.refs(&BranchChoice::All, repo.info.default_branch.as_deref())?.head),
     }
 }
 
