@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use futures::{Stream, StreamExt as _, stream};
+use futures::{Stream, StreamExt as _, future, stream};
 use lore_model::UserId;
 use rmcp::{
     model::{ClientJsonRpcMessage, ProgressToken, RequestId, ServerJsonRpcMessage},
@@ -426,7 +426,17 @@ impl SessionManager for Manager {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         match self.local.resume(id, last_event_id.clone()).await {
-            Ok(events) => Ok(Recorded::new(Box::pin(events), id, &self.sessions).left_stream()),
+            Ok(events) => {
+                // rmcp begins with the event that the client names, which it has. On the stream beside all requests the first
+                // event is called 0 like the one before it, with which a stream begins: that one may be all that the client has.
+                let has_it = last_event_id != "0";
+                let is_missed = move |event: &ServerSseMessage| {
+                    let is_named = event.event_id.as_deref() == Some(last_event_id.as_str());
+                    future::ready(!(has_it && is_named))
+                };
+                let events = Box::pin(events.filter(is_missed));
+                Ok(Recorded::new(events, id, &self.sessions).left_stream())
+            }
             Err(error) => {
                 let missed = self.sessions.lock().answers.after(id, &last_event_id);
                 missed.map(|missed| stream::iter(missed).right_stream()).ok_or(error)

@@ -137,6 +137,20 @@ async fn a_broken_stream_goes_on_where_it_was() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_client_has_is_not_sent_again() {
+    let place = Place::new();
+    let session = place.shake_hands(&ada()).await;
+    let steps_call = with_token(call("steps", &json!({})));
+    let mut answering = Ask::post(&steps_call).by(&ada()).header("mcp-session-id", &session).begin(&place.mcp).await;
+    let heard = read_until(answering.body_mut(), "\"progress\":1").await;
+    let last = heard.lines().filter_map(|line| line.strip_prefix("id:")).next_back().expect("an id").trim().to_owned();
+    drop(answering);
+    let resumed = resume(&session, &last).send(&place.mcp).await;
+    assert!(!resumed.text.lines().any(|line| line.strip_prefix("id:").is_some_and(|id| id.trim() == last)));
+    assert_eq!((steps(&resumed), resumed.said()), (vec![2.0, 3.0], "true".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_that_came_while_its_client_was_away_is_kept_for_a_while() {
     let place = Place::new();
     let session = place.shake_hands(&ada()).await;
