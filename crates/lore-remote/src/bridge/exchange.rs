@@ -62,13 +62,22 @@ impl Inner {
                 // It was a good stream: what comes now is another trouble than the last one.
                 (attempt, was_renewed) = (0, false);
             }
+            // Where the session is lost, the server has not done what it was asked, and beginning another can be tried again too.
+            let (asked, is_harmless) = match asked {
+                Err(Trouble::SessionLost) if !was_renewed && !flight.is_cut() => {
+                    match self.renew(session.map_or(0, |session| session.number)) {
+                        Ok(()) => {
+                            was_renewed = true;
+                            continue;
+                        }
+                        Err(trouble) => (Err(trouble), true),
+                    }
+                }
+                asked => (asked, request.is_read_only()),
+            };
             match asked {
                 Err(_) if flight.is_cut() => return Err(Trouble::Dropped),
-                Err(Trouble::SessionLost) if !was_renewed => {
-                    was_renewed = true;
-                    self.renew(session.map_or(0, |session| session.number))?;
-                }
-                Err(trouble) if trouble.is_passing(request.is_read_only()) && attempt < ATTEMPTS && !is_endless => {
+                Err(trouble) if trouble.is_passing(is_harmless) && attempt < ATTEMPTS && !is_endless => {
                     attempt += 1;
                     tracing::info!(?trouble, attempt, method = request.method(), "the server is asked again");
                     let wanted = trouble.pause_wanted().unwrap_or_default().min(LONGEST_PAUSE);
@@ -271,7 +280,7 @@ impl Inner {
             if answer.value.get("result").is_none() {
                 return Err(Trouble::SessionLost);
             }
-            self.tell_ready()?;
+            self.tell_ready();
             for request in &renewal.lasting {
                 let session = self.sessions.current();
                 if let Err(trouble) = self.ask_once(request, &flight, session.as_ref()) {
@@ -284,13 +293,15 @@ impl Inner {
         begun
     }
 
-    /// Says that the handshake is done, and lets the server speak.
-    pub(super) fn tell_ready(&self) -> Result<(), Trouble> {
-        if let super::message::Line::Other(message) = read(INITIALIZED.as_bytes()) {
-            self.tell(&message)?;
+    /// Says that the handshake is done, and lets the server speak. There is a session even where it does not hear that: whoever
+    /// waits for one that is ready would wait for ever.
+    fn tell_ready(&self) {
+        if let super::message::Line::Other(message) = read(INITIALIZED.as_bytes())
+            && let Err(trouble) = self.tell(&message)
+        {
+            tracing::warn!(?trouble, "the server was not told that the handshake is done");
         }
         self.sessions.set_ready();
-        Ok(())
     }
 
     /// Passes on what wants no answer.
@@ -300,13 +311,19 @@ impl Inner {
         let mut was_renewed = message.is("notifications/initialized");
         let told = loop {
             let session = self.session_for(message);
-            match self.tell_once(message, &flight, session.as_ref()) {
+            let told = match self.tell_once(message, &flight, session.as_ref()) {
                 Err(Trouble::SessionLost) if !was_renewed => {
-                    was_renewed = true;
-                    if let Err(trouble) = self.renew(session.map_or(0, |session| session.number)) {
-                        break Err(trouble);
+                    match self.renew(session.map_or(0, |session| session.number)) {
+                        Ok(()) => {
+                            was_renewed = true;
+                            continue;
+                        }
+                        Err(trouble) => Err(trouble),
                     }
                 }
+                told => told,
+            };
+            match told {
                 Err(trouble @ Trouble::NoConnection(_)) if attempt < ATTEMPTS => {
                     attempt += 1;
                     if !self.sessions.pause(pause_before(attempt)) {

@@ -99,7 +99,11 @@ fn bridge(url: &str) -> (Arc<Inner>, Written) {
 }
 
 fn request(id: i64) -> Request {
-    let text = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {}}).to_string();
+    request_of("tools/call", id)
+}
+
+fn request_of(method: &str, id: i64) -> Request {
+    let text = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}}).to_string();
     match read(text.as_bytes()) {
         Line::Request(request) => request,
         other => panic!("{other:?}"),
@@ -198,4 +202,44 @@ fn what_is_listened_to_is_asked_for_again_after_a_silence() {
     inner.cut_all(|_| true);
     asking.join().unwrap();
     assert_eq!(written.text().matches("notifications/x").count(), written.text().lines().count());
+}
+
+const LOST: &str = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+const NOT_NOW: &str = concat!(
+    "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Type: application/json\r\nContent-Length: 71\r\n\r\n",
+    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32000,\"message\":\"not now\"}}",
+);
+const BEGUN: &str = concat!(
+    "HTTP/1.1 200 OK\r\nMcp-Session-Id: s-2\r\nContent-Type: application/json\r\nContent-Length: 69\r\n\r\n",
+    "{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{\"protocolVersion\":\"2025-06-18\"}}",
+);
+const ACCEPTED: &str = "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n";
+const BAD_GATEWAY: &str = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n";
+
+/// Asks in a session that the server has forgotten.
+#[track_caller]
+fn asked_in_a_lost_session(answers: &'static [&'static str]) -> Arc<Inner> {
+    let (url, _) = server(answers);
+    let (inner, written) = bridge(&url);
+    inner.sessions.begin(&request_of("initialize", 0), Some("s-1".to_owned()), &json!({}));
+    inner.sessions.set_ready();
+    inner.answer(&request(1));
+    assert_eq!(written.text(), "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"ok\":true}}\n");
+    inner
+}
+
+#[test]
+fn a_session_that_cannot_be_begun_just_now_is_begun_later() {
+    asked_in_a_lost_session(&[LOST, NOT_NOW, LOST, BEGUN, ACCEPTED, ANSWER]);
+    // Nothing was done, though nobody knows what a gateway has done with a beginning.
+    asked_in_a_lost_session(&[LOST, BAD_GATEWAY, LOST, BEGUN, ACCEPTED, ANSWER]);
+}
+
+#[test]
+fn a_session_is_ready_even_where_the_server_was_not_told() {
+    let inner = asked_in_a_lost_session(&[LOST, BEGUN, BAD_GATEWAY, ANSWER]);
+    let (tell, told) = std::sync::mpsc::channel();
+    let waiting = Arc::clone(&inner);
+    thread::spawn(move || tell.send(waiting.sessions.next_ready(1).map(|session| session.number)));
+    assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(Some(2)));
 }
