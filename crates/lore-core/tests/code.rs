@@ -280,6 +280,26 @@ async fn an_answer_does_not_change_when_other_repositories_are_added() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_repository_that_was_never_indexed_takes_no_meaning_from_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let known = small(&folder.path().join("known"), &[("a.rs", "adds_apples"), ("b.rs", "boils_beans")]);
+    let new = small(&folder.path().join("new"), &[("c.rs", "cuts_cucumbers")]);
+    let lore = open(&folder.path().join("home"));
+    let (known, new) = (add(&lore, known.path()).await, add(&lore, new.path()).await);
+    sync(&lore, &known).await;
+    let mut request = CodeRequest::new("how is fruit summed up", vec![(known.clone(), None)]);
+    let alone = lore.search.search(&request).await.unwrap();
+    assert!(alone.hits[0].explanation.cosine.is_some());
+    request.repos.push((new, None));
+    let both = lore.search.search(&request).await.unwrap();
+    assert_eq!(both.freshness[1].state, CodeState::NeverIndexed);
+    let said = |answer: &lore_core::search::CodeAnswer| {
+        answer.hits.iter().map(|hit| (hit.path.clone(), hit.explanation.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&both), said(&alone));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_edit_is_seen_at_once_and_a_second_work_tree_costs_only_what_differs() {
     let folder = tempfile::tempdir().unwrap();
     let repo = Repo::init(folder.path().join("repo"));

@@ -444,3 +444,19 @@ async fn without_a_past_what_is_there_answers_and_that_is_told() {
     let failure = index.lore.search.search(&request).await.unwrap_err();
     assert_eq!(failure.code, lore_model::Code::CommitNotFound);
 }
+
+#[tokio::test]
+async fn a_past_that_is_wanted_and_not_there_yet_takes_no_meaning_from_what_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let repo = Repo::init(dir.path().join("r"));
+    repo.write("a.rs", "/// Adds apples.\npub fn alpha() {}\n").commit("Begin");
+    let index = Index::new(repo.path());
+    index.sync(None).await;
+    let writer = index.lore.history.writer(|| {}).await.unwrap();
+    writer.want_past(index.repo().await.id, true).await.unwrap();
+    let mut request = CodeRequest::new("sum up fruit", vec![(index.repo().await, None)]);
+    request.when = When::During(Period::default());
+    let answer = index.lore.search.search(&request).await.unwrap();
+    assert_eq!(answer.gaps.not_kept, ["r"]);
+    assert!(answer.hits[0].explanation.cosine.is_some(), "{:?}", answer.hits[0].explanation);
+}

@@ -280,9 +280,16 @@ impl Search {
     ) -> Result<Result<CodeAnswer, StoreError>, Failure> {
         let Seen { parts, freshness, states, gaps, former } = self.see(&request.repos, &request.when).await?;
         let rules = super::reading::rules(&*self.embedder);
-        // Vectors of another model cannot be compared; until all is read anew, words alone decide.
-        let of_past = |state: &lore_store::CodeState| state.past.as_ref().is_none_or(|past| past.rules == rules);
-        let comparable = states.iter().all(|state| state.rules == rules && (!request.when.is_past() || of_past(state)));
+        // Vectors of another model cannot be compared; until all is read anew, words alone decide. Only what is shown counts:
+        // a repository of which nothing is indexed, or a past that is not kept yet, was read by no rules at all.
+        let is_comparable = |part: &Part| {
+            let known = request.repos.iter().zip(&states).find(|((repo, _), _)| repo.id == part.repo.id);
+            known.is_some_and(|(_, state)| match part.past {
+                Some(_) => state.past.as_ref().is_some_and(|past| past.rules == rules),
+                None => state.rules == rules,
+            })
+        };
+        let comparable = parts.iter().all(is_comparable);
         let mut said = Vec::new();
         for ((repo, _), state) in request.repos.iter().zip(&states) {
             if let Some(kept) = state.evidence.as_ref().filter(|_| request.parts.history) {
