@@ -259,3 +259,34 @@ async fn what_git_grep_finds_is_among_the_candidates_whatever_the_bytes_are() {
     repo.commit("odd bytes");
     check(folder.path(), 2).await;
 }
+
+/// A repository of these files, indexed.
+async fn index_of(folder: &Path, files: &[(&str, String)]) -> (Repo, Indexed) {
+    let repo = Repo::init(folder.join("repo"));
+    for (path, text) in files {
+        repo.write(path, text);
+    }
+    repo.commit("begin");
+    let indexed = index(&folder.join("home"), repo.path()).await;
+    (repo, indexed)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_word_that_is_too_long_for_the_dictionary_is_found_misspelt_in_every_script() {
+    let folder = tempfile::tempdir().unwrap();
+    // 33 letters of two bytes, and 21 of three.
+    let (cyrillic, georgian) = ("рентгеноэлектрокардиографического", "ურთიერთდამოკიდებულებანი");
+    let ascii = "pneumonoultramicroscopicsilicovolcanoconiosispneumonoultramicroscopic";
+    let text = format!("first\n{cyrillic}\nthird\n{georgian}\nfifth\n{ascii}\n");
+    let (_repo, indexed) = index_of(folder.path(), &[("words.txt", text)]).await;
+    for (word, line) in [(cyrillic, 2), (georgian, 4), (ascii, 6)] {
+        assert!(word.len() > 64, "{word} fits into the dictionary");
+        let without_last: String = word.chars().take(word.chars().count() - 1).collect();
+        for (text, changes) in
+            [(word.to_owned(), 0), (word.to_owned(), 1), (without_last.clone(), 1), (format!("{word}я"), 1)]
+        {
+            let found = lines(&indexed, LinesWanted::Near { text: text.clone(), changes }, false).await;
+            assert_eq!(found, BTreeSet::from([(b"words.txt".to_vec(), line)]), "{text} with {changes} changes");
+        }
+    }
+}

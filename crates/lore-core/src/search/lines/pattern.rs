@@ -374,6 +374,8 @@ mod tests {
         check("([[:alnum:]]+|x){1,2}", text, &[6, 7]);
         check("[[:upper:]]", "é\nÉ\n", &[2]);
         check("[[:lower:]]", "é\nÉ\n", &[1]);
+        let any_case = Pattern::regex("[[:upper:]]", false).unwrap();
+        assert_eq!(lines(&any_case, "é\nÉ\n1\n"), [1, 2], "where case is ignored");
         check("^[[:^word:]]$", "é\n-\n", &[2]);
         check("(?-u)[[:alpha:]]|(?:(?-u)x)", text, &[]);
         check("(?-u:[[:alpha:]])", "é\na\n", &[2]);

@@ -1,4 +1,7 @@
 //! `[[:alpha:]]` and its like mean the letters of every language, as they do to `git grep -P`; Rust's regex means ASCII alone.
+//!
+//! Where case is ignored, `[[:upper:]]` has small letters too, and `[[:lower:]]` capital ones, as in POSIX and in PCRE2 from 10.43
+//! on. An older PCRE2 keeps them apart even then: that is not followed.
 
 use regex_syntax::ast::{
     Ast, ClassAsciiKind, ClassBracketed, ClassSet, ClassSetItem, Flag, Flags, FlagsItemKind, parse::Parser,

@@ -149,21 +149,29 @@ impl Terms {
             if let [_] = self.all.as_slice() {
                 return Some(found);
             }
-            for one in found {
-                match all.binary_search_by_key(&one.line.number, |(_, known)| known.line.number) {
-                    Ok(at) => {
-                        all[at].0 += 1;
-                        all[at].1.changes += one.changes;
-                    }
-                    Err(at) => all.insert(at, (1, one)),
-                }
-            }
+            all = merged(all, found);
         }
         let most = all.iter().map(|(count, _)| *count).max().unwrap_or(0);
         let is_whole = most == self.all.len();
         let best = all.into_iter().filter(|(count, _)| *count == most).map(|(_, found)| found);
         Some(best.take(if is_whole { usize::MAX } else { 1 }).collect())
     }
+}
+
+/// Lines with how many terms each has, and those of a further term: both ascend and have each line once.
+fn merged(known: Vec<(usize, Match)>, found: Vec<Match>) -> Vec<(usize, Match)> {
+    let mut merged = Vec::with_capacity(known.len().max(found.len()));
+    let mut found = found.into_iter().peekable();
+    for (count, mut one) in known {
+        while let Some(before) = found.next_if(|other| other.line.number < one.line.number) {
+            merged.push((1, before));
+        }
+        let same = found.next_if(|other| other.line.number == one.line.number);
+        one.changes += same.as_ref().map_or(0, |same| same.changes);
+        merged.push((count + usize::from(same.is_some()), one));
+    }
+    merged.extend(found.map(|one| (1, one)));
+    merged
 }
 
 /// Time is looked at after so many words.
@@ -268,9 +276,10 @@ impl NearWord {
 
     fn candidates(&self, view: &dyn CodeView) -> StoreResult<Vec<ChunkId>> {
         let plan = self.pieces.as_ref().map(|pieces| &pieces.plan).filter(|plan| **plan != TextPlan::Anything);
-        // Longer words are not in the dictionary, and their pieces are rare.
-        if let Some(plan) = plan.filter(|_| self.word.len() + self.changes > LONGEST_TOKEN) {
-            return view.chunks_with(plan);
+        // Longer words are not in the dictionary, and their pieces are rare; of those that have none, every text may have one. A
+        // letter that is added may have four bytes.
+        if self.word.len() + 4 * self.changes > LONGEST_TOKEN {
+            return view.chunks_with(plan.unwrap_or(&TextPlan::Anything));
         }
         let changes = self.changes + outer_underscores(&self.word, self.changes);
         let mut chunks = view.chunks_with_word_near(self.word.trim_matches('_'), changes)?;
@@ -486,6 +495,31 @@ mod tests {
         "fooAuthenticateBar",
         "a",
     ];
+
+    fn lines(words: &str, text: &str) -> Vec<(usize, usize)> {
+        let terms =
+            Terms::new(&LinesWanted::Near { text: words.to_owned(), changes: 1 }, false).expect("these are words");
+        let found = terms.lines(text.as_bytes(), Instant::now() + std::time::Duration::from_mins(1));
+        found.expect("there is time").into_iter().map(|found| (found.line.number, found.changes)).collect()
+    }
+
+    #[test]
+    fn lines_that_have_most_of_the_words_are_shown() {
+        assert_eq!(lines("alpha beta", "alpha\nbeta\nbeta alpa\nalpha x beta\n"), [(2, 1), (3, 0)]);
+        assert_eq!(lines("beta alpha", "alpha\nbeta\nbeta alpa\nalpha x beta\n"), [(2, 1), (3, 0)]);
+        assert_eq!(lines("alpha beta gamma", "gamma\nbeta\nalpha beta\ngamma beta\n"), [(2, 0)], "no line has all");
+        assert_eq!(lines("alpha beta", "alpha\n"), []);
+    }
+
+    #[test]
+    fn words_on_very_many_lines_are_found_in_time() {
+        let text = "aa\nbb\n".repeat(125_000);
+        let terms = Terms::new(&LinesWanted::Words("aa bb".to_owned()), false).expect("these are words");
+        let started = Instant::now();
+        let found = terms.lines(text.as_bytes(), started + std::time::Duration::from_mins(1)).expect("there is time");
+        assert_eq!(found.iter().map(|found| found.line.number).collect::<Vec<_>>(), [0], "no line has both");
+        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
