@@ -127,7 +127,7 @@ impl Query {
     pub fn new(text: &str) -> Self {
         let whole = text.trim();
         let text = &whole[..whole.floor_char_boundary(MAX_TEXT)];
-        let (mut phrases, _) = quoted(text);
+        let mut phrases = quoted(text);
         let pieces: Vec<&str> = text
             .split_whitespace()
             .map(|piece| {
@@ -177,21 +177,13 @@ pub(super) fn fold(name: &str) -> String {
     folded
 }
 
-/// The quoted phrases of a text, and the text without them.
-fn quoted(text: &str) -> (Vec<String>, String) {
-    let (mut phrases, mut rest) = (Vec::new(), String::new());
-    for (at, piece) in text.split('"').enumerate() {
-        if at % 2 == 1 && !piece.trim().is_empty() {
-            phrases.push(piece.trim().to_lowercase());
-        } else {
-            rest.push_str(piece);
-        }
-    }
-    // A lone quotation mark quotes nothing.
-    if text.matches('"').count() % 2 == 1 {
-        phrases.pop();
-    }
-    (phrases, rest)
+/// The quoted phrases of a text.
+fn quoted(text: &str) -> Vec<String> {
+    let quotes = text.matches('"').count();
+    let pieces = text.split('"').enumerate();
+    // A lone quotation mark quotes nothing; what is quoted before it is.
+    let phrases = pieces.filter(|(at, _)| at % 2 == 1 && quotes > *at).map(|(_, piece)| piece.trim().to_lowercase());
+    phrases.filter(|phrase| !phrase.is_empty()).collect()
 }
 
 fn kind_of(pieces: &[&str]) -> QueryKind {
@@ -309,6 +301,11 @@ mod tests {
         assert_eq!(query.phrases, ["no such file"]);
         assert_eq!(query.names, ["foo", "barbaz", "run"]);
         assert!(Query::new("say \"it").phrases.is_empty());
+        for stray in
+            ["\"no such file\"\"", "\"no such file\" 5\"", "\"no such file\" in \"foo", "\"\" \"no such file\" \""]
+        {
+            assert_eq!(Query::new(stray).phrases, ["no such file"], "{stray}");
+        }
     }
 
     #[test]
