@@ -15,7 +15,7 @@ use lore_core::{
     flows::FlowTask,
     history::{AddRequest, History, Places, SyncOptions, Target},
     messages::Messages,
-    search::{FileFilter, LinesRequest, LinesWanted, Search, Settings, When},
+    search::{FileFilter, LinesAnswer, LinesRequest, LinesWanted, Search, Settings, When},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
@@ -289,4 +289,47 @@ async fn a_word_that_is_too_long_for_the_dictionary_is_found_misspelt_in_every_s
             assert_eq!(found, BTreeSet::from([(b"words.txt".to_vec(), line)]), "{text} with {changes} changes");
         }
     }
+}
+
+/// Everything in a file, with so many lines around each.
+async fn surrounded(indexed: &Indexed, context: usize) -> LinesAnswer {
+    let request = LinesRequest {
+        wanted: LinesWanted::Regex(String::new()),
+        case_sensitive: true,
+        files: FileFilter::default(),
+        repos: vec![(indexed.repo.clone(), None)],
+        when: When::Now,
+        limit: 0,
+        context,
+        once: false,
+        best: false,
+        time: std::time::Duration::from_mins(1),
+    };
+    indexed.search.find_lines(&request).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_lines_around_those_that_are_found_are_held_once_and_not_without_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let function = |number: u32| format!("def handler_{number}(request):\n    return '{number}'\n\n\n");
+    let text: String = (0..700).map(function).collect();
+    let all: Vec<&str> = text.lines().collect();
+    let (_repo, indexed) = index_of(folder.path(), &[("many.py", text.clone()), ("one.txt", "x\n".to_owned())]).await;
+    let answer = surrounded(&indexed, 3).await;
+    assert_eq!((answer.hits.len(), answer.without_context), (all.len() + 1, 0));
+    for hit in answer.hits.iter().filter(|hit| hit.path.as_bytes() == b"many.py") {
+        let at = hit.line as usize - 1;
+        let said = |lines: &[Arc<str>]| lines.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(said(&hit.before), all[at.saturating_sub(3)..at], "before line {}", hit.line);
+        assert_eq!(said(&hit.after), all[at + 1..(at + 4).min(all.len())], "after line {}", hit.line);
+    }
+    let at = |line: u32| answer.hits.iter().find(|hit| hit.line == line && !hit.before.is_empty()).unwrap();
+    assert!(Arc::ptr_eq(&at(2).after[0], &at(4).before[2]), "line 3 is held once");
+
+    // Four million lines around all of them are given at most: so many that 2,000 have them all.
+    let answer = surrounded(&indexed, 1000).await;
+    assert_eq!((answer.hits.len(), answer.without_context), (all.len() + 1, all.len() + 1 - 2000));
+    let (with, without) = answer.hits.split_at(2000);
+    assert!(with.iter().all(|hit| hit.before.len() + hit.after.len() >= 1000));
+    assert!(without.iter().all(|hit| hit.before.is_empty() && hit.after.is_empty() && !hit.path.as_bytes().is_empty()));
 }

@@ -33,6 +33,12 @@ const LINES_MAX: usize = 4_000_000;
 /// At most so many lines around each are given.
 const CONTEXT_MAX: usize = 1000;
 
+/// At most so many lines around all of them are given.
+const AROUND_MAX: usize = 4_000_000;
+
+/// So many lines are given with those around them even where time is up.
+const AROUND_LEAST: usize = 100;
+
 /// What is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinesWanted {
@@ -97,10 +103,10 @@ pub struct LineHit {
     pub cut: bool,
     /// Where the match is in `text`, in bytes.
     pub found: std::ops::Range<usize>,
-    /// Lines before it, and after it.
-    pub before: Vec<String>,
+    /// Lines before it. What is found in one file shares the lines of that file.
+    pub before: Vec<Arc<str>>,
     /// Lines after it.
-    pub after: Vec<String>,
+    pub after: Vec<Arc<str>>,
     /// What it stands in.
     pub name: Option<String>,
     /// What that stands in.
@@ -125,6 +131,8 @@ pub struct LinesAnswer {
     pub more: bool,
     /// In how many files.
     pub files: usize,
+    /// How many of the hits lack the lines around them: these would be too many to hold, or time was up.
+    pub without_context: usize,
     /// How many of the chunks that might have it were looked at, where time was up before all were.
     pub unfinished: Option<(usize, usize)>,
     /// How fresh the answer is.

@@ -5,7 +5,10 @@ use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
     ops::Range,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
     thread,
     time::Instant,
 };
@@ -13,7 +16,7 @@ use std::{
 use lore_model::RepoId;
 use lore_store::{ChunkId, FieldWeight, Result as StoreResult};
 
-use super::{LineHit, LinesAnswer, terms::Terms};
+use super::{AROUND_LEAST, AROUND_MAX, LineHit, LinesAnswer, terms::Terms};
 use crate::search::{Loaded, PastGaps, answer::standing, filter::Files, past::Line, rank::FIELDS, signals::Role};
 
 /// From so many chunks on, two threads look at them.
@@ -138,12 +141,14 @@ impl Scan<'_> {
         }
         placed.sort_unstable_by_key(Placed::order);
         placed.truncate(limit);
-        let hits = self.shown(&placed, context)?;
+        let mut hits = self.shown(&placed)?;
+        let without_context = if context == 0 { 0 } else { self.surround(&placed, context, &mut hits)? };
         Ok(LinesAnswer {
             hits,
             lines,
             more: false,
             files: files.len(),
+            without_context,
             unfinished: None,
             freshness: Vec::new(),
             gaps: PastGaps::default(),
@@ -263,8 +268,8 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// What is shown of these.
-    fn shown(&self, placed: &[Placed<'_>], context: usize) -> StoreResult<Vec<LineHit>> {
+    /// What is shown of these, without the lines around them.
+    fn shown(&self, placed: &[Placed<'_>]) -> StoreResult<Vec<LineHit>> {
         let view = &*self.loaded.view;
         let mut wanted: Vec<ChunkId> = placed.iter().map(|one| one.chunk).collect();
         wanted.sort_unstable();
@@ -281,7 +286,6 @@ impl Scan<'_> {
             let entry = &record.entries[one.entry];
             let text = texts.get(&one.chunk).map_or(&[][..], Vec::as_slice);
             let (line, found, cut) = excerpt(text, &one.at.line, &one.at.found);
-            let (before, after) = if context == 0 { Default::default() } else { self.around(one, context)? };
             let repo = self.names.iter().find(|(id, _)| *id == place.repo).map(|(_, name)| name.clone());
             hits.push(LineHit {
                 repo: repo.unwrap_or_default(),
@@ -293,8 +297,8 @@ impl Scan<'_> {
                 text: line,
                 cut,
                 found,
-                before,
-                after,
+                before: Vec::new(),
+                after: Vec::new(),
                 name: entry.name.clone(),
                 container: entry.container.clone(),
                 changes: one.at.changes.into(),
@@ -305,28 +309,57 @@ impl Scan<'_> {
         Ok(hits)
     }
 
-    /// The lines around one, which may stand in other chunks of its file.
-    fn around(&self, one: &Placed<'_>, context: usize) -> StoreResult<(Vec<String>, Vec<String>)> {
-        let view = &*self.loaded.view;
+    /// Adds the lines around the first of these; gives how many are left without.
+    fn surround(&self, placed: &[Placed<'_>], context: usize, hits: &mut [LineHit]) -> StoreResult<usize> {
+        let most = placed.len().min(AROUND_MAX / (2 * context));
+        // Each file is read once for all that was found in it, and that of what comes first before the others.
+        let (mut files, mut of_file) = (Vec::new(), HashMap::<usize, Vec<usize>>::new());
+        for (at, one) in placed[..most].iter().enumerate() {
+            let here = of_file.entry(one.file).or_default();
+            if here.is_empty() {
+                files.push(one.file);
+            }
+            here.push(at);
+        }
         let context = u32::try_from(context).unwrap_or(u32::MAX);
-        let (from, to) = (one.line.saturating_sub(context).max(1), one.line.saturating_add(context));
-        let record = view.record(one.file)?;
-        let (mut before, mut after) = (Vec::new(), Vec::new());
-        for entry in &record.entries {
-            if entry.bytes.is_empty() || entry.last_line < from || entry.first_line > to {
+        let mut done = 0;
+        for file in files {
+            if done >= AROUND_LEAST && Instant::now() >= self.end {
+                break;
+            }
+            let here = &of_file[&file];
+            let lines = self.lines_near(file, here.iter().map(|at| placed[*at].line).collect(), context)?;
+            for &at in here {
+                let line = placed[at].line;
+                let some = |range: Range<u32>| lines.range(range).map(|(_, line)| Arc::clone(line)).collect();
+                hits[at].before = some(line.saturating_sub(context)..line);
+                hits[at].after = some(line + 1..line.saturating_add(context).saturating_add(1));
+            }
+            done += here.len();
+        }
+        Ok(placed.len() - done)
+    }
+
+    /// The lines of a file that are at most so far from one of these, by number. They may stand in any of its chunks.
+    fn lines_near(&self, file: usize, mut wanted: Vec<u32>, context: u32) -> StoreResult<BTreeMap<u32, Arc<str>>> {
+        let view = &*self.loaded.view;
+        wanted.sort_unstable();
+        let is_near = |first: u32, last: u32| {
+            let at = wanted.partition_point(|line| line.saturating_add(context) < first);
+            wanted.get(at).is_some_and(|line| line.saturating_sub(context) <= last)
+        };
+        let mut near = BTreeMap::new();
+        for entry in &view.record(file)?.entries {
+            if entry.bytes.is_empty() || !is_near(entry.first_line, entry.last_line) {
                 continue;
             }
             let text = view.text(entry.chunk)?;
             let lines = text.strip_suffix(b"\n").unwrap_or(&text).split(|byte| *byte == b'\n');
-            for (number, line) in (entry.first_line..).zip(lines) {
-                if number < from || number > to || number == one.line {
-                    continue;
-                }
-                let line = excerpt(line, &(0..line.len() as u32), &(0..0)).0;
-                if number < one.line { before.push(line) } else { after.push(line) }
+            for (number, line) in (entry.first_line..).zip(lines).filter(|(number, _)| is_near(*number, *number)) {
+                near.insert(number, excerpt(line, &(0..line.len() as u32), &(0..0)).0.into());
             }
         }
-        Ok((before, after))
+        Ok(near)
     }
 }
 

@@ -373,7 +373,8 @@ impl Outcome {
 fn line_json(hit: &LineHit, file_only: bool, query: &str) -> Value {
     let mut snippet = String::new();
     if !file_only {
-        for line in hit.before.iter().chain([&hit.text]).chain(&hit.after) {
+        let (before, after) = (hit.before.iter().map(|line| &**line), hit.after.iter().map(|line| &**line));
+        for line in before.chain([hit.text.as_str()]).chain(after) {
             snippet.push_str(line);
             snippet.push('\n');
         }

@@ -105,6 +105,13 @@ pub(super) async fn run(context: &Context<'_>, args: &super::Args, mut request: 
         );
         context.ui.warn(&message);
     }
+    if answer.without_context > 0 {
+        let message = format!(
+            "{} lines are shown without those around them, which would be too many or take too long: narrow it with --path or --lang, or give a smaller --context",
+            answer.without_context
+        );
+        context.ui.warn(&message);
+    }
     if answer.hits.is_empty() {
         context.ui.note("no line has it");
         return Ok(());
@@ -203,6 +210,7 @@ fn value(query: &str, answer: &LinesAnswer, took: Duration) -> Value {
         "lines": answer.lines,
         "files": answer.files,
         "more": answer.hits.len() < answer.lines,
+        "without_context": answer.without_context,
         "unfinished": answer.unfinished.map(|(looked, all)| json!({"looked_at": looked, "of": all})),
         "freshness": answer.freshness.iter().map(freshness).collect::<Vec<_>>(),
         "past": gaps(&answer.gaps),
@@ -220,8 +228,8 @@ fn hit_value(hit: &LineHit) -> Value {
     put("text_cut", hit.cut.into());
     put("match", json!([hit.found.start, hit.found.end]));
     put("changes", hit.changes.into());
-    put("before", hit.before.clone().into());
-    put("after", hit.after.clone().into());
+    put("before", hit.before.iter().map(|line| &**line).collect());
+    put("after", hit.after.iter().map(|line| &**line).collect());
     put("name", hit.name.clone().into());
     put("container", hit.container.clone().into());
     put("language", hit.language.as_str().into());
