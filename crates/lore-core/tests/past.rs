@@ -1,7 +1,16 @@
 //! The past of code: whatever `git grep` finds in the tree of a commit is found at that commit, however it was synced.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::{collections::BTreeSet, fmt::Write as _, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use lore_core::{
     Cancel, Lore, SystemClock,
@@ -11,7 +20,7 @@ use lore_core::{
     messages::Messages,
     search::{ChangeKind, CodeRequest, FileFilter, LineHit, LinesRequest, LinesWanted, Period, Search, Settings, When},
 };
-use lore_embed::StaticModel;
+use lore_embed::{EmbedError, Embedder, Mode, StaticModel};
 use lore_git::Git;
 use lore_model::RepoPath;
 use lore_store::CodeStore as _;
@@ -28,12 +37,15 @@ struct Index {
 
 impl Index {
     fn new(folder: &Path) -> Self {
+        Self::with_model(folder, Arc::new(StaticModel::built_in()))
+    }
+
+    fn with_model(folder: &Path, model: Arc<dyn Embedder>) -> Self {
         let home = tempfile::tempdir().unwrap();
         let place = home.path();
         let store = Arc::new(EmbeddedStore::new(place));
         let places = Places { clones: place.join("clones"), git: place.join("git") };
         let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
-        let model = Arc::new(StaticModel::built_in());
         let search = Search::new(Arc::clone(&store) as _, model, Arc::new(SystemClock), Settings::default());
         let messages = Messages::new(Arc::new(EmbeddedMessages::new(place)), Arc::new(SystemClock), None);
         let lore = Lore {
@@ -459,4 +471,116 @@ async fn a_past_that_is_wanted_and_not_there_yet_takes_no_meaning_from_what_is_t
     let answer = index.lore.search.search(&request).await.unwrap();
     assert_eq!(answer.gaps.not_kept, ["r"]);
     assert!(answer.hits[0].explanation.cosine.is_some(), "{:?}", answer.hits[0].explanation);
+}
+
+/// The built-in model, which counts the passages that it is given.
+struct Counting {
+    model: &'static StaticModel,
+    passages: AtomicUsize,
+}
+
+#[async_trait::async_trait]
+impl Embedder for Counting {
+    fn model(&self) -> &str {
+        self.model.model()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.model.dimensions()
+    }
+
+    async fn embed(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if mode == Mode::Passage {
+            self.passages.fetch_add(texts.len(), Ordering::Relaxed);
+        }
+        self.model.embed(texts, mode).await
+    }
+}
+
+/// A repository with a commit of three files that is on no branch.
+fn with_a_commit_beside(folder: &Path) -> (Repo, String) {
+    let repo = Repo::init(folder.join("r"));
+    repo.git(&["checkout", "-q", "-B", "main"]);
+    repo.write("a.rs", "pub fn alpha() {}\n").commit("Begin");
+    repo.git(&["checkout", "-q", "--detach"]);
+    repo.write("b.rs", "pub fn beside() {}\n").write("c.rs", "pub fn beneath() {}\n").commit("Beside");
+    let beside = repo.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    repo.git(&["checkout", "-q", "main"]);
+    (repo, beside)
+}
+
+/// The file in which git keeps an object.
+fn object(repo: &Repo, spec: &str) -> std::path::PathBuf {
+    let id = repo.git(&["rev-parse", spec]);
+    let (folder, name) = id.trim().split_at(2);
+    repo.path().join(".git/objects").join(folder).join(name)
+}
+
+/// Writes over an object, which git keeps for reading alone.
+fn spoil(object: &Path) {
+    std::fs::remove_file(object).unwrap();
+    std::fs::write(object, b"no object of git").unwrap();
+}
+
+/// The functions that are found at a commit, and how many files are lacking.
+async fn functions_at(index: &Index, commit: &str) -> (BTreeSet<String>, usize) {
+    let mut request = CodeRequest::new("alpha beside beneath", vec![(index.repo().await, None)]);
+    request.when = When::At(commit.to_owned());
+    let answer = index.lore.search.search(&request).await.unwrap();
+    (answer.hits.into_iter().filter_map(|hit| hit.name).collect(), answer.gaps.lacking)
+}
+
+fn all(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_beside_the_line_is_read_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (repo, beside) = with_a_commit_beside(dir.path());
+    let model = Arc::new(Counting { model: StaticModel::built_in(), passages: AtomicUsize::new(0) });
+    let index = Index::with_model(repo.path(), Arc::clone(&model) as _);
+    index.sync(Some(true)).await;
+    let before = model.passages.load(Ordering::Relaxed);
+    assert_eq!(functions_at(&index, &beside).await, (all(&["alpha", "beneath", "beside"]), 0));
+    let read = model.passages.load(Ordering::Relaxed);
+    assert!(read > before, "two files of it are not in the index");
+    assert_eq!(functions_at(&index, &beside).await, (all(&["alpha", "beneath", "beside"]), 0));
+    assert_eq!(index.at(&beside, "fn").await.len(), 3);
+    assert_eq!(model.passages.load(Ordering::Relaxed), read, "it is at hand");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_commit_beside_the_line_lacks_is_told_until_it_comes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (repo, beside) = with_a_commit_beside(dir.path());
+    let index = Index::new(repo.path());
+    index.sync(Some(true)).await;
+    let place = object(&repo, &format!("{beside}:b.rs"));
+    let elsewhere = dir.path().join("object");
+    std::fs::rename(&place, &elsewhere).unwrap();
+    for _ in 0..2 {
+        assert_eq!(functions_at(&index, &beside).await, (all(&["alpha", "beneath"]), 1));
+    }
+    std::fs::rename(&elsewhere, &place).unwrap();
+    assert_eq!(functions_at(&index, &beside).await, (all(&["alpha", "beneath", "beside"]), 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_damaged_object_of_the_past_takes_nothing_else_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (repo, beside) = with_a_commit_beside(dir.path());
+    let first = repo.git(&["rev-parse", "HEAD:a.rs"]).trim().to_owned();
+    repo.write("a.rs", "pub fn alpha() {}\npub fn more() {}\n").commit("More");
+    repo.write("a.rs", "pub fn alpha() {}\npub fn most() {}\n").commit("Most");
+    let index = Index::new(repo.path());
+    index.sync(Some(true)).await;
+    spoil(&object(&repo, &format!("{beside}:b.rs")));
+    assert_eq!(functions_at(&index, &beside).await, (all(&["alpha", "beneath"]), 1));
+    spoil(&object(&repo, &first));
+    let story = index.lore.search.story(&index.repo().await, &RepoPath::from("a.rs"), None, 10).await.unwrap();
+    let diffs: Vec<_> = story.entries.iter().map(|entry| entry.diff.as_deref().map_err(|why| *why)).collect();
+    let unread = Err("its content cannot be read");
+    assert!(diffs[0].is_ok_and(|diff| diff.contains("+pub fn most() {}")), "{diffs:?}");
+    assert_eq!(diffs[1..], [unread, unread]);
 }

@@ -278,7 +278,7 @@ impl Search {
         vector: Option<Vec<f32>>,
         filter: &Arc<Filter>,
     ) -> Result<Result<CodeAnswer, StoreError>, Failure> {
-        let Seen { parts, freshness, states, gaps, former } = self.see(&request.repos, &request.when).await?;
+        let Seen { parts, freshness, states, mut gaps, former } = self.see(&request.repos, &request.when).await?;
         let rules = super::reading::rules(&*self.embedder);
         // Vectors of another model cannot be compared; until all is read anew, words alone decide. Only what is shown counts:
         // a repository of which nothing is indexed, or a past that is not kept yet, was read by no rules at all.
@@ -299,11 +299,12 @@ impl Search {
                 }
             }
         }
-        let loaded = match self.load(&parts).await {
+        let loaded = match self.load(&parts).await? {
             Ok(loaded) => loaded,
             Err(error) => return Ok(Err(error)),
         };
         drop(former);
+        gaps.lacking = loaded.lacking;
         let names: Vec<(RepoId, String)> =
             parts.iter().map(|part| (part.repo.id, part.repo.name().to_owned())).collect();
         let (second, second_query) = match self.ask_second(request, &loaded, &query.text).await {
@@ -366,7 +367,6 @@ impl Search {
                             let line = self.other_line(repo, kept.and_then(|kept| kept.tip)).await;
                             seen.gaps.other_line.extend(line.map(|line| (repo.name().to_owned(), line)));
                         }
-                        seen.gaps.lacking += past.lacking;
                         shown.past = Some(past);
                     }
                     Then::NotKept => seen.gaps.not_kept.push(repo.name().to_owned()),
@@ -462,7 +462,7 @@ pub(super) struct Seen {
     pub(super) freshness: Vec<CodeFreshness>,
     /// What is indexed, one for each.
     pub(super) states: Vec<lore_store::CodeState>,
-    /// What of the past is not there.
+    /// What of the past is not there, but for what is lacking: a view tells that when it is open.
     pub(super) gaps: PastGaps,
     /// Views of what was there before, to be let go when those of now are open.
     pub(super) former: Vec<Arc<Loaded>>,

@@ -467,7 +467,7 @@ async fn load(
         chunks.push(file_chunks);
     }
     let view = store.open_view(vec![ViewPart { base: Base::Nothing, overlay: input }]).await.map_err(store_failure)?;
-    let loaded = blocking(move || Loaded::new(view)).await;
+    let loaded = blocking(move || Loaded::new(view, 0)).await;
     Ok(State { loaded, chunks, prepared, signature, readable, skipped })
 }
 

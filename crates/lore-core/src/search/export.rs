@@ -74,7 +74,7 @@ impl Search {
         let part = self.part(repo, &state, place, true).await?;
         let freshness = self.freshness(repo, &state, part.as_ref()).await;
         let loaded = match part {
-            Some(part) => Some(self.load(&[part]).await.map_err(store_failure)?),
+            Some(part) => Some(self.load(&[part]).await?.map_err(store_failure)?),
             None => None,
         };
         Ok(Export { loaded, embedder: self.chosen().await?, next: 0, freshness, plain: 0 })

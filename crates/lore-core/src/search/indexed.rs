@@ -63,7 +63,7 @@ impl Search {
         for tries in 1.. {
             let state = self.state(repo.id).await?;
             let Some(part) = self.part(repo, &state, place, true).await? else { break };
-            let read = match self.load(&[part]).await {
+            let read = match self.load(&[part]).await? {
                 Ok(loaded) => blocking(move || loaded.indexed()).await,
                 Err(error) => Err(error),
             };

@@ -6,7 +6,7 @@ use std::{
 };
 
 use lore_model::{Code, CommitId, Failure, Repo, RepoId, Source};
-use lore_store::{Base, SnapshotId, SnapshotInfo, StoreError, ViewPart};
+use lore_store::{Base, OverlayInput, SnapshotId, SnapshotInfo, StoreError, ViewPart};
 
 use super::{
     Search,
@@ -16,6 +16,19 @@ use super::{
     work_tree::{Look, Watched},
 };
 use crate::blocking;
+
+/// Why a view is not open.
+enum Unopened {
+    Store(StoreError),
+    /// What of it is read from git cannot be read.
+    Read(Failure),
+}
+
+impl From<StoreError> for Unopened {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
 
 /// One repository in an answer.
 pub(super) struct Part {
@@ -109,16 +122,16 @@ impl Search {
         tokio::spawn(async move {
             let key = vec![PartKey::committed(repo, snapshot)];
             let make = async {
-                let loaded = views::open(&*store, vec![ViewPart::snapshot(snapshot)]).await?;
-                Ok((key.clone(), loaded))
+                let loaded = views::open(&*store, vec![ViewPart::snapshot(snapshot)], 0).await?;
+                Ok::<_, StoreError>((key.clone(), loaded))
             };
             // Where it fails, it fails again when it is wanted.
             drop(views.get(key.clone(), make).await);
         })
     }
 
-    /// The view over these parts, opened or remembered.
-    pub(super) async fn load(&self, parts: &[Part]) -> Result<Arc<Loaded>, StoreError> {
+    /// The view over these parts, opened or remembered. Where the store fails, the question may be asked again.
+    pub(super) async fn load(&self, parts: &[Part]) -> Result<Result<Arc<Loaded>, StoreError>, Failure> {
         let key = parts.iter().map(|part| {
             let committed = PartKey::committed(part.repo.id, part.snapshot.id);
             match &part.past {
@@ -126,23 +139,39 @@ impl Search {
                 None => PartKey { version: part.version, ..committed },
             }
         });
-        self.views.get(key.collect(), self.open_view(parts)).await
+        match self.views.get(key.collect(), self.open_view(parts)).await {
+            Ok(loaded) => Ok(Ok(loaded)),
+            Err(Unopened::Store(error)) => Ok(Err(error)),
+            Err(Unopened::Read(failure)) => Err(failure),
+        }
     }
 
     /// Opens the view over these parts.
-    async fn open_view(&self, parts: &[Part]) -> Result<(ViewKey, Arc<Loaded>), StoreError> {
-        let works: Vec<_> = parts
-            .iter()
-            .map(|part| (part.repo.id, part.snapshot.clone(), part.work.clone(), part.past.clone()))
-            .collect();
+    async fn open_view(&self, parts: &[Part]) -> Result<(ViewKey, Arc<Loaded>), Unopened> {
+        let (mut works, mut lacking) = (Vec::new(), 0);
+        for part in parts {
+            let past = match &part.past {
+                Some(past) => {
+                    let mut overlay = OverlayInput::default();
+                    if let Some(missing) = past.missing.clone() {
+                        let (read, unread) = self.read_missing(missing).await.map_err(Unopened::Read)?;
+                        overlay = read;
+                        lacking += unread;
+                    }
+                    Some((Arc::clone(&past.key), ViewPart { base: past.base.clone(), overlay }))
+                }
+                None => None,
+            };
+            works.push((part.repo.id, part.snapshot.clone(), part.work.clone(), past));
+        }
         // Whoever holds a work tree may be waiting for an embedding service.
         let (key, wanted) = blocking(move || {
             let (mut key, mut wanted): (ViewKey, Vec<ViewPart>) = (Vec::new(), Vec::new());
             for (repo, snapshot, work, past) in works {
                 let committed = PartKey::committed(repo, snapshot.id);
-                if let Some(past) = past {
-                    key.push(PartKey { past: Some(past.key), ..committed });
-                    wanted.push(ViewPart { base: past.base, overlay: past.overlay });
+                if let Some((past, shown)) = past {
+                    key.push(PartKey { past: Some(past), ..committed });
+                    wanted.push(shown);
                     continue;
                 }
                 let work = work.as_ref().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner));
@@ -155,7 +184,7 @@ impl Search {
             (key, wanted)
         })
         .await;
-        Ok((key, views::open(&*self.store, wanted).await?))
+        Ok((key, views::open(&*self.store, wanted, lacking).await?))
     }
 }
 

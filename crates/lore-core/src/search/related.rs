@@ -119,7 +119,7 @@ impl Search {
         let part = self.part(repo, &state, place.as_deref(), true).await?;
         let freshness = self.freshness(repo, &state, part.as_ref()).await;
         let parts: Vec<Part> = part.into_iter().collect();
-        let loaded = match self.load(&parts).await {
+        let loaded = match self.load(&parts).await? {
             Ok(loaded) => loaded,
             Err(error) => return Ok(Err(error)),
         };

@@ -40,13 +40,15 @@ pub(super) type ViewKey = Vec<PartKey>;
 pub(super) struct Loaded {
     pub(super) view: Arc<dyn CodeView>,
     pub(super) paths: PathIndex,
+    /// How many files of it could not be read.
+    pub(super) lacking: usize,
     meant: OnceLock<usize>,
     indexed: OnceLock<Arc<IndexedFiles>>,
 }
 
 impl Loaded {
-    pub(super) fn new(view: Arc<dyn CodeView>) -> Self {
-        Self { paths: PathIndex::new(&*view), view, meant: OnceLock::new(), indexed: OnceLock::new() }
+    pub(super) fn new(view: Arc<dyn CodeView>, lacking: usize) -> Self {
+        Self { paths: PathIndex::new(&*view), view, lacking, meant: OnceLock::new(), indexed: OnceLock::new() }
     }
 
     /// How many chunks are found by meaning.
@@ -80,17 +82,20 @@ impl Views {
 
     /// The view of that key: the one at hand, or the one that `make` or somebody before opens. Whoever opens it says how it
     /// is called in the end, since a work tree may have changed meanwhile.
-    pub(super) async fn get(
+    pub(super) async fn get<E>(
         &self,
         key: ViewKey,
-        make: impl Future<Output = Result<(ViewKey, Arc<Loaded>), StoreError>>,
-    ) -> Result<Arc<Loaded>, StoreError> {
+        make: impl Future<Output = Result<(ViewKey, Arc<Loaded>), E>>,
+    ) -> Result<Arc<Loaded>, E> {
         if let Some(known) = self.find(&key) {
             return Ok(known);
         }
         let make = async {
             let (key, loaded) = make.await?;
-            self.remember(key, Arc::clone(&loaded));
+            // What is lacking may be there when it is asked for again.
+            if loaded.lacking == 0 {
+                self.remember(key, Arc::clone(&loaded));
+            }
             Ok(loaded)
         };
         // After a refresh everybody wants the same view at once.
@@ -144,11 +149,15 @@ impl Views {
     }
 }
 
-/// Opens a view.
-pub(super) async fn open(store: &dyn IndexStore, parts: Vec<ViewPart>) -> Result<Arc<Loaded>, StoreError> {
+/// Opens a view, from which so many files are lacking.
+pub(super) async fn open(
+    store: &dyn IndexStore,
+    parts: Vec<ViewPart>,
+    lacking: usize,
+) -> Result<Arc<Loaded>, StoreError> {
     let started = Instant::now();
     let view = store.open_view(parts).await?;
-    let loaded = blocking(move || Arc::new(Loaded::new(view))).await;
+    let loaded = blocking(move || Arc::new(Loaded::new(view, lacking))).await;
     let (files, chunks) = (loaded.view.files().len(), loaded.view.chunk_count());
     tracing::debug!(files, chunks, took_ms = started.elapsed().as_millis(), "a view was opened");
     Ok(loaded)
@@ -175,13 +184,13 @@ mod tests {
     async fn some_view() -> Arc<Loaded> {
         let dir = tempfile::tempdir().unwrap();
         let nothing = ViewPart { base: lore_store::Base::Nothing, overlay: lore_store::OverlayInput::default() };
-        open(&EmbeddedStore::new(dir.path()), vec![nothing]).await.unwrap()
+        open(&EmbeddedStore::new(dir.path()), vec![nothing], 0).await.unwrap()
     }
 
     async fn with(views: &Views, keys: &[ViewKey]) {
         for key in keys {
             let loaded = some_view().await;
-            views.get(key.clone(), async { Ok((key.clone(), loaded)) }).await.unwrap();
+            views.get(key.clone(), async { Ok::<_, StoreError>((key.clone(), loaded)) }).await.unwrap();
         }
     }
 
@@ -194,7 +203,7 @@ mod tests {
         let views = Views::new(2);
         let keys = [1, 2, 3].map(|snapshot| vec![part(1, snapshot, 0)]);
         with(&views, &keys[..2]).await;
-        let first = views.get(keys[0].clone(), async { panic!("it is at hand") }).await.unwrap();
+        let first = views.get::<StoreError>(keys[0].clone(), async { panic!("it is at hand") }).await.unwrap();
         with(&views, &keys[2..]).await;
         assert_eq!(held(&views), [keys[0].clone(), keys[2].clone()]);
         assert!(Arc::ptr_eq(&first, &views.find(&keys[0]).unwrap()));

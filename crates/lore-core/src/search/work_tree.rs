@@ -243,7 +243,7 @@ mod tests {
 
         let parts = [part];
         let waits: [futures::future::BoxFuture<'_, ()>; 3] = [
-            Box::pin(async { drop(search.load(&parts).await.unwrap()) }),
+            Box::pin(async { drop(search.load(&parts).await.unwrap().unwrap()) }),
             Box::pin(async { drop(search.uncommitted_left_out(&repo).await.unwrap()) }),
             Box::pin(search.unwatch(&place)),
         ];

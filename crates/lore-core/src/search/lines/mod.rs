@@ -165,11 +165,12 @@ impl Search {
         let (mut tries, end) = (0, Instant::now() + request.time);
         loop {
             tries += 1;
-            let Seen { parts, freshness, gaps, former, .. } = self.see(&request.repos, &request.when).await?;
-            let loaded = self.load(&parts).await;
+            let Seen { parts, freshness, mut gaps, former, .. } = self.see(&request.repos, &request.when).await?;
+            let loaded = self.load(&parts).await?;
             drop(former);
             let found = match loaded {
                 Ok(loaded) => {
+                    gaps.lacking = loaded.lacking;
                     let names = parts.iter().map(|part| (part.repo.id, part.repo.name().to_owned())).collect();
                     let pasts: Vec<Line> = parts.iter().filter_map(|part| part.past.as_ref()?.line.clone()).collect();
                     let limit = if request.limit == 0 { LINES_MAX } else { request.limit.min(LINES_MAX) };

@@ -151,15 +151,19 @@ impl Standing {
 }
 
 /// What is shown of one repository's past, in place of what is there.
-#[derive(Clone)]
 pub(super) struct PastShown {
     /// Names what is shown, besides the snapshot.
     pub(super) key: Arc<str>,
     pub(super) base: Base,
-    pub(super) overlay: OverlayInput,
+    /// What the index does not hold of it.
+    pub(super) missing: Option<Arc<Missing>>,
     pub(super) line: Option<Line>,
-    /// How many files of it are not there to be read.
-    pub(super) lacking: usize,
+}
+
+/// Files of a commit that are read when a view of them is opened: not where it is at hand.
+pub(super) struct Missing {
+    repository: Repository,
+    files: Vec<(BlobId, RepoPath)>,
 }
 
 /// The line of a repository, and which of its commits count.
@@ -389,26 +393,29 @@ impl Search {
                 .hint("run `lore sync`, or name a commit of the branch that is checked out"));
         }
         files.retain(|file| held.contains(&file.key));
-        let wanted = missing.len();
-        let overlay = self.read_missing(repository, missing).await?;
-        let lacking = wanted - overlay.files.len();
+        // What is left out may change while the commit stays, and what is held.
+        let key = format!("tree {commit} {} {}", files.len(), missing.len()).into();
         let base = Base::Tree(TreePart { repo: repo.id, rules: rules_kept.to_owned(), files: Arc::new(files) });
-        Ok(PastShown { key: format!("tree {commit}").into(), base, overlay, line: None, lacking })
+        let missing = (!missing.is_empty()).then(|| Arc::new(Missing { repository, files: missing }));
+        Ok(PastShown { key, base, missing, line: None })
     }
 
-    async fn read_missing(
-        &self,
-        repository: Repository,
-        missing: Vec<(BlobId, RepoPath)>,
-    ) -> Result<OverlayInput, Failure> {
+    /// Reads what the index does not hold, and how many files of it cannot be read.
+    pub(super) async fn read_missing(&self, missing: Arc<Missing>) -> Result<(OverlayInput, usize), Failure> {
         let (sink, embedder) = (self.store.overlay_sink(), Arc::clone(&self.embedder));
         let runtime = tokio::runtime::Handle::current();
         blocking(move || {
-            let mut blobs = repository.blobs();
+            let mut blobs = missing.repository.blobs();
             let mut reader = FileReader::new(&*sink, &*embedder, runtime);
             let (mut buffer, mut files) = (Vec::new(), Vec::new());
-            for (blob, path) in missing {
-                let (record, chunks) = match blobs.read(blob, MAX_FILE, &mut buffer).map_err(git_failure)? {
+            for (blob, path) in &missing.files {
+                let found = match blobs.read(*blob, MAX_FILE, &mut buffer) {
+                    Ok(found) => found,
+                    // One damaged object does not keep all others out.
+                    Err(GitError::Unreadable { .. }) => continue,
+                    Err(error) => return Err(git_failure(error)),
+                };
+                let (record, chunks) = match found {
                     Found::Missing => continue,
                     Found::TooLarge(size) => (unread_record(size, "too large"), Vec::new()),
                     Found::Read => match reader.read(&path.to_text(), &buffer).map_err(super::index::embed_failure)? {
@@ -416,9 +423,10 @@ impl Search {
                         Err(reason) => (unread_record(buffer.len() as u64, reason), Vec::new()),
                     },
                 };
-                files.push(OverlayFile { path, record, chunks });
+                files.push(OverlayFile { path: path.clone(), record, chunks });
             }
-            Ok(OverlayInput { hidden: Vec::new(), files })
+            let lacking = missing.files.len() - files.len();
+            Ok((OverlayInput { hidden: Vec::new(), files }, lacking))
         })
         .await
     }
@@ -436,9 +444,8 @@ fn shown(
     PastShown {
         key: format!("past {number} {key}").into(),
         base: Base::Past(PastPart { repo, number, slice }),
-        overlay: OverlayInput::default(),
+        missing: None,
         line: Some(Line { repo, commits, period }),
-        lacking: 0,
     }
 }
 
@@ -485,7 +492,7 @@ pub struct PastGaps {
     /// Repositories that are asked about on a branch whose past is not kept, each with the branch whose past is: the answer
     /// is about that one's.
     pub other_line: Vec<(String, String)>,
-    /// How many files of commits beside a line have no content here, as in a partial clone.
+    /// How many files of commits beside a line have no content here, as in a partial clone, or one that cannot be read.
     pub lacking: usize,
 }
 

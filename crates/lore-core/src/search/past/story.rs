@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_git::{Found, Repository};
+use lore_git::{Found, GitError, Repository};
 use lore_model::{BlobId, Failure, FileStatus, LineCommit, Repo, RepoId, RepoPath};
 use lore_store::{CommitDetail, PathVersion, Touch};
 use similar::{Algorithm, TextDiff};
@@ -374,10 +374,13 @@ fn compare(repository: &Repository, event: &Event) -> lore_git::Result<Compared>
     let mut read = |blob: Option<BlobId>| -> lore_git::Result<Result<String, &'static str>> {
         let Some(blob) = blob else { return Ok(Ok(String::new())) };
         let mut bytes = Vec::new();
-        Ok(match blobs.read(blob, MAX_COMPARED, &mut bytes)? {
-            Found::Read => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Found::TooLarge(_) => Err("it is too large to be compared"),
-            Found::Missing => Err("its content is missing (a partial clone)"),
+        Ok(match blobs.read(blob, MAX_COMPARED, &mut bytes) {
+            Ok(Found::Read) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Ok(Found::TooLarge(_)) => Err("it is too large to be compared"),
+            Ok(Found::Missing) => Err("its content is missing (a partial clone)"),
+            // One damaged object does not take the rest of the story.
+            Err(GitError::Unreadable { .. }) => Err("its content cannot be read"),
+            Err(error) => return Err(error),
         })
     };
     let (old, new) = (read(event.before)?, read(event.after)?);
