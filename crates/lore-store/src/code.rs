@@ -121,8 +121,6 @@ pub struct Scored {
     pub vector: Option<f32>,
     /// Bit n: word n of the question occurs.
     pub matched: u64,
-    /// Bit n: word n of the question occurs in the names.
-    pub named: u64,
 }
 
 /// A chunk as the store takes it.

@@ -171,6 +171,16 @@ impl FromIterator<ChunkId> for ChunkSet {
     }
 }
 
+/// What the rules look at in each candidate, made once for a question.
+struct Asked<'a> {
+    /// How rare each word of the query is in the view.
+    rarity: HashMap<&'a str, f32>,
+    /// The same of all words together, in the order of the query: a sum in another order can differ in its last bit.
+    total: f32,
+    /// The quoted phrases, each with the bits of [`Scored::matched`] that whatever has it has.
+    phrases: Vec<(&'a str, u64)>,
+}
+
 /// A question to the vectors of a second model.
 #[derive(Clone, Copy)]
 pub(super) struct SecondAsk<'a> {
@@ -216,14 +226,14 @@ impl Ranking<'_> {
             files.flat_map(|(file, _)| self.view.chunks_of(file)).copied().collect::<ChunkSet>()
         });
         let candidates = self.candidates(&path_scores, allowed.as_ref(), top)?;
-        let rarity = self.rarity()?;
-        let ranked = self.rank(&candidates, &path_scores, &rarity)?;
+        let asked = self.asked()?;
+        let ranked = self.rank(&candidates, &path_scores, &asked)?;
         let Some(admits) = self.admits.filter(|_| ranked.len() < self.wanted && candidates.len() >= top) else {
             return Ok(ranked);
         };
         // What is asked of entries leaves too few of the best: now every record is asked, and then those that pass compete.
         let candidates = self.candidates(&path_scores, Some(&self.admitted(admits)?), top)?;
-        self.rank(&candidates, &path_scores, &rarity)
+        self.rank(&candidates, &path_scores, &asked)
     }
 
     /// All chunks that may be answers.
@@ -242,8 +252,8 @@ impl Ranking<'_> {
         Ok(admitted)
     }
 
-    /// How rare each word of the query is in the view.
-    fn rarity(&self) -> StoreResult<HashMap<&str, f32>> {
+    /// What the rules look at.
+    fn asked(&self) -> StoreResult<Asked<'_>> {
         #[expect(clippy::cast_precision_loss, reason = "a weight needs no precision")]
         let count = self.view.chunk_count() as f32;
         let mut rarity = HashMap::new();
@@ -252,7 +262,18 @@ impl Ranking<'_> {
             let holders = self.view.frequency(&word.token)? as f32;
             rarity.insert(word.token.as_str(), word.weight * (1.0 + count / (1.0 + holders)).ln());
         }
-        Ok(rarity)
+        let total = self.words.iter().filter_map(|word| rarity.get(word.token.as_str())).sum();
+        let phrases = self.query.phrases.iter().map(|phrase| (phrase.as_str(), self.bits_of_phrase(phrase))).collect();
+        Ok(Asked { rarity, total, phrases })
+    }
+
+    /// What lacks one of these words lacks the phrase.
+    fn bits_of_phrase(&self, phrase: &str) -> u64 {
+        let tokens = tokens(phrase);
+        // A compound word may go on in the text, its parts are there all the same.
+        let is_compound =
+            |token: &str| tokens.iter().any(|part| part.len() < token.len() && token.contains(part.as_str()));
+        self.bits(|token| tokens.iter().any(|other| other == token) && !is_compound(token))
     }
 
     fn candidates(
@@ -298,7 +319,7 @@ impl Ranking<'_> {
         &self,
         candidates: &[Scored],
         path_scores: &HashMap<u32, f32>,
-        rarity: &HashMap<&str, f32>,
+        asked: &Asked<'_>,
     ) -> StoreResult<Vec<Ranked>> {
         let best_text = candidates.iter().map(|scored| scored.text).fold(0.0, f32::max).max(1e-6);
         let cosines = candidates.iter().filter_map(|scored| scored.vector);
@@ -339,7 +360,7 @@ impl Ranking<'_> {
                     &record.entries[entry],
                     scored,
                     path_scores,
-                    rarity,
+                    asked,
                     &mut explanation,
                 )?;
             }
@@ -359,7 +380,7 @@ impl Ranking<'_> {
         }
         self.order(&mut ranked);
         let best = ranked.first().map_or(0.0, |first| first.score).max(1e-6);
-        let sure = self.sure(&ranked, path_scores, rarity);
+        let sure = self.sure(&ranked, path_scores, asked);
         for ranked in &mut ranked {
             ranked.score = sure * (ranked.score / best).clamp(0.0, 1.0);
         }
@@ -371,10 +392,10 @@ impl Ranking<'_> {
     /// What is compared with the other candidates says nothing of that: one of them is always the best. So only what does
     /// not depend on them counts. The weights were fitted to questions that have an answer and to questions about
     /// something else (`docs/decisions/018-ranking.md`).
-    fn sure(&self, ranked: &[Ranked], path_scores: &HashMap<u32, f32>, rarity: &HashMap<&str, f32>) -> f32 {
+    fn sure(&self, ranked: &[Ranked], path_scores: &HashMap<u32, f32>, asked: &Asked<'_>) -> f32 {
         let first = &ranked[..ranked.len().min(FIRST)];
         let most = |value: &dyn Fn(&Ranked) -> f32| first.iter().map(value).fold(0.0, f32::max);
-        let covered = most(&|ranked| self.covered(ranked.matched, rarity));
+        let covered = most(&|ranked| self.covered(ranked.matched, asked));
         let cosine = most(&|ranked| ranked.explanation.cosine.unwrap_or(0.0));
         let defines = most(&|ranked| self.defines(&ranked.record.entries[ranked.entry]).unwrap_or(0.0));
         let path = most(&|ranked| {
@@ -453,7 +474,7 @@ impl Ranking<'_> {
         entry: &Entry<ChunkId>,
         scored: &Scored,
         path_scores: &HashMap<u32, f32>,
-        rarity: &HashMap<&str, f32>,
+        asked: &Asked<'_>,
         explanation: &mut Explanation,
     ) -> StoreResult<f32> {
         let mut add = |name: &'static str, value: f32, score: &mut f32| {
@@ -462,9 +483,9 @@ impl Ranking<'_> {
                 explanation.rules.push((name, Effect::Adds(value)));
             }
         };
-        add("has the rare words", COVERED * self.covered(scored.matched, rarity), &mut score);
+        add("has the rare words", COVERED * self.covered(scored.matched, asked), &mut score);
         if entry.kind != ChunkKind::Symbols {
-            add("its name has the words", NAME_SHARE * self.name_share(entry, rarity), &mut score);
+            add("its name has the words", NAME_SHARE * name_share(entry, asked), &mut score);
             if let Some(value) = self.defines(entry) {
                 add("defines what was named", DEFINES * value, &mut score);
             }
@@ -481,24 +502,17 @@ impl Ranking<'_> {
         add("its path has the words", path_share * path, &mut score);
         let said = if self.query.kind == QueryKind::Name { SAID_OF_NAMES } else { SAID };
         add("its commits say so", said * self.said(file), &mut score);
-        if !self.query.phrases.is_empty() {
-            // What lacks a word of a phrase lacks the phrase; its text need not be read.
-            let has_words = |phrase: &&String| {
-                let tokens = tokens(phrase);
-                // A compound word may go on in the text, its parts are there all the same.
-                let is_compound =
-                    |token: &str| tokens.iter().any(|part| part.len() < token.len() && token.contains(part.as_str()));
-                let words = self.bits(|token| tokens.iter().any(|other| other == token) && !is_compound(token));
-                scored.matched & words == words
-            };
-            let phrases: Vec<&String> = self.query.phrases.iter().filter(has_words).collect();
+        if !asked.phrases.is_empty() {
+            // Where words of all phrases are lacking, the text need not be read.
+            let may_have = |words: u64| scored.matched & words == words;
             let mut found = 0;
-            if !phrases.is_empty() {
+            if asked.phrases.iter().any(|(_, words)| may_have(*words)) {
                 let text = String::from_utf8_lossy(&self.view.text(scored.chunk)?).to_lowercase();
-                found = phrases.iter().filter(|phrase| text.contains(**phrase)).count();
+                found =
+                    asked.phrases.iter().filter(|(phrase, words)| may_have(*words) && text.contains(phrase)).count();
             }
             #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
-            let share = found as f32 / self.query.phrases.len() as f32;
+            let share = found as f32 / asked.phrases.len() as f32;
             add("has the quoted words", PHRASE * share, &mut score);
             quoted = share;
         }
@@ -513,7 +527,7 @@ impl Ranking<'_> {
         let role = self.paths.roles[file];
         times(
             role_rule(role),
-            1.0 - (1.0 - role.factor(self.query.wants)) * (1.0 - self.is_heading(role, entry, rarity)),
+            1.0 - (1.0 - role.factor(self.query.wants)) * (1.0 - self.is_heading(role, entry, asked)),
         );
         if role != Role::Test && in_tests(entry) {
             times(role_rule(Role::Test), Role::Test.factor(self.query.wants));
@@ -525,11 +539,10 @@ impl Ranking<'_> {
     }
 
     /// How much of the query, by rarity, occurs in a chunk.
-    fn covered(&self, matched: u64, rarity: &HashMap<&str, f32>) -> f32 {
-        let rare = |word: &AskWord| rarity.get(word.token.as_str()).copied().unwrap_or(0.0);
-        let total: f32 = self.words.iter().map(rare).sum();
+    fn covered(&self, matched: u64, asked: &Asked<'_>) -> f32 {
         let found = (0..).zip(self.words).filter(|(bit, _)| matched >> bit & 1 == 1);
-        found.map(|(_, word)| rare(word)).sum::<f32>() / total.max(1e-6)
+        let rare = found.filter_map(|(_, word)| asked.rarity.get(word.token.as_str()));
+        rare.sum::<f32>() / asked.total.max(1e-6)
     }
 
     /// How well the words fit what commits say about a file: 0 to 1.
@@ -538,35 +551,14 @@ impl Ranking<'_> {
         self.said.iter().find(|(repo, _)| *repo == file.repo).map_or(0.0, |(_, said)| said.of(&file.path))
     }
 
-    /// How much of a chunk's name the query says, and how much of the query that is.
-    fn name_share(&self, entry: &Entry<ChunkId>, rarity: &HashMap<&str, f32>) -> f32 {
-        let Some(name) = &entry.name else { return 0.0 };
-        let (mut said, mut all) = (0.0, 0.0);
-        let common = 1.0;
-        for_each_token(name, |token| match rarity.get(token) {
-            Some(rare) => {
-                said += rare;
-                all += rare;
-            }
-            None => all += common * 3.0,
-        });
-        if all <= 0.0 {
-            return 0.0;
-        }
-        // In the order of the query: a sum in another order can differ in its last bit.
-        let total: f32 = self.words.iter().filter_map(|word| rarity.get(word.token.as_str())).sum();
-        let of_query = said / total.max(1e-6);
-        (said / all) * (0.5 + 0.5 * of_query.min(1.0))
-    }
-
     /// How far a question is the heading of a section, which is then no aside: 0 to 1.
-    fn is_heading(&self, role: Role, entry: &Entry<ChunkId>, rarity: &HashMap<&str, f32>) -> f32 {
+    fn is_heading(&self, role: Role, entry: &Entry<ChunkId>, asked: &Asked<'_>) -> f32 {
         let is_question = matches!(self.query.kind, QueryKind::Words | QueryKind::Sentence);
         if role != Role::Document || !is_question {
             return 0.0;
         }
         // One word of several makes no heading of it.
-        (2.0 * self.name_share(entry, rarity) - 1.0).max(0.0)
+        (2.0 * name_share(entry, asked) - 1.0).max(0.0)
     }
 
     /// Whether a chunk defines a thing that the query names: 1 where it does, less for a part of it.
@@ -666,6 +658,25 @@ impl Ranking<'_> {
             ranked.sort_by(before);
         }
     }
+}
+
+/// How much of a chunk's name the query says, and how much of the query that is.
+fn name_share(entry: &Entry<ChunkId>, asked: &Asked<'_>) -> f32 {
+    let Some(name) = &entry.name else { return 0.0 };
+    let (mut said, mut all) = (0.0, 0.0);
+    let common = 1.0;
+    for_each_token(name, |token| match asked.rarity.get(token) {
+        Some(rare) => {
+            said += rare;
+            all += rare;
+        }
+        None => all += common * 3.0,
+    });
+    if all <= 0.0 {
+        return 0.0;
+    }
+    let of_query = said / asked.total.max(1e-6);
+    (said / all) * (0.5 + 0.5 * of_query.min(1.0))
 }
 
 /// Whether a text gives others something of this name (in small letters, without separators) that is defined elsewhere.

@@ -21,9 +21,6 @@ use super::{
 const K1: f32 = 1.2;
 const FIELDS: usize = 3;
 
-/// The field of names, in the order of [`Field::ALL`](lore_store::Field::ALL).
-const NAMES: usize = 0;
-
 /// So many lengths have their factor computed once for a question.
 const TABLE: usize = 512;
 
@@ -73,15 +70,9 @@ struct Work {
     scores: Vec<f32>,
     /// Slots that any word is in, or that are boosted.
     found: Bits,
-    words: Vec<WordBits>,
+    /// The slots that each word is in.
+    words: Vec<Bits>,
     near: Near,
-}
-
-/// The slots that a word is in.
-#[derive(Default)]
-struct WordBits {
-    anywhere: Bits,
-    named: Bits,
 }
 
 /// A word of the question, once, however often it is given.
@@ -149,16 +140,15 @@ fn search_with(view: &View, ask: &Ask<'_>, work: &mut Work) -> Result<Vec<Scored
     slots.extend(ask.also.iter().filter_map(|id| view.slot(*id)));
     slots.sort_by_cached_key(|slot| (view.key(*slot), *slot));
     slots.dedup();
-    let masks = |slot: usize, bits: fn(&WordBits) -> &Bits| {
-        let has = |(word, found): (&Word<'_>, &WordBits)| if bits(found).contains(slot) { word.mask } else { 0 };
+    let matched = |slot: usize| {
+        let has = |(word, found): (&Word<'_>, &Bits)| if found.contains(slot) { word.mask } else { 0 };
         words.iter().zip(&work.words).map(has).fold(0, |masks, mask| masks | mask)
     };
     let scored = |slot: usize| Scored {
         chunk: view.id(slot),
         text: work.scores[slot],
         vector: nearest.as_ref().and_then(|nearest| nearest.score(view, slot)),
-        matched: masks(slot, |found| &found.anywhere),
-        named: masks(slot, |found| &found.named),
+        matched: matched(slot),
     };
     let answer = slots.into_iter().map(scored).collect();
     clear(work);
@@ -189,7 +179,7 @@ impl Work {
     fn memory(&self) -> usize {
         let Self { frequencies, scores, found, words, near } = self;
         let numbers = (frequencies.capacity() + scores.capacity()) * size_of::<f32>();
-        let words: usize = words.iter().map(|word| word.anywhere.memory() + word.named.memory()).sum();
+        let words: usize = words.iter().map(Bits::memory).sum();
         numbers + found.memory() + words + near.memory()
     }
 
@@ -211,13 +201,12 @@ impl Work {
 
     fn score_words(&mut self, view: &View, ask: &Ask<'_>, words: &[Word<'_>]) -> Result<()> {
         let factors: [Factors; FIELDS] = std::array::from_fn(|field| Factors::new(ask, view, field));
-        self.words.resize_with(self.words.len().max(words.len()), WordBits::default);
+        self.words.resize_with(self.words.len().max(words.len()), Bits::default);
         let having_all: Option<Vec<Bits>> =
             ask.all_words.then(|| view.shares.iter().map(|share| having_all(share, words)).collect()).transpose()?;
         let mut all_read = Ok(());
         for (word, bits) in words.iter().zip(&mut self.words) {
-            bits.anywhere.reset(view.slots);
-            bits.named.reset(view.slots);
+            bits.reset(view.slots);
             for (at, share) in view.shares.iter().enumerate() {
                 let wanted = having_all.as_ref().map_or(&share.members, |having| &having[at]);
                 let added = add_frequencies(share, wanted, word.token, &factors, &mut self.frequencies, bits);
@@ -226,7 +215,7 @@ impl Work {
             let chunks = if ask.all_words {
                 view.frequency(word.token).unwrap_or(1) as usize
             } else {
-                let chunks = bits.anywhere.count();
+                let chunks = bits.count();
                 if all_read.is_ok() {
                     view.remember_frequency(word.token, chunks);
                 }
@@ -235,11 +224,11 @@ impl Work {
             let chunks = chunks as f32;
             let idf = (1.0 + (view.chunks as f32 - chunks + 0.5) / (chunks + 0.5)).ln();
             let weight = word.weight * idf * (K1 + 1.0);
-            bits.anywhere.for_each(|slot| {
+            bits.for_each(|slot| {
                 let frequency = std::mem::take(&mut self.frequencies[slot]);
                 self.scores[slot] += weight * (frequency / (K1 + frequency));
             });
-            self.found.unite(&bits.anywhere);
+            self.found.unite(bits);
         }
         all_read
     }
@@ -283,7 +272,7 @@ fn add_frequencies(
     token: &str,
     factors: &[Factors; FIELDS],
     frequencies: &mut [f32],
-    bits: &mut WordBits,
+    found: &mut Bits,
 ) -> Result<()> {
     let Some(lists) = lists_of(share, token)? else { return Ok(()) };
     for (field, list) in lists.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
@@ -291,12 +280,9 @@ fn add_frequencies(
         let count = |ordinal: usize, frequency: u32| {
             let slot = share.base + ordinal;
             frequencies[slot] += frequency as f32 * factors.get(lengths.get(ordinal));
-            bits.anywhere.insert(slot);
+            found.insert(slot);
         };
         read(list, wanted, count)?;
-        if field == NAMES {
-            read(list, wanted, |ordinal, _| bits.named.insert(share.base + ordinal))?;
-        }
     }
     Ok(())
 }

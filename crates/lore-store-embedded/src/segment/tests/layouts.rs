@@ -11,7 +11,7 @@ use super::{
 };
 
 /// A scored chunk by its text, with the bits of its scores.
-type Answer = (Vec<u8>, u32, Option<u32>, u64, u64);
+type Answer = (Vec<u8>, u32, Option<u32>, u64);
 
 /// Everything that is asked of a view, with content in the place of ids.
 fn answers(view: &View, chunks: &[Chunk]) -> Vec<Answer> {
@@ -27,7 +27,7 @@ fn answers(view: &View, chunks: &[Chunk]) -> Vec<Answer> {
             all.extend(view.search(&question).unwrap().into_iter().map(|scored: Scored| {
                 let chunk = chunks.iter().find(|chunk| chunk.id == scored.chunk).unwrap();
                 let vector = scored.vector.map(f32::to_bits);
-                (chunk.text.clone(), scored.text.to_bits(), vector, scored.matched, scored.named)
+                (chunk.text.clone(), scored.text.to_bits(), vector, scored.matched)
             }));
         }
     }
