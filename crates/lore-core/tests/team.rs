@@ -511,6 +511,82 @@ async fn another_main_branch_is_read() {
     assert!(case.team.change_golden(&ada, "api", &change).await.unwrap().is_none(), "it is so already");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_main_branch_that_is_not_there_changes_nothing() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    case.add(&ada, &case.folder("api"), "api").await;
+    let main = |branch: &str| GoldenChange { branch: Some(Some(branch.to_owned())), ..GoldenChange::default() };
+    let golden = async || case.team.find_golden("api").await.unwrap();
+    let job = case.team.change_golden(&ada, "api", &main("no-such-branch")).await.unwrap().unwrap();
+    let job = case.done(&ada, job).await;
+    let error = job.error.unwrap();
+    assert!(job.status == JobStatus::Failed && error.contains("has no branch `no-such-branch`"), "{error}");
+    assert_eq!((golden().await.branch, golden().await.last_error), (None, None));
+    let job = case.done(&ada, case.team.refresh_golden(&ada, "api").await.unwrap()).await;
+    assert_eq!(job.status, JobStatus::Completed, "{job:?}");
+    // Who changes their mind before it is done gets what they said last, though that is how it is.
+    let dev = case.team.change_golden(&ada, "api", &main("dev")).await.unwrap().unwrap();
+    assert_eq!(case.done(&ada, dev).await.status, JobStatus::Completed);
+    case.team.change_golden(&ada, "api", &main("main")).await.unwrap().unwrap();
+    let back = case.team.change_golden(&ada, "api", &main("dev")).await.unwrap().expect("another job");
+    assert_eq!(case.done(&ada, back).await.status, JobStatus::Completed);
+    assert_eq!(golden().await.branch.as_deref(), Some("dev"));
+    case.team.change_golden(&ada, "api", &main("main")).await.unwrap().unwrap();
+    let choice = GoldenChange { branch: Some(None), ..GoldenChange::default() };
+    let job = case.team.change_golden(&ada, "api", &choice).await.unwrap().unwrap();
+    assert_eq!(case.done(&ada, job).await.status, JobStatus::Completed);
+    assert_eq!(golden().await.branch, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_git_says_is_for_those_who_manage_repositories() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::PowerUser).await);
+    let folder = case.folder("api");
+    case.add(&ada, &folder, "api").await;
+    // What is about what a user asked for is told to them.
+    let job = case.activate(&bob, "api", "mine", Some("none")).await;
+    let job = case.done(&bob, job).await;
+    let error = job.error.unwrap();
+    assert!(error.contains("`api` has no branch `none` (its branches are: dev, main)"), "{error}");
+    case.activate(&bob, "api", "mine", None).await;
+    std::fs::rename(folder.path(), case.dir.path().join("elsewhere")).unwrap();
+    let job = case.done(&bob, case.team.sync_alias(&bob, "mine").await.unwrap()).await;
+    let secret = folder.path().to_string_lossy().into_owned();
+    let told = "The remote of a repository is not there, lets Lore not in, or gives more than is taken \
+                (an admin sees more of this job)";
+    assert_eq!((job.status, job.error.as_deref()), (JobStatus::Failed, Some(told)));
+    let (listed, _) = case.team.jobs(&bob, None, 1).await.unwrap();
+    assert_eq!(listed[0].error.as_deref(), Some(told));
+    let report = case.team.job(&bob, job.id.as_str()).await.unwrap();
+    assert!(report.lines.iter().any(|line| line.text == format!("api: {told}")), "{:?}", report.lines);
+    assert!(!report.lines.iter().any(|line| line.text.contains(&secret)), "{:?}", report.lines);
+    let whole = case.job(&ada, &job).await.error.unwrap();
+    assert!(whole.contains(&secret), "{whole}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_was_set_back_does_not_stop_refreshes() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    for name in ["api", "web"] {
+        case.add(&ada, &case.folder(name), name).await;
+    }
+    let change = GoldenChange { refresh_every: Some(Some(3600)), ..GoldenChange::default() };
+    case.team.change_golden(&ada, "api", &change).await.unwrap();
+    case.clock.0.fetch_sub(500_000, Ordering::Relaxed);
+    let ended = async || {
+        let (jobs, _) = case.team.jobs(&ada, Some(JobStatus::Completed), 100).await.unwrap();
+        jobs.iter().filter(|job| job.username == "(schedule)").count()
+    };
+    case.until("it is refreshed", async || ended().await == 1).await;
+    case.done(&ada, case.team.refresh_golden(&ada, "web").await.unwrap()).await;
+    assert_eq!(ended().await, 1, "it waits for its time by the new clock");
+    case.clock.0.fetch_add(3601, Ordering::Relaxed);
+    case.until("it is refreshed when it is time", async || ended().await == 2).await;
+}
+
 fn alias(text: &str) -> RepoName {
     RepoName::parse(text).expect("it goes well")
 }

@@ -14,6 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use lore_model::without_users;
+
 use crate::{GitError, RemotePolicy, Result, ending, policy::Route};
 
 /// Variables that decide how a user reaches their own servers; kept for clone and fetch only.
@@ -343,7 +345,8 @@ impl Call {
     }
 
     fn failed(&self, status: ExitStatus, said: &[u8]) -> GitError {
-        let said = String::from_utf8_lossy(said).trim().to_owned();
+        // The operator's configuration may write a token into the address, which git names then.
+        let said = without_users(String::from_utf8_lossy(said).trim());
         let how = if said.is_empty() { status.to_string() } else { said };
         let command = self.name.clone();
         if is_overwhelmed(status, &how) {
@@ -487,6 +490,16 @@ mod tests {
             let cut = said(&format!("first{}last", "x".repeat(length)));
             assert!(cut.starts_with("first") && cut.contains('…') && cut.ends_with("last"), "{cut}");
             assert_eq!(cut.len(), STDERR_KEPT + "\n…\n".len());
+        }
+    }
+
+    #[test]
+    fn a_token_that_git_names_is_not_told() {
+        let says = "echo \"fatal: could not read Password for 'http://ghp_x@example.com'\" >&2; exit 128";
+        let call = || Git::new("sh").bare().args(["-c", says]);
+        let expected = "fatal: could not read Password for 'http://example.com'";
+        for failed in [call().run().map(drop), call().stream(Vec::new(), |_| Ok(()))] {
+            assert!(matches!(&failed, Err(GitError::Failed { stderr, .. }) if stderr == expected), "{failed:?}");
         }
     }
 

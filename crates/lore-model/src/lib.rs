@@ -26,4 +26,4 @@ pub use team::{
     LogId, LoginId, Operation, Permission, Role, Token, TokenId, User, UserId, UserName, parse_interval,
 };
 pub use text::{brief, closest, escape_controls, escape_for_terminal, is_invisible};
-pub use url::{is_this_machine, without_secrets, without_user};
+pub use url::{is_this_machine, without_secrets, without_user, without_users};

@@ -14,6 +14,22 @@ pub fn without_user(url: &str) -> String {
     format!("{scheme}://{}", &rest[host..])
 }
 
+/// A text of another program without who asks in every address that it names. A text is for people: unlike an address that is
+/// used again, it does not need `git@` of an SSH address either.
+pub fn without_users(text: &str) -> String {
+    let (mut told, mut end) = (String::with_capacity(text.len()), 0);
+    for (at, mark) in text.match_indices("://") {
+        let authority = &text[at + mark.len()..];
+        let ends = |c: char| matches!(c, '/' | '?' | '#') || c.is_whitespace();
+        let authority = &authority[..authority.find(ends).unwrap_or(authority.len())];
+        if let Some(host) = authority.rfind('@') {
+            told.push_str(&text[end..at + mark.len()]);
+            end = at + mark.len() + host + 1;
+        }
+    }
+    told + &text[end..]
+}
+
 /// An address of a service without every part in which people write keys: credentials, query and fragment.
 pub fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
@@ -45,6 +61,30 @@ mod tests {
             ("git@example.com:o/n", "git@example.com:o/n"),
         ] {
             assert_eq!(without_user(url), shown);
+        }
+    }
+
+    #[test]
+    fn tokens_in_what_a_program_says_are_not_shown() {
+        for (text, shown) in [
+            (
+                "fatal: could not read Password for 'http://ghp_x@example.com': terminal prompts disabled",
+                "fatal: could not read Password for 'http://example.com': terminal prompts disabled",
+            ),
+            (
+                "a https://a:b@example.com/x, b HTTP://c@example.com:8080?d\nssh://git@example.com/o",
+                "a https://example.com/x, b HTTP://example.com:8080?d\nssh://example.com/o",
+            ),
+            ("unable to access 'https://ada:s'e@cret@example.com/o/n/'", "unable to access 'https://example.com/o/n/'"),
+            ("https://example.com/a@b and ada@example.com", "https://example.com/a@b and ada@example.com"),
+            ("https://https://ada@example.com", "https://https://example.com"),
+            ("https://example.com for ada@example.com", "https://example.com for ada@example.com"),
+            ("git@example.com: Permission denied (publickey).", "git@example.com: Permission denied (publickey)."),
+            ("https://ada@", "https://"),
+            ("://", "://"),
+            ("", ""),
+        ] {
+            assert_eq!(without_users(text), shown);
         }
     }
 

@@ -36,8 +36,8 @@ pub use messages::{
 pub use past::{NewPast, NewVersion, PastInfo, PastPart, PastSlice, PathVersion, Touch, TouchFilter};
 pub use patch::{PatchPacker, unpack_patch};
 pub use team::{
-    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, RefreshToken, Renewal, Requeue, Rotation, SecretHash,
-    TeamChange, TeamStore,
+    Cancelled, JOB_WAIT_MAX, JobEnd, JobLimits, JobQuery, NewJob, NewToken, RefreshToken, Renewal, Requeue, Rotation,
+    SecretHash, TeamChange, TeamStore,
 };
 pub use text_plan::{TextPlan, Trigram};
 pub use threads::{apart, beside, blocking, together};

@@ -103,13 +103,13 @@ pub trait TeamStore: Send + Sync {
     async fn change(&self, changes: &[TeamChange], by: &Actor) -> Result<()>;
 
     /// Adds a job and makes these changes as one step; where the same is waiting already for the same user and there is nothing
-    /// to change, that one is returned. Unfinished jobs of the user that decide what the same alias stands for are stopped:
-    /// who asks last is right. Fails with `Refused` where the user has as many unfinished jobs as they may have.
+    /// to change, that one is returned. Unfinished jobs of the user that decide what the same alias stands for are stopped, and
+    /// those of anybody that are to give the same golden repository another main branch: who asks last is right. Fails with `Refused` where the user has as many unfinished jobs as they may have.
     async fn add_job(&self, new: &NewJob, changes: &[TeamChange], by: &Actor) -> Result<Job>;
 
     /// Begins the job whose turn it is: users take turns, and those for whom less is being done come first. Two that are about
     /// one repository are never begun together; one that has waited for its repositories for five minutes keeps younger ones
-    /// from them.
+    /// from them. One that is to wait for longer than [`JOB_WAIT_MAX`] does not wait.
     async fn claim_job(&self, limits: &JobLimits, at: i64) -> Result<Option<Job>>;
 
     /// Notes how far a job is.
@@ -231,6 +231,10 @@ pub struct NewJob {
     pub audited: bool,
 }
 
+/// The longest wait before a job is tried again, in seconds. One that would wait for longer was put back by a clock that has
+/// been set back since.
+pub const JOB_WAIT_MAX: i64 = 15 * 60;
+
 /// How many jobs run at a time.
 #[derive(Debug, Clone, Copy)]
 pub struct JobLimits {
@@ -257,8 +261,10 @@ pub struct JobEnd {
     pub at: i64,
     /// What came of it.
     pub result: Option<String>,
-    /// Why it failed.
+    /// Why it failed, for those who manage repositories.
     pub error: Option<String>,
+    /// The same for everybody else.
+    pub error_told: Option<String>,
 }
 
 /// How a job is to be tried again.
@@ -268,8 +274,10 @@ pub struct Requeue {
     pub at: i64,
     /// It is not begun before this one.
     pub not_before: i64,
-    /// Why it was not done.
+    /// Why it was not done, for those who manage repositories.
     pub why: String,
+    /// The same for everybody else, and for what is told of the job.
+    pub why_told: String,
     /// Whether the attempt counts: not where the server merely stopped.
     pub counts: bool,
 }

@@ -1,7 +1,9 @@
 //! What users and admins ask for. What is soon done is done at once; the rest becomes a job.
 
-use lore_model::{Activation, Code, Failure, Golden, GoldenState, Job, JobId, JobTask, Operation, RepoName, brief};
-use lore_store::{NewJob, TeamChange};
+use lore_model::{
+    Activation, Code, Failure, Golden, GoldenState, Job, JobId, JobStatus, JobTask, Operation, RepoName, brief,
+};
+use lore_store::{JobQuery, NewJob, TeamChange};
 
 use super::{Asker, Concerned, Team, access::random_id, repos::repo_of};
 use crate::team_failure;
@@ -127,21 +129,43 @@ impl Team {
         let temporal = change.temporal.filter(|temporal| *temporal != golden.temporal);
         changes.extend(temporal.map(|temporal| TeamChange::Temporal(golden.alias.clone(), temporal)));
         let main = match &change.branch {
-            Some(wanted) => Some(branch(wanted.as_deref())?).filter(|wanted| *wanted != golden.branch),
+            Some(wanted) => {
+                let wanted = branch(wanted.as_deref())?;
+                let is_so = wanted == golden.branch && !self.changes_main_branch(&golden.alias).await?;
+                Some(wanted).filter(|_| !is_so)
+            }
             None => None,
         };
-        changes.extend(main.iter().map(|main| TeamChange::MainBranch(golden.alias.clone(), main.clone())));
-        if changes.is_empty() {
-            return Ok(None);
+        let mut refresh = task(Operation::RefreshGolden, &[golden.alias.clone()]);
+        match &main {
+            // Whether there is such a branch only the job finds out, which makes it the main one then.
+            Some(Some(branch)) => refresh.branch = Some(branch.clone()),
+            Some(None) => changes.push(TeamChange::MainBranch(golden.alias, None)),
+            None => {}
         }
         if temporal.is_some() || main.is_some() {
             // What the job that adds it has read already it would not read again.
             self.find_ready(alias).await?;
-            return self.ask(by, task(Operation::RefreshGolden, &[golden.alias]), &changes, None).await.map(Some);
+            return self.ask(by, refresh, &changes, None).await.map(Some);
+        }
+        if changes.is_empty() {
+            return Ok(None);
         }
         self.store.change(&changes, &self.actor(by)).await.map_err(team_failure)?;
         self.wake.notify_one();
         Ok(None)
+    }
+
+    /// Whether a job is still to give a golden repository another main branch.
+    async fn changes_main_branch(&self, alias: &RepoName) -> Result<bool, Failure> {
+        for status in [JobStatus::Pending, JobStatus::Running] {
+            let query = JobQuery { user: None, status: Some(status), limit: usize::MAX };
+            let (jobs, _) = self.store.list_jobs(&query).await.map_err(team_failure)?;
+            if jobs.iter().any(|job| job.task.main_branch().is_some() && job.task.golden.contains(alias)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Asks for golden repositories under a name of the user's own. Where the branch is read already, that is done at once.

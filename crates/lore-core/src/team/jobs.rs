@@ -20,6 +20,15 @@ fn sees_all(caller: Option<&Caller>) -> bool {
     caller.is_none_or(|caller| caller.role.may(Permission::ManageGoldenRepos))
 }
 
+/// A job as a caller may see it: what git said is for those who manage repositories, as it may name hosts and accounts.
+fn as_seen(caller: Option<&Caller>, mut job: Job) -> Job {
+    if !sees_all(caller) && job.error.is_some() {
+        let unknown = || "it failed (an admin sees more of this job)".to_owned();
+        job.error = Some(job.error_told.clone().unwrap_or_else(unknown));
+    }
+    job
+}
+
 impl Team {
     /// A job that the asker may see; another's is as little there as one that never was.
     async fn own_job(&self, by: &Asker, id: &str) -> Result<Job, Failure> {
@@ -38,7 +47,7 @@ impl Team {
     pub async fn job(&self, by: &Asker, id: &str) -> Result<JobReport, Failure> {
         let job = self.own_job(by, id).await?;
         let lines = self.store.job_log(&job.id).await.map_err(team_failure)?;
-        Ok(JobReport { job, lines })
+        Ok(JobReport { job: as_seen(by.caller.as_ref(), job), lines })
     }
 
     /// Waits until something happened to a job, or a moment.
@@ -57,7 +66,9 @@ impl Team {
     ) -> Result<(Vec<Job>, usize), Failure> {
         let caller = by.caller.as_ref();
         let user = caller.filter(|_| !sees_all(caller)).map(|caller| caller.id);
-        self.store.list_jobs(&JobQuery { user, status, limit }).await.map_err(team_failure)
+        let query = JobQuery { user, status, limit };
+        let (jobs, total) = self.store.list_jobs(&query).await.map_err(team_failure)?;
+        Ok((jobs.into_iter().map(|job| as_seen(caller, job)).collect(), total))
     }
 
     /// How many jobs stand how: one's own, or all for those who manage repositories.

@@ -19,7 +19,7 @@ use lore_model::{
     Activation, Actor, BranchChoice, Code, Failure, Golden, GoldenState, Job, JobId, JobStatus, Operation, Repo,
     RepoName, Source,
 };
-use lore_store::{IndexWriter, JobEnd, NewJob, Requeue, StoreError, TeamChange};
+use lore_store::{IndexWriter, JOB_WAIT_MAX, JobEnd, NewJob, Requeue, StoreError, TeamChange};
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 use super::{
@@ -42,9 +42,6 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// How often what was used is written down, and old jobs are forgotten.
 const TIDY: Duration = Duration::from_mins(1);
-
-/// The longest wait before a job is tried again, in seconds.
-const LONGEST_WAIT: i64 = 15 * 60;
 
 /// So often at most a job is begun that the network prevents.
 const NETWORK_ATTEMPTS: u32 = 5;
@@ -81,14 +78,54 @@ pub(super) struct Unwritten {
 
 /// What came of a job: what to tell, and what is different now, in part even where it failed.
 struct Outcome {
-    told: Result<String, Failure>,
+    told: Result<String, Failed>,
     changes: Vec<TeamChange>,
 }
 
 impl Outcome {
-    fn failed(failure: Failure) -> Self {
-        Self { told: Err(failure), changes: Vec::new() }
+    fn failed(failed: impl Into<Failed>) -> Self {
+        Self { told: Err(failed.into()), changes: Vec::new() }
     }
+}
+
+/// Why a job failed, and the words that are for everybody.
+struct Failed {
+    failure: Failure,
+    for_all: String,
+}
+
+impl Failed {
+    /// A fault that is told in words of Lore's own, which name nothing.
+    fn own(what: String) -> Self {
+        Self { failure: Failure::new(Code::Internal, what.clone()), for_all: what }
+    }
+
+    /// All that is told to those who manage repositories.
+    fn whole(&self) -> String {
+        whole(&self.failure)
+    }
+}
+
+impl From<Failure> for Failed {
+    fn from(failure: Failure) -> Self {
+        Self { for_all: for_all(&failure), failure }
+    }
+}
+
+fn whole(failure: &Failure) -> String {
+    failure.hint.as_ref().map_or_else(|| failure.message.clone(), |hint| format!("{failure} ({hint})"))
+}
+
+/// What everybody is told of a failure: all of it where it is about what was asked for, otherwise its kind. What git and the
+/// system say may name hosts, accounts and places of the server.
+fn for_all(failure: &Failure) -> String {
+    let row = failure.code.row();
+    let is_theirs = row.http < 500 && !matches!(failure.code, Code::NotARepository | Code::PermissionDenied);
+    if is_theirs {
+        return whole(failure);
+    }
+    let again = if row.retry { "it may go well later; " } else { "" };
+    format!("{} ({again}an admin sees more of this job)", row.meaning.trim_end_matches('.'))
 }
 
 impl Team {
@@ -108,10 +145,10 @@ impl Team {
     async fn take_up(&self, job: &Job, why: &str, stop: &Cancel) -> Result<(), Failure> {
         if job.attempts >= self.settings.attempts {
             let what = format!("it was begun {} times and never ended: {why}", job.attempts);
-            return self.end(job, &Outcome::failed(Failure::new(Code::Internal, what)), stop).await;
+            return self.end(job, &Outcome::failed(Failed::own(what)), stop).await;
         }
         let at = self.clock.now();
-        let again = Requeue { at, not_before: at, why: why.to_owned(), counts: true };
+        let again = Requeue { at, not_before: at, why: why.to_owned(), why_told: why.to_owned(), counts: true };
         self.store.requeue_job(&job.id, &again).await.map_err(team_failure)
     }
 
@@ -193,7 +230,9 @@ impl Team {
         for golden in self.golden().await? {
             let Some(every) = golden.refresh_every else { continue };
             let last = golden.tried_at.or(golden.refreshed_at).unwrap_or(golden.created_at);
-            if golden.state != GoldenState::Ready || now < last.saturating_add(every) {
+            // Whoever was tried later than now was tried by a clock that has been set back since.
+            let is_due = last > now || now >= last.saturating_add(every);
+            if golden.state != GoldenState::Ready || !is_due {
                 continue;
             }
             let busy = self.store.running_jobs().await.map_err(team_failure)?;
@@ -227,8 +266,7 @@ impl Team {
         let work = std::panic::AssertUnwindSafe(self.work(&job, &report, &cancel)).catch_unwind();
         let outcome = tokio::select! {
             outcome = work => outcome.unwrap_or_else(|_| {
-                let what = "a fault of Lore's own ended it; the server's log says where";
-                Outcome::failed(Failure::new(Code::Internal, what))
+                Outcome::failed(Failed::own("a fault of Lore's own ended it; the server's log says where".to_owned()))
             }),
             never = self.follow(&job, &report, &mut heard, &cancel, &stop) => match never {},
         };
@@ -252,13 +290,17 @@ impl Team {
     async fn settle(&self, job: &Job, outcome: &Outcome, stop: &Cancel) -> Result<(), Failure> {
         let at = self.clock.now();
         let again = match &outcome.told {
-            Err(failure) if failure.code == Code::Interrupted && stop.is_cancelled() => {
-                Some(Requeue { at, not_before: at, why: "the server was stopped".to_owned(), counts: false })
+            Err(Failed { failure, .. }) if failure.code == Code::Interrupted && stop.is_cancelled() => {
+                let why = "the server was stopped".to_owned();
+                Some(Requeue { at, not_before: at, why: why.clone(), why_told: why, counts: false })
             }
-            Err(failure) if is_transient(failure) && job.attempts < self.settings.attempts.min(NETWORK_ATTEMPTS) => {
+            Err(Failed { failure, for_all })
+                if is_transient(failure) && job.attempts < self.settings.attempts.min(NETWORK_ATTEMPTS) =>
+            {
                 let wait = self.settings.back_off.saturating_mul(1 << job.attempts.min(20)) / 2;
-                let not_before = at + wait.min(LONGEST_WAIT);
-                Some(Requeue { at, not_before, why: failure.message.clone(), counts: true })
+                let not_before = at + wait.min(JOB_WAIT_MAX);
+                let (why, why_told) = (failure.message.clone(), for_all.clone());
+                Some(Requeue { at, not_before, why, why_told, counts: true })
             }
             _ => None,
         };
@@ -343,28 +385,32 @@ impl Team {
     async fn end(&self, job: &Job, outcome: &Outcome, stop: &Cancel) -> Result<(), Failure> {
         let at = self.clock.now();
         let actor = Actor { name: job.username.clone(), address: None, at };
-        let write = async |status, result: Option<String>, error: Option<String>, changes: &[TeamChange]| {
-            self.store.end_job(&job.id, &JobEnd { status, at, result, error }, changes, &actor).await
-        };
-        let failure = match &outcome.told {
-            Ok(told) => match write(JobStatus::Completed, Some(told.clone()), None, &outcome.changes).await {
-                Ok(_) => {
-                    tracing::info!(job = %job.id, "job completed");
-                    return Ok(());
+        let failed = match &outcome.told {
+            Ok(told) => {
+                let (status, result) = (JobStatus::Completed, Some(told.clone()));
+                let end = JobEnd { status, at, result, error: None, error_told: None };
+                match self.store.end_job(&job.id, &end, &outcome.changes, &actor).await {
+                    Ok(_) => {
+                        tracing::info!(job = %job.id, "job completed");
+                        return Ok(());
+                    }
+                    // Things are no longer as they were when it was asked for.
+                    Err(error @ (StoreError::Exists(_) | StoreError::Refused(_) | StoreError::Absent(_))) => {
+                        &Failed::from(team_failure(error))
+                    }
+                    Err(error) => return Err(team_failure(error)),
                 }
-                // Things are no longer as they were when it was asked for.
-                Err(error @ (StoreError::Exists(_) | StoreError::Refused(_) | StoreError::Absent(_))) => {
-                    &team_failure(error)
-                }
-                Err(error) => return Err(team_failure(error)),
-            },
-            Err(failure) => failure,
+            }
+            Err(failed) => failed,
         };
+        let failure = &failed.failure;
         let status = if failure.code == Code::Interrupted { JobStatus::Cancelled } else { JobStatus::Failed };
         tracing::info!(job = %job.id, %failure, "job {}", status.as_str());
-        // What was read stays read; what was to be given to a user is not.
+        // What was read stays read; what was asked for is not given.
         let mut changes = outcome.changes.clone();
-        changes.retain(|change| !matches!(change, TeamChange::Activate(_) | TeamChange::SetBranch(..)));
+        changes.retain(|change| {
+            !matches!(change, TeamChange::Activate(_) | TeamChange::SetBranch(..) | TeamChange::MainBranch(..))
+        });
         for alias in &job.task.golden {
             match job.task.operation {
                 Operation::AddGolden => {
@@ -390,9 +436,12 @@ impl Team {
                 _ => {}
             }
         }
-        let error = failure.hint.as_ref().map_or_else(|| failure.message.clone(), |hint| format!("{failure} ({hint})"));
-        let error = if status == JobStatus::Cancelled { "it was cancelled".to_owned() } else { error };
-        write(status, None, Some(error), &changes).await.map_err(team_failure)?;
+        let (error, told) = match status {
+            JobStatus::Cancelled => ("it was cancelled".to_owned(), "it was cancelled".to_owned()),
+            _ => (failed.whole(), failed.for_all.clone()),
+        };
+        let end = JobEnd { status, at, result: None, error: Some(error), error_told: Some(told) };
+        self.store.end_job(&job.id, &end, &changes, &actor).await.map_err(team_failure)?;
         Ok(())
     }
 
@@ -401,7 +450,7 @@ impl Team {
             Operation::RemoveGolden => {
                 let mut changes = Vec::new();
                 let told = self.do_remove(job, report, cancel, &mut changes).await;
-                Outcome { told, changes }
+                Outcome { told: told.map_err(Failed::from), changes }
             }
             _ if job.cancel_requested => Outcome::failed(cancelled_before()),
             _ => self.do_refresh(job, report, cancel).await,
@@ -416,10 +465,13 @@ impl Team {
         for alias in &job.task.golden {
             match self.refresh_member(job, alias, report, cancel, &mut changes).await {
                 Ok(told) => results.push(told),
-                Err(failure) if failure.code == Code::Interrupted => return Outcome { told: Err(failure), changes },
+                Err(failure) if failure.code == Code::Interrupted => {
+                    return Outcome { told: Err(failure.into()), changes };
+                }
                 // The others of a composite are no worse for it.
                 Err(failure) => {
-                    report.say(format!("{alias}: {}", failure.message));
+                    let failure = Failed::from(failure);
+                    report.say(format!("{alias}: {}", failure.for_all));
                     failed.push((alias, failure));
                 }
             }
@@ -447,6 +499,13 @@ impl Team {
             }
             _ => {}
         }
+        if let Some(branch) = job.task.main_branch() {
+            // It is there, as is known only now.
+            for alias in &job.task.golden {
+                results.push(format!("`{branch}` is the main branch of `{alias}`"));
+                changes.push(TeamChange::MainBranch(alias.clone(), Some(branch.to_owned())));
+            }
+        }
         Outcome { told: Ok(results.join("; ")), changes }
     }
 
@@ -459,24 +518,29 @@ impl Team {
         cancel: &Cancel,
         changes: &mut Vec<TeamChange>,
     ) -> Result<String, Failure> {
-        let golden = self.find_golden(alias.as_str()).await?;
+        let mut golden = self.find_golden(alias.as_str()).await?;
         let adds = job.task.operation == Operation::AddGolden;
         // What is being added is read by the job that adds it, and what is to go is not brought back.
         if golden.state == GoldenState::Removing || (golden.state == GoldenState::Adding && !adds) {
             return Err(not_ready(&golden));
         }
+        let main = job.task.main_branch();
+        golden.branch = main.map(str::to_owned).or(golden.branch);
         let read = self.refresh_one(&golden, report, cancel).await;
         let (alias, at) = (alias.clone(), self.clock.now());
         match read {
             Ok((repo, told)) => {
                 changes.push(TeamChange::Refreshed { alias, at });
-                if let Some(branch) = job.task.branch.as_deref().filter(|_| !adds) {
+                // A main branch that is not there was not fetched.
+                if let Some(branch) = job.task.branch.as_deref().filter(|_| !adds && main.is_none()) {
                     self.check_branch(&repo, branch).await?;
                 }
                 Ok(told)
             }
             Err(failure) => {
-                if failure.code != Code::Interrupted {
+                // That a branch is not there which was never its main one is nothing that the repository lacks.
+                let is_asked = main.is_some() && failure.code == Code::InvalidArgument;
+                if failure.code != Code::Interrupted && !is_asked {
                     changes.push(TeamChange::RefreshFailed { alias, at, error: failure.message.clone() });
                 }
                 Err(failure)
@@ -655,14 +719,18 @@ fn cancelled_before() -> Failure {
 }
 
 /// What is told of a job where some of its repositories failed. It is tried again only where that helps all of them.
-fn together(mut failed: Vec<(&RepoName, Failure)>, all: usize) -> Failure {
-    let lasting = failed.iter().position(|(_, failure)| !is_transient(failure)).unwrap_or(0);
-    let each: Vec<String> = failed.iter().map(|(alias, failure)| format!("`{alias}`: {}", failure.message)).collect();
-    let (count, mut failure) = (failed.len(), failed.swap_remove(lasting).1);
+fn together(mut failed: Vec<(&RepoName, Failed)>, all: usize) -> Failed {
+    let lasting = failed.iter().position(|(_, one)| !is_transient(&one.failure)).unwrap_or(0);
+    let each = |words: &dyn Fn(&Failed) -> &str| {
+        let each: Vec<String> = failed.iter().map(|(alias, one)| format!("`{alias}`: {}", words(one))).collect();
+        format!("{} of {all} repositories failed: {}", failed.len(), each.join("; "))
+    };
+    let (message, for_all) = (each(&|one| &one.failure.message), each(&|one| &one.for_all));
+    let mut one = failed.swap_remove(lasting).1;
     if all > 1 {
-        failure.message = format!("{count} of {all} repositories failed: {}", each.join("; "));
+        (one.failure.message, one.for_all) = (message, for_all);
     }
-    failure
+    one
 }
 
 /// Ready once it is cancelled.
@@ -712,4 +780,26 @@ fn summary(alias: &RepoName, done: &FlowReport) -> String {
         text = format!("{text}; {} could not be read", some(code.lost, "file"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_failures_everybody_is_told_what_is_theirs() {
+        let names = [RepoName::parse("api").unwrap(), RepoName::parse("web").unwrap()];
+        let git = Failure::new(Code::RemoteRefused, "http://inside.example.com said no").hint("check the URL");
+        let branch = Failure::new(Code::InvalidArgument, "`web` has no branch `x`").hint("its branches are: main");
+        let failed = together(vec![(&names[0], git.into()), (&names[1], branch.into())], 2);
+        assert_eq!(
+            failed.failure.message,
+            "2 of 2 repositories failed: `api`: http://inside.example.com said no; `web`: `web` has no branch `x`"
+        );
+        assert_eq!(
+            failed.for_all,
+            "2 of 2 repositories failed: `api`: The remote of a repository is not there, lets Lore not in, or gives more \
+             than is taken (an admin sees more of this job); `web`: `web` has no branch `x` (its branches are: main)"
+        );
+    }
 }

@@ -170,6 +170,13 @@ pub struct JobTask {
     pub branch: Option<String>,
 }
 
+impl JobTask {
+    /// The branch that is to be the main one of its golden repository from then on.
+    pub fn main_branch(&self) -> Option<&str> {
+        self.branch.as_deref().filter(|_| self.operation == Operation::RefreshGolden)
+    }
+}
+
 /// A job: work that is done for somebody, and survives whatever happens to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
@@ -193,8 +200,10 @@ pub struct Job {
     pub progress: u8,
     /// What came of it.
     pub result: Option<String>,
-    /// Why it failed, or why it has to be tried again.
+    /// Why it failed, or why it has to be tried again, for those who manage repositories: it may name hosts and accounts.
     pub error: Option<String>,
+    /// The same for everybody else.
+    pub error_told: Option<String>,
     /// How often it was begun.
     pub attempts: u32,
     /// Not before this moment, where it has to be tried again.

@@ -141,7 +141,8 @@ pub(crate) async fn change(app: Arc<App>, asked: Asked, change: Change) -> Resul
         );
     }
     let job = app.team.change_golden(&asked.asker()?, asked.name(), &change).await?;
-    let message = format!("`{}` is kept as you said", brief(asked.name()));
+    let once = if job.is_some() { " once its job is done" } else { "" };
+    let message = format!("`{}` is kept as you said{once}", brief(asked.name()));
     Ok(Json(Begun { success: true, job_id: job.map(|job| job.id.to_string()), message }))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use lore_model::{Actor, Job, JobId, JobLine, JobStatus, JobTask, Operation, RepoName, UserId};
-use lore_store::{Cancelled, JobEnd, JobLimits, JobQuery, NewJob, Requeue, StoreError, TeamChange};
+use lore_store::{Cancelled, JOB_WAIT_MAX, JobEnd, JobLimits, JobQuery, NewJob, Requeue, StoreError, TeamChange};
 use rusqlite::{Connection, Params, Row, Transaction, params};
 
 use super::{
@@ -27,7 +27,7 @@ const PATIENCE: i64 = 300;
 const KEPT_MAX: i64 = 1000;
 
 const COLUMNS: &str = "number, id, operation, alias, branch, user, username, status, created_at, started_at, completed_at, \
-                       progress, result, error, attempts, not_before, cancel";
+                       progress, result, error, attempts, not_before, cancel, error_told";
 
 fn job(row: &Row<'_>) -> rusqlite::Result<(i64, Job)> {
     let (id, operation, status): (String, String, String) = (row.get(1)?, row.get(2)?, row.get(7)?);
@@ -49,6 +49,7 @@ fn job(row: &Row<'_>) -> rusqlite::Result<(i64, Job)> {
         progress: row.get(11)?,
         result: row.get(12)?,
         error: row.get(13)?,
+        error_told: row.get(17)?,
         attempts: row.get(14)?,
         not_before: row.get(15)?,
         cancel_requested: row.get(16)?,
@@ -94,6 +95,9 @@ pub(super) fn add(transaction: &Transaction<'_>, new: &NewJob, changes: &[TeamCh
     for earlier in unfinished.iter().filter(|job| supersedes(&new.task, &job.task)) {
         stop(transaction, earlier, by)?;
     }
+    if new.task.main_branch().is_some() || changes.iter().any(|change| matches!(change, TeamChange::MainBranch(..))) {
+        stop_main_branches(transaction, &new.task.golden, by)?;
+    }
     apply(transaction, changes, by)?;
     audit(transaction, new, by, "asked for")?;
     let done = new.done.is_some();
@@ -135,10 +139,23 @@ fn audit(transaction: &Transaction<'_>, new: &NewJob, by: &Actor, outcome: &str)
     note(transaction, by, new.task.operation.as_str(), &names.join(", "), outcome)
 }
 
+/// Stops what was to give golden repositories another main branch. They have one for all, so it does not matter who asked.
+fn stop_main_branches(transaction: &Transaction<'_>, golden: &[RepoName], by: &Actor) -> Result<()> {
+    let unfinished =
+        "WHERE status IN ('pending', 'running') AND operation = 'refresh_golden_repo' AND branch IS NOT NULL
+                      AND EXISTS (SELECT 1 FROM job_golden WHERE job = number AND golden = ?1)";
+    for alias in golden {
+        for earlier in select(transaction, unfinished, [alias.as_str()])? {
+            stop(transaction, &earlier, by)?;
+        }
+    }
+    Ok(())
+}
+
 /// Whether a task is about what an alias stands for, so that the one who asks last is right.
 fn decides(task: &JobTask) -> bool {
     use Operation::{Activate, Deactivate, ManageComposite, SwitchBranch};
-    matches!(task.operation, Activate | Deactivate | ManageComposite | SwitchBranch)
+    matches!(task.operation, Activate | Deactivate | ManageComposite | SwitchBranch) || task.main_branch().is_some()
 }
 
 /// Whether what an earlier task of the same user would bring about is no longer wanted.
@@ -153,9 +170,10 @@ pub(super) fn claim(transaction: &Transaction<'_>, limits: JobLimits, at: i64) -
     }
     let of = |user: Option<UserId>| running.iter().filter(|job| job.user == user).count();
     let is_busy = |golden: &RepoName| running.iter().any(|job| job.task.golden.contains(golden));
-    // One that is to be stopped waits for nothing.
-    let pending = "WHERE status = 'pending' AND (coalesce(not_before, 0) <= ?1 OR cancel) ORDER BY number";
-    let pending = select(transaction, pending, [at])?;
+    // One that is to be stopped waits for nothing, nor does one for a time that only another clock will see.
+    let pending = "WHERE status = 'pending' AND (coalesce(not_before, 0) <= ?1 OR not_before > ?2 OR cancel)
+                   ORDER BY number";
+    let pending = select(transaction, pending, [at, at.saturating_add(JOB_WAIT_MAX)])?;
     // Whoever needs several repositories needs them at one moment, which never comes while others take them in turn.
     let mut kept: HashSet<&RepoName> = HashSet::new();
     let mut can_run = Vec::new();
@@ -224,16 +242,18 @@ pub(super) fn end(
     let Some(job) = find(transaction, id)?.filter(|job| job.status == JobStatus::Running) else { return Ok(false) };
     // What nobody wants any more is not brought about, even if it was just done.
     let unwanted = job.cancel_requested && decides(&job.task) && end.status == JobStatus::Completed;
-    let brings = |change: &&TeamChange| !matches!(change, TeamChange::Activate(_) | TeamChange::SetBranch(..));
+    let stays = |change: &&TeamChange| {
+        !matches!(change, TeamChange::Activate(_) | TeamChange::SetBranch(..) | TeamChange::MainBranch(..))
+    };
     let status = if unwanted { JobStatus::Cancelled } else { end.status };
     let result = end.result.as_ref().filter(|_| !unwanted);
     transaction.execute(
-        "UPDATE jobs SET status = ?2, completed_at = ?3, result = ?4, error = ?5,
+        "UPDATE jobs SET status = ?2, completed_at = ?3, result = ?4, error = ?5, error_told = ?6,
                          progress = iif(?2 = 'completed', 100, progress)
          WHERE id = ?1",
-        params![id.as_str(), status.as_str(), end.at, result, end.error],
+        params![id.as_str(), status.as_str(), end.at, result, end.error, end.error_told],
     )?;
-    for change in changes.iter().filter(|change| !unwanted || brings(change)) {
+    for change in changes.iter().filter(|change| !unwanted || stays(change)) {
         apply(transaction, std::slice::from_ref(change), by)?;
     }
     note_tried(transaction, &job, end.at)?;
@@ -241,26 +261,25 @@ pub(super) fn end(
 }
 
 /// Notes that what a refresh is about was tried. It says so however it ended: what is due again at once is begun again at once,
-/// for ever.
+/// for ever. An earlier time than the last one is right where the clock was set back.
 fn note_tried(transaction: &Transaction<'_>, job: &Job, at: i64) -> Result<()> {
     for alias in job.task.golden.iter().filter(|_| job.task.operation == Operation::RefreshGolden) {
-        transaction.execute(
-            "UPDATE golden SET tried_at = max(coalesce(tried_at, ?2), ?2) WHERE alias = ?1",
-            params![alias.as_str(), at],
-        )?;
+        let sql = "UPDATE golden SET tried_at = ?2 WHERE alias = ?1";
+        transaction.execute(sql, params![alias.as_str(), at])?;
     }
     Ok(())
 }
 
 pub(super) fn requeue(transaction: &Transaction<'_>, id: &JobId, again: &Requeue) -> Result<()> {
-    let Requeue { at, not_before, why, counts } = again;
+    let Requeue { at, not_before, why, why_told, counts } = again;
     let requeued = transaction.execute(
-        "UPDATE jobs SET status = 'pending', not_before = ?2, error = ?3, attempts = attempts - iif(?4, 0, 1)
+        "UPDATE jobs SET status = 'pending', not_before = ?2, error = ?3, error_told = ?4,
+                         attempts = attempts - iif(?5, 0, 1)
          WHERE id = ?1 AND status = 'running'",
-        params![id.as_str(), not_before, why, counts],
+        params![id.as_str(), not_before, why, why_told, counts],
     )?;
     if requeued > 0 {
-        log(transaction, id, *at, &format!("waits to be tried again: {why}"))?;
+        log(transaction, id, *at, &format!("waits to be tried again: {why_told}"))?;
     }
     Ok(())
 }

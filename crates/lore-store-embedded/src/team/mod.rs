@@ -488,7 +488,8 @@ mod tests {
         let actor = Actor { name: "root".to_owned(), address: None, at: 1 };
         EmbeddedTeam::new(dir.path()).note_act(&actor, "create_user", "ada", "admin").await.unwrap();
         let connection = Connection::open(dir.path().join("team.db")).unwrap();
-        connection.execute_batch("DROP INDEX acts_by_actor; DROP TABLE sums; PRAGMA user_version = 1").unwrap();
+        let newer = "ALTER TABLE jobs DROP COLUMN error_told; DROP INDEX acts_by_actor; DROP TABLE sums";
+        connection.execute_batch(&format!("{newer}; PRAGMA user_version = 1")).unwrap();
         drop(connection);
         // Where processes cannot share memory, nobody can write.
         std::fs::create_dir(dir.path().join("team.db-shm")).unwrap();

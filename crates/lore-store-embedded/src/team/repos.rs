@@ -72,7 +72,8 @@ pub(super) fn wanted_branches(connection: &Connection, alias: &RepoName) -> Resu
          WHERE golden = ?1 AND branch IS NOT NULL
          UNION
          SELECT branch FROM jobs JOIN job_golden ON job = number
-         WHERE golden = ?1 AND branch IS NOT NULL AND status IN ('pending', 'running') AND operation <> 'add_golden_repo'
+         WHERE golden = ?1 AND branch IS NOT NULL AND status IN ('pending', 'running')
+               AND operation NOT IN ('add_golden_repo', 'refresh_golden_repo')
          ORDER BY branch",
     )?;
     let branches = statement.query_map([alias.as_str()], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;

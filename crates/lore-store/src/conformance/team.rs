@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use lore_model::{
-    Activation, Actor, Golden, GoldenState, JobId, JobStatus, JobTask, LoginId, Operation, RepoName, Role, User,
+    Activation, Actor, Golden, GoldenState, Job, JobId, JobStatus, JobTask, LoginId, Operation, RepoName, Role, User,
     UserId, UserName,
 };
 
 use super::OK;
 use crate::{
-    Cancelled, JobEnd, JobLimits, JobQuery, NewJob, NewToken, RefreshToken, Renewal, Requeue, Rotation, SecretHash,
-    StoreError, TeamChange, TeamStore,
+    Cancelled, JOB_WAIT_MAX, JobEnd, JobLimits, JobQuery, NewJob, NewToken, RefreshToken, Renewal, Requeue, Rotation,
+    SecretHash, StoreError, TeamChange, TeamStore,
 };
 
 /// Checks a store of a team; `make` makes an empty one.
@@ -29,6 +29,9 @@ pub async fn check_team<S: TeamStore>(make: impl Fn() -> Arc<S>) {
     what_has_left_something_behind_is_ended_by_whoever_does_jobs(&*make()).await;
     nothing_that_is_asked_for_is_lost_in_a_job_that_waits(&*make()).await;
     however_a_refresh_ends_it_was_tried(&*make()).await;
+    a_clock_that_was_set_back_lets_no_job_wait(&*make()).await;
+    why_a_job_failed_is_kept_for_two_kinds_of_readers(&*make()).await;
+    the_main_branch_is_what_was_asked_for_last(&*make()).await;
     what_answers_outlives_the_job_that_was_to_add_it(&*make()).await;
     what_two_are_to_remove_stays_only_if_both_give_up(&*make()).await;
     who_needs_several_repositories_has_a_turn(&*make()).await;
@@ -105,8 +108,12 @@ fn job(number: u8, operation: Operation, user: Option<&User>, golden: &[&str]) -
 
 const LIMITS: JobLimits = JobLimits { running: 10, per_user: 10 };
 
+fn requeue(at: i64, not_before: i64, why: &str, counts: bool) -> Requeue {
+    Requeue { at, not_before, why: format!("{why}, in git's words"), why_told: why.to_owned(), counts }
+}
+
 fn end(status: JobStatus, at: i64) -> JobEnd {
-    JobEnd { status, at, result: Some("done".to_owned()), error: None }
+    JobEnd { status, at, result: Some("done".to_owned()), error: None, error_told: None }
 }
 
 async fn users_have_names_of_their_own_and_one_admin_stays<S: TeamStore>(store: &S) {
@@ -313,7 +320,7 @@ async fn users_take_turns<S: TeamStore>(store: &S) {
     }
     let first = store.claim_job(&LIMITS, 31).await.expect(OK).expect(OK);
     assert_eq!(store.claim_job(&LIMITS, 31).await.expect(OK), None);
-    let mut again = Requeue { at: 32, not_before: 100, why: "the network".to_owned(), counts: true };
+    let mut again = requeue(32, 100, "the network", true);
     store.requeue_job(&first.id, &again).await.expect(OK);
     let second = store.claim_job(&LIMITS, 33).await.expect(OK).expect(OK);
     assert_ne!(second.id, first.id);
@@ -452,7 +459,7 @@ async fn what_has_left_something_behind_is_ended_by_whoever_does_jobs<S: TeamSto
     let new = job(1, Operation::AddGolden, Some(&ada), &["api"]);
     store.add_job(&new, &[TeamChange::AddGolden(golden("api"))], &by(1)).await.expect(OK);
     store.claim_job(&LIMITS, 2).await.expect(OK).expect(OK);
-    let again = Requeue { at: 3, not_before: 1000, why: "the network".to_owned(), counts: true };
+    let again = requeue(3, 800, "the network", true);
     store.requeue_job(&new.id, &again).await.expect(OK);
     assert_eq!(store.claim_job(&LIMITS, 4).await.expect(OK), None);
     assert_eq!(store.cancel_job(&new.id, &by(5)).await.expect(OK), Some(Cancelled::Asked));
@@ -532,6 +539,73 @@ async fn however_a_refresh_ends_it_was_tried<S: TeamStore>(store: &S) {
     store.add_job(&waiting, &[], &by(400)).await.expect(OK);
     assert_eq!(store.cancel_job(&waiting.id, &by(500)).await.expect(OK), Some(Cancelled::Now));
     assert_eq!(tried_at().await, Some(500), "also where it never began");
+    let back = job(10, Operation::RefreshGolden, None, &["api"]);
+    store.add_job(&back, &[], &by(50)).await.expect(OK);
+    let begun = store.claim_job(&LIMITS, 51).await.expect(OK).expect(OK);
+    store.end_job(&begun.id, &end(JobStatus::Failed, 60), &[], &by(60)).await.expect(OK);
+    assert_eq!(tried_at().await, Some(60), "by the clock of now, which may have been set back");
+}
+
+async fn a_clock_that_was_set_back_lets_no_job_wait<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    let new = job(1, Operation::Sync, Some(&ada), &["api"]);
+    store.add_job(&new, &[], &by(10_000)).await.expect(OK);
+    let begun = store.claim_job(&LIMITS, 10_000).await.expect(OK).expect(OK);
+    store.requeue_job(&begun.id, &requeue(10_000, 10_000 + JOB_WAIT_MAX, "the network", true)).await.expect(OK);
+    assert_eq!(store.claim_job(&LIMITS, 10_000).await.expect(OK), None, "it waits for as long as it may");
+    let begun = store.claim_job(&LIMITS, 100).await.expect(OK).expect("it does not wait for the old time");
+    assert_eq!((begun.attempts, begun.not_before), (2, None));
+}
+
+async fn why_a_job_failed_is_kept_for_two_kinds_of_readers<S: TeamStore>(store: &S) {
+    let ada = user(store, "ada", Role::Admin).await;
+    store.add_job(&job(1, Operation::Sync, Some(&ada), &["api"]), &[], &by(1)).await.expect(OK);
+    let begun = store.claim_job(&LIMITS, 2).await.expect(OK).expect(OK);
+    store.requeue_job(&begun.id, &requeue(3, 3, "the network", true)).await.expect(OK);
+    let both = |job: Job| (job.error, job.error_told);
+    let expected = (Some("the network, in git's words".to_owned()), Some("the network".to_owned()));
+    assert_eq!(both(store.find_job(&begun.id).await.expect(OK).expect(OK)), expected);
+    let lines = store.job_log(&begun.id).await.expect(OK);
+    assert_eq!(lines.last().expect(OK).text, "waits to be tried again: the network", "everybody reads what it did");
+    store.claim_job(&LIMITS, 4).await.expect(OK).expect(OK);
+    let failed = JobEnd {
+        error: Some("git said no".to_owned()),
+        error_told: Some("it was refused".to_owned()),
+        ..end(JobStatus::Failed, 5)
+    };
+    store.end_job(&begun.id, &failed, &[], &by(5)).await.expect(OK);
+    let expected = (Some("git said no".to_owned()), Some("it was refused".to_owned()));
+    assert_eq!(both(store.find_job(&begun.id).await.expect(OK).expect(OK)), expected);
+}
+
+async fn the_main_branch_is_what_was_asked_for_last<S: TeamStore>(store: &S) {
+    let (ada, bob) = (user(store, "ada", Role::Admin).await, user(store, "bob", Role::Admin).await);
+    add_golden(store, "api").await;
+    let wish = |number, who, branch: &str| {
+        let mut wish = job(number, Operation::RefreshGolden, Some(who), &["api"]);
+        wish.task.branch = Some(branch.to_owned());
+        wish
+    };
+    let main = |branch: &str| [TeamChange::MainBranch(alias("api"), Some(branch.to_owned()))];
+    let kept = async || store.find_golden(&alias("api")).await.expect(OK).expect(OK).branch;
+    let status = async |number| store.find_job(&JobId::new([number; 16])).await.expect(OK).expect(OK).status;
+    store.add_job(&wish(1, &ada, "one"), &[], &by(1)).await.expect(OK);
+    assert!(store.wanted_branches(&alias("api")).await.expect(OK).is_empty(), "the main branch is none beside it");
+    store.claim_job(&LIMITS, 2).await.expect(OK).expect(OK);
+    // Another wish, while it is being done, and one more, while that waits.
+    store.add_job(&wish(2, &bob, "two"), &[], &by(3)).await.expect(OK);
+    store.add_job(&wish(3, &ada, "three"), &[], &by(4)).await.expect(OK);
+    assert_eq!(status(2).await, JobStatus::Cancelled);
+    store.end_job(&JobId::new([1; 16]), &end(JobStatus::Completed, 5), &main("one"), &by(5)).await.expect(OK);
+    assert_eq!((status(1).await, kept().await), (JobStatus::Cancelled, None), "it was stopped meanwhile");
+    let begun = store.claim_job(&LIMITS, 6).await.expect(OK).expect(OK);
+    store.end_job(&begun.id, &end(JobStatus::Completed, 7), &main("three"), &by(7)).await.expect(OK);
+    assert_eq!((status(3).await, kept().await.as_deref()), (JobStatus::Completed, Some("three")));
+    // The remote's own choice is there for sure, and counts at once.
+    store.add_job(&wish(4, &ada, "four"), &[], &by(8)).await.expect(OK);
+    let choice = [TeamChange::MainBranch(alias("api"), None)];
+    store.add_job(&job(5, Operation::RefreshGolden, Some(&bob), &["api"]), &choice, &by(9)).await.expect(OK);
+    assert_eq!((status(4).await, kept().await), (JobStatus::Cancelled, None));
 }
 
 async fn what_answers_outlives_the_job_that_was_to_add_it<S: TeamStore>(store: &S) {
@@ -549,7 +623,7 @@ async fn what_answers_outlives_the_job_that_was_to_add_it<S: TeamStore>(store: &
     let second = job(2, Operation::AddGolden, Some(&ada), &["web"]);
     store.add_job(&second, &[TeamChange::AddGolden(golden("web"))], &by(6)).await.expect(OK);
     store.claim_job(&LIMITS, 7).await.expect(OK).expect(OK);
-    let again = Requeue { at: 8, not_before: 8, why: "the server was stopped".to_owned(), counts: false };
+    let again = requeue(8, 8, "the server was stopped", false);
     store.requeue_job(&second.id, &again).await.expect(OK);
     assert_eq!(store.cancel_job(&second.id, &by(9)).await.expect(OK), Some(Cancelled::Asked));
     store.change(&[TeamChange::NotAdded(alias("web"))], &by(10)).await.expect(OK);
@@ -570,7 +644,7 @@ async fn what_two_are_to_remove_stays_only_if_both_give_up<S: TeamStore>(store: 
     assert_eq!(state().await, GoldenState::Removing, "ada still wants it gone");
     // What was begun may have left nothing that could stay: whoever does jobs decides.
     let begun = store.claim_job(&LIMITS, 3).await.expect(OK).expect(OK);
-    let again = Requeue { at: 4, not_before: 4, why: "the server stopped".to_owned(), counts: true };
+    let again = requeue(4, 4, "the server stopped", true);
     store.requeue_job(&begun.id, &again).await.expect(OK);
     assert_eq!(store.cancel_job(&begun.id, &by(5)).await.expect(OK), Some(Cancelled::Asked));
     assert_eq!(state().await, GoldenState::Removing);
