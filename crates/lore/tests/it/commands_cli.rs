@@ -122,16 +122,24 @@ fn without_room(lore: &std::process::Command) -> std::process::Command {
 
 #[test]
 fn a_command_that_could_not_be_written_is_not_in_the_way_of_the_next_attempt() {
-    let place = Place::new();
-    let repo = place.repo("new");
-    let folder = repo.path().to_str().expect("temporary paths are UTF-8");
-    let args = ["commands", "new", "code", "review", "diff", "--description", "Review a diff", "--project", folder];
-    let output = without_room(&place.lore.command(&args)).output().expect("there is a shell");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && said.contains(" cannot be written: File too large"), "{said}");
-    assert!(!said.contains("read"), "{said}");
-    place.lore.ok(&args);
-    assert!(place.lore.run(&args).stderr.contains("already"), "what is there is not overwritten");
+    let team = Team::new();
+    // The prompt is written first, or what says where the prompts of a new domain lie.
+    for (c1, first) in [
+        ("climpt-git", ".agent/climpt/prompts/git/review/diff/f_default.md"),
+        ("code", ".agent/climpt/config/code-app.yml"),
+    ] {
+        let args = ["new", c1, "review", "diff", "--description", "Review a diff"];
+        let lore = team.place.lore.command(&[&["commands"], &args[..], &["--project", team.folder()]].concat());
+        let output = without_room(&lore).output().expect("there is a shell");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && said.contains(&format!("{first} cannot be written: File too large")),
+            "{said}"
+        );
+        assert!(!team.repo.path().join(first).exists(), "nothing is left of it");
+        run(&team, &args);
+        assert!(refused(&team, 4, &args).contains("already"), "what is there is not overwritten");
+    }
 }
 
 #[test]
