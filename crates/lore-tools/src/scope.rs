@@ -4,10 +4,10 @@
 //! server it is what the caller has activated, by their own names, and golden repositories: what another user has activated
 //! is not there. Every tool that takes the name of a repository asks here.
 
-use std::path::PathBuf;
+use std::{collections::HashSet, path::PathBuf};
 
 use lore_core::{
-    history::Repos,
+    history::{Repos, few},
     team::{Asker, Shown, Team, Visible},
 };
 use lore_model::{Activation, Caller, Code, Failure, Repo, RepoName, RepoPath, brief, closest};
@@ -227,6 +227,8 @@ pub(crate) async fn history(context: &Context, name: &str) -> Result<Repo, Failu
 /// team server it is all that the caller sees.
 pub(crate) async fn histories(context: &Context, names: Vec<String>) -> Result<(Repos, Vec<String>), Failure> {
     let Some((team, caller)) = context.team()? else { return Ok((names.into(), Vec::new())) };
+    let names = each_once(names);
+    few("repos", &names)?;
     let mut found = if names.is_empty() { team.all_visible(caller).await? } else { Visible::default() };
     for name in names {
         let visible = team.visible(caller, &name).await?;
@@ -244,6 +246,13 @@ pub(crate) async fn histories(context: &Context, names: Vec<String>) -> Result<(
         }
     }
     Ok((Repos::Known(found.repos.into_iter().map(|shown| Found::team(shown).named()).collect()), found.notes))
+}
+
+/// Names in their order, each once: every one is looked up.
+fn each_once(mut names: Vec<String>) -> Vec<String> {
+    let mut known = HashSet::new();
+    names.retain(|name| known.insert(name.trim().to_owned()));
+    names
 }
 
 /// The repositories that an answer may speak of besides the one that is asked about; `None` for any.
@@ -277,4 +286,15 @@ fn unknown(alias: &str, repos: &[Repo]) -> Failure {
     let near = closest(alias, repos.iter().map(Repo::name)).map(|near| format!("did you mean `{near}`? "));
     let near = near.unwrap_or_default();
     failure.hint(format!("{near}Registered are: {}; `lore add PATH` registers another", names(repos)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_looked_up_once_however_often_it_is_given() {
+        let given = ["b", "a", " b", "b", "a ", "c"].map(str::to_owned).to_vec();
+        assert_eq!(each_once(given), ["b", "a", "c"]);
+    }
 }

@@ -18,6 +18,7 @@ use lore_model::{Code, Failure, Repo, RepoId, brief};
 use lore_store::{HistoryStore, IndexWriter, StoreError};
 pub use query::{
     CommitAnswer, Hit, LIMIT_MAX, PatchAnswer, Repos, SearchAnswer, SearchRequest, TouchAnswer, TouchRequest, Touched,
+    few,
 };
 pub use register::{AddRequest, Target};
 pub use sync::{PATCH_CAP, Progress, SyncEvent, SyncOptions, SyncReport, SyncTask};

@@ -304,8 +304,8 @@ fn clamp(limit: i64) -> (usize, Option<usize>) {
     (applied, (i64::try_from(applied).ok() != Some(limit)).then_some(applied))
 }
 
-/// A list that is short enough to be meant.
-fn few(name: &str, list: &[String]) -> Result<(), Failure> {
+/// Refuses a list under that name which is too long to be meant.
+pub fn few(name: &str, list: &[String]) -> Result<(), Failure> {
     if list.len() <= NAMES_MAX {
         return Ok(());
     }

@@ -64,7 +64,9 @@ async fn get_commit(context: Context, input: Input) -> Result<Answer, Failure> {
     let mut answer = AnswerBuilder::object(fields);
     if is_long(&commit.subject) || body != whole {
         let bytes = commit.subject.len() + whole.map_or(0, str::len);
-        answer.note("message_cut", format!("the message has {bytes} bytes; `lore show` prints all of it"));
+        // The command is for those who have the index.
+        let whole = if context.team.is_some() { "" } else { "; `lore show` prints all of it" };
+        answer.note("message_cut", format!("the message has {bytes} bytes{whole}"));
     }
     answer.note_if(commit.author_time.is_none(), "no_date", true);
     if let Some(person) = &commit.mapped_author {

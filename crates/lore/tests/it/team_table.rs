@@ -174,11 +174,11 @@ fn the_list_of_tools_is_the_same_to_the_byte() {
         let count = list["result"]["tools"].as_array().expect("there are tools").len();
         expected.assert_eq(&format!("{count} tools, {} bytes, {}", first.len(), hash(&first)));
     };
-    check("root", "/mcp", &expect!["32 tools, 21484 bytes, 0a2e5f4f39ab019c"]);
-    check("pow", "/mcp", &expect!["27 tools, 18821 bytes, 2340fd0c9a58ef34"]);
-    check("nor", "/mcp", &expect!["22 tools, 15673 bytes, 1b116aeea7818cf0"]);
+    check("root", "/mcp", &expect!["32 tools, 21519 bytes, 032cc9297bb42f29"]);
+    check("pow", "/mcp", &expect!["27 tools, 18856 bytes, 89142a725963ac5b"]);
+    check("nor", "/mcp", &expect!["22 tools, 15708 bytes, eefc4a156f94ad9b"]);
     check("root", "/mcp/repos", &expect!["10 tools, 5555 bytes, 5fa007d1f68d5935"]);
-    check("nor", "/mcp/code", &expect!["6 tools, 6760 bytes, 4ad9667ef7c6ff65"]);
+    check("nor", "/mcp/code", &expect!["6 tools, 6795 bytes, e28769d3b990f410"]);
 }
 
 /// Which repository or job a call names.

@@ -14,6 +14,7 @@
 //! | JSON-RPC abuse | `messages_that_are_no_messages_do_no_harm` here; each kind: lore-mcp `http/messages.rs`; floods: lore-server `sockets.rs` |
 //! | option injection | `no_argument_is_an_option_of_git` |
 //! | clone and checkout, SSRF | `urls_that_lead_inside_are_not_cloned` here; redirects and addresses: lore-git `it/policy.rs` |
+//! | lists without end | `no_list_of_names_keeps_the_server_busy`, `no_answer_has_more_than_somebody_reads` |
 //! | tokens | `tokens_that_were_tampered_with_are_refused` here; expiry and reuse: lore-core `team.rs` |
 
 use std::{os::unix::fs::symlink, path::Path};
@@ -557,4 +558,49 @@ fn tokens_that_were_tampered_with_are_refused() {
     let id = own["tokens"][0]["id"].to_string().replace('"', "");
     assert_eq!(server.rest("nor", "DELETE", &format!("/api/tokens/{id}"), &Value::Null).status, 200);
     assert_eq!(status(&personal), 401, "it is revoked");
+}
+
+#[test]
+fn no_list_of_names_keeps_the_server_busy() {
+    let server = server();
+    let (many, same) = ((0..5001).map(|number| format!("r{number}")).collect::<Vec<_>>(), vec!["api"; 90_000]);
+    for (tool, asked) in
+        [("commitmux_search", json!({"query": "heron"})), ("commitmux_touches", json!({"path_glob": "src/"}))]
+    {
+        let with = |names: Value| {
+            let mut asked = asked.clone();
+            asked["repos"] = names;
+            asked
+        };
+        let refused = server.refused("nor", tool, &with(json!(many)));
+        assert!(refused.contains("`repos` names 5001"), "{tool}: {refused}");
+        let told = server.call("nor", tool, &with(json!(same))).to_string();
+        assert!(told.contains("The heron stands"), "{tool}: {told}");
+    }
+}
+
+#[test]
+fn no_answer_has_more_than_somebody_reads() {
+    let server = server();
+    let repo = server.repo("past");
+    for step in 0..60 {
+        let files: Vec<String> = (0..12).map(|file| format!("{file}.rs")).collect();
+        for file in &files {
+            repo.write(file, format!("pub fn heron() {{}}\n// {step} of {file}\n"));
+        }
+        repo.commit("More");
+    }
+    server.add_golden("root", &repo, "past", &json!({"enable_temporal": true}));
+    let asked = json!({"query_text": "heron", "search_mode": "fts", "regex": true, "repository_alias": "past", "limit": 100,
+        "show_evolution": true, "evolution_limit": 1_000_000_000});
+    let told = server.ask("nor", "search_code", &asked);
+    let contexts: Vec<&Value> =
+        told["results"]["results"].as_array().expect("a list").iter().map(|hit| &hit["temporal_context"]).collect();
+    let steps: Vec<usize> =
+        contexts.iter().map(|context| context["evolution"].as_array().expect("a list").len()).collect();
+    assert_eq!(steps, [vec![50; 10], vec![0; 2]].concat());
+    assert!(contexts.iter().all(|context| context["evolution_has_more"] == true), "{told}");
+    let warning = told["results"]["warning"].as_str().expect("it is told");
+    assert!(warning.contains("evolution_limit is 1 to 50: 50 was taken"), "{warning}");
+    assert!(warning.contains("500 commits of files are told in one answer"), "{warning}");
 }

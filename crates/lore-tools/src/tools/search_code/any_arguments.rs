@@ -119,7 +119,7 @@ proptest! {
             Ok(asked) => {
                 prop_assert!((1..=100).contains(&asked.limit) && asked.lines.context <= 50);
                 prop_assert!((0.0..=1.0).contains(&asked.meaning.min_score));
-                prop_assert!(asked.evolution != Some(0));
+                prop_assert!(asked.evolution.is_none_or(|steps| (1..=50).contains(&steps)));
                 if let When::During(period) = &asked.meaning.when {
                     let (from, to) = (period.from.unwrap_or(i64::MIN), period.to.unwrap_or(i64::MAX));
                     prop_assert!(from <= to, "a time that ends before it begins: {given:?}");
@@ -127,4 +127,30 @@ proptest! {
             }
         }
     }
+}
+
+fn asked(given: &Value) -> Result<Asked, lore_model::Failure> {
+    let given = given.as_object().expect("an object").clone();
+    arguments::read::<Input>("search_code", &schema::input::<Input>(), given).and_then(Asked::new)
+}
+
+#[test]
+fn nobody_asks_for_more_steps_than_somebody_reads() {
+    for (limit, steps, notes) in [
+        (1, 1, Vec::new()),
+        (50, 50, Vec::new()),
+        (51, 50, vec!["evolution_limit is 1 to 50: 50 was taken"]),
+        (1_000_000_000, 50, vec!["evolution_limit is 1 to 50: 50 was taken"]),
+    ] {
+        let asked = asked(&json!({"query_text": "x", "show_evolution": true, "evolution_limit": limit})).ok().unwrap();
+        assert_eq!((asked.evolution, asked.notes), (Some(steps), notes.into_iter().map(str::to_owned).collect()));
+    }
+}
+
+#[test]
+fn so_many_extensions_are_named_at_most() {
+    let with = |count: usize| asked(&json!({"query_text": "x", "file_extensions": vec![".rs"; count]}));
+    assert!(with(5000).is_ok());
+    let refused = with(5001).err().unwrap();
+    assert_eq!((refused.code, refused.message.as_str()), (Code::InvalidArgument, "`file_extensions` names 5001"));
 }

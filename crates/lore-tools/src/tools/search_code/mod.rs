@@ -10,9 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_core::search::{
-    Accuracy, CodeFreshness, CodeHit, CodeRequest, CodeState, CommitFound, FileFilter, LineHit, LinesRequest,
-    LinesWanted, PastGaps, Standing, When,
+use lore_core::{
+    history::few,
+    search::{
+        Accuracy, CodeFreshness, CodeHit, CodeRequest, CodeState, CommitFound, FileFilter, LineHit, LinesRequest,
+        LinesWanted, PastGaps, Standing, When,
+    },
 };
 use lore_model::{ChunkKind, Code, Failure, Permission, brief};
 use schemars::JsonSchema;
@@ -93,7 +96,7 @@ struct Input {
     include_removed: Option<bool>,
     /// What happened to the file of each result, with diffs (default false)
     show_evolution: Option<bool>,
-    /// With evolution: so many commits of each file (default 5)
+    /// With evolution: so many commits of each file (1-50, default 5); of all results together 500
     evolution_limit: Option<i64>,
     /// Only code that commits of that time brought or took away so: added,modified,deleted,renamed
     diff_type: Option<String>,
@@ -185,9 +188,10 @@ impl Asked {
             diff_type: input.diff_type,
             author: input.author,
         };
-        let (mut when, evolution) = past::when(&past)?;
+        let (mut when, evolution) = past::when(&past, &mut notes)?;
         let at_commit = past.at_commit.as_deref().is_some_and(|commit| !commit.trim().is_empty());
         let chunk_type = past::chunk_type(input.chunk_type.as_deref(), at_commit, &mut when)?;
+        few("file_extensions", &input.file_extensions)?;
         let one = |text: Option<String>| text.into_iter().filter(|text| !text.trim().is_empty()).collect();
         let files = FileFilter {
             languages: one(input.language),
@@ -285,8 +289,9 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     };
     let mut outcome = Outcome { searched, aliases, ..Outcome::default() };
     let (mut gaps, mut by_line, mut by_meaning) = (PastGaps::default(), Vec::new(), Vec::new());
+    let mut room = past::STEPS_IN_ALL;
     if let Some(mut found) = lines? {
-        search.tell_past(&asked.lines.repos, &mut found.hits, asked.evolution).await?;
+        search.tell_past_within(&asked.lines.repos, &mut found.hits, asked.evolution, &mut room).await?;
         gaps = found.gaps;
         outcome.total = found.lines;
         if found.more {
@@ -305,7 +310,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     }
     if let Some(mut found) = meaning? {
         found.shorten();
-        search.tell_past(&asked.meaning.repos, &mut found.hits, asked.evolution).await?;
+        search.tell_past_within(&asked.meaning.repos, &mut found.hits, asked.evolution, &mut room).await?;
         gaps = std::mem::take(&mut found.gaps);
         outcome.total += found.hits.iter().filter(|hit| !by_line.iter().any(|line| is_in(line, hit))).count();
         by_meaning = found.hits;
@@ -316,9 +321,15 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     }
     let shown = |line: &LineHit| line_json(line, asked.files_only, &query);
     outcome.results = in_turn(&by_line, &by_meaning, asked.limit, is_in, shown, hit_json);
-    let sync = context.how_to_sync();
-    let of_past = past::warning(&gaps, searched, sync).into_iter();
-    outcome.notes = of_past.chain(warning(&outcome.freshness, sync)).chain(asked.notes).collect();
+    if room == 0 {
+        asked.notes.push(format!(
+            "{} commits of files are told in one answer: ask for fewer results, or with a smaller evolution_limit",
+            past::STEPS_IN_ALL
+        ));
+    }
+    let mend = past::Mend::of(&context);
+    let of_past = past::warning(&gaps, searched, mend).into_iter();
+    outcome.notes = of_past.chain(warning(&outcome.freshness, mend.sync)).chain(asked.notes).collect();
     Ok(outcome.answer(&query, started))
 }
 

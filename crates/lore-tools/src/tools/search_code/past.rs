@@ -8,15 +8,20 @@ use lore_core::search::{
 use lore_model::{Code, Failure, LineCommit, brief};
 use serde_json::{Value, json};
 
-use super::Mode;
-use crate::repositories::line;
+use super::{Mode, clamped};
+use crate::{Context, repositories::line};
 
 /// So many steps of a file are told unless somebody says otherwise.
 const STEPS: i64 = 5;
 
+/// And so many at most.
+const STEPS_MAX: i64 = 50;
+
+/// So many are told in one answer: each has a diff, and a hundred results have a hundred files.
+pub(super) const STEPS_IN_ALL: usize = 500;
+
 /// What the document promises where the past of a repository is not kept.
-const NOT_KEPT: &str =
-    "Temporal index not available. Showing results from current code only. Run `lore sync --temporal` to build it.";
+const NOT_KEPT: &str = "Temporal index not available. Showing results from current code only.";
 
 /// The parameters that are about the past.
 pub(super) struct Past {
@@ -39,12 +44,13 @@ fn given(text: Option<&String>) -> Option<&str> {
 }
 
 /// Which time is meant, and how many steps of each file are wanted.
-pub(super) fn when(past: &Past) -> Result<(When, Option<usize>), Failure> {
+pub(super) fn when(past: &Past, notes: &mut Vec<String>) -> Result<(When, Option<usize>), Failure> {
     let limit = past.evolution_limit.unwrap_or(STEPS);
     if limit < 1 {
-        return Err(invalid(format!("`evolution_limit` cannot be {limit}"), "it is 1 or more"));
+        let hint = format!("it is 1 to {STEPS_MAX}");
+        return Err(invalid(format!("`evolution_limit` cannot be {limit}"), &hint));
     }
-    let evolution = past.show_evolution.then_some(usize::try_from(limit).unwrap_or(usize::MAX));
+    let evolution = past.show_evolution.then(|| clamped("evolution_limit", limit, 1, STEPS_MAX, notes));
     let (range, commit) = (given(past.time_range.as_ref()), given(past.at_commit.as_ref()));
     let (kinds, author) = (kinds(past.diff_type.as_deref())?, given(past.author.as_ref()).map(str::to_owned));
     let filters = !kinds.is_empty() || author.is_some();
@@ -110,13 +116,33 @@ fn days(text: &str) -> Result<(Option<i64>, Option<i64>), Failure> {
     Ok((from, to))
 }
 
+/// What the caller can do about what is not there.
+#[derive(Clone, Copy)]
+pub(super) struct Mend {
+    /// Where the past is not kept.
+    pub(super) keep: &'static str,
+    /// Where what is kept is behind.
+    pub(super) sync: &'static str,
+}
+
+impl Mend {
+    pub(super) fn of(context: &Context) -> Self {
+        let keep = match context.team {
+            Some(_) => "An admin can have it kept.",
+            None => "Run `lore sync --temporal` to build it.",
+        };
+        Self { keep, sync: context.how_to_sync() }
+    }
+}
+
 /// What of the past is not there.
-pub(super) fn warning(gaps: &PastGaps, searched: usize, sync: &str) -> Vec<String> {
+pub(super) fn warning(gaps: &PastGaps, searched: usize, mend: Mend) -> Vec<String> {
+    let Mend { keep, sync } = mend;
     let mut said = Vec::new();
     if !gaps.not_kept.is_empty() {
         said.push(match searched {
-            1 => NOT_KEPT.to_owned(),
-            _ => format!("{NOT_KEPT} (concerns {})", gaps.not_kept.join(", ")),
+            1 => format!("{NOT_KEPT} {keep}"),
+            _ => format!("{NOT_KEPT} {keep} (concerns {})", gaps.not_kept.join(", ")),
         });
     }
     if !gaps.beside.is_empty() {
