@@ -136,7 +136,7 @@ impl Team {
             }
             None => None,
         };
-        let mut refresh = task(Operation::RefreshGolden, &[golden.alias.clone()]);
+        let mut refresh = task(Operation::RefreshGolden, std::slice::from_ref(&golden.alias));
         match &main {
             // Whether there is such a branch only the job finds out, which makes it the main one then.
             Some(Some(branch)) => refresh.branch = Some(branch.clone()),
