@@ -13,7 +13,16 @@ use crate::error::explain_io;
 /// Held by the one process that writes; dropping it lets the next one in.
 #[derive(Debug)]
 pub(crate) struct WriterLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for WriterLock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a program that is being started at this moment has it as well, until it runs.
+        if let Err(error) = self.file.unlock() {
+            tracing::debug!(%error, "the writer's lock could not be given back before its file is closed");
+        }
+    }
 }
 
 impl WriterLock {
@@ -37,6 +46,24 @@ impl WriterLock {
         if let Err(error) = noted {
             tracing::debug!(%error, "the writer's process id could not be noted");
         }
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_given_back_also_while_a_program_is_being_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("writer.lock");
+        let lock = WriterLock::try_take(&path).unwrap();
+        assert!(matches!(WriterLock::try_take(&path), Err(StoreError::Locked)));
+        // What a process has between its beginning and the program that it is to run.
+        let inherited = lock.file.try_clone().unwrap();
+        drop(lock);
+        drop(WriterLock::try_take(&path).unwrap());
+        drop(inherited);
     }
 }

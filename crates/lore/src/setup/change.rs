@@ -62,29 +62,39 @@ impl Change {
     }
 }
 
-/// Two texts without most of what stands unchanged in the lines that change: a file may be one line.
+/// Two texts without what stands unchanged beside what changes, but for the lines before it, which count. Other servers have their
+/// secrets there, perhaps in the same line: a file may be one line, and a line before a new one gets a comma.
 fn without_neighbours(before: &str, after: &str) -> (String, String) {
-    /// So much is shown around a change, so that it can be told where it is.
-    const AROUND: usize = 12;
+    /// So much is shown around what is replaced, so that it can be told what it is.
+    const AROUND: usize = 30;
     let same = |one: &mut dyn Iterator<Item = char>, other: &mut dyn Iterator<Item = char>| -> usize {
         one.zip(other).take_while(|(one, other)| one == other).map(|(one, _)| one.len_utf8()).sum()
     };
     let from = same(&mut before.chars(), &mut after.chars());
     let (old, new) = (&before[from..], &after[from..]);
     let to = same(&mut old.chars().rev(), &mut new.chars().rev());
-    let head = &before[..from];
+    let (head, tail) = (&before[..from], &old[old.len() - to..]);
+    let (old, new) = (&old[..old.len() - to], &new[..new.len() - to]);
     let line = head.rfind('\n').map_or(0, |at| at + 1);
+    let lines = &head[..line];
+    if old.is_empty() || new.is_empty() {
+        // All of it is new, or goes; the comma before it belongs to what stands there.
+        let alone = |text: &str| {
+            let text = text.strip_prefix(',').unwrap_or(text);
+            let (place, text) = text.strip_prefix('\n').map_or(("", text), |text| ("\n", text));
+            (place.to_owned(), text.trim_end_matches(['\n', ',']).to_owned())
+        };
+        let (place, text) = alone(if old.is_empty() { new } else { old });
+        let whole = |part: &str| if part.is_empty() { String::new() } else { format!("{text}\n") };
+        return (format!("{lines}{place}{}", whole(old)), format!("{lines}{place}{}", whole(new)));
+    }
     let start = head.floor_char_boundary(from.saturating_sub(AROUND)).max(line);
-    let tail = &old[old.len() - to..];
     let line_end = tail.find('\n').unwrap_or(tail.len());
     let end = tail.ceil_char_boundary(AROUND.min(tail.len())).min(line_end);
     let ellipsis = |is_cut: bool| if is_cut { "…" } else { "" };
     let (left, right) = (ellipsis(start > line), ellipsis(end < line_end));
-    let cut = |text: &str| {
-        let changed = &text[from..text.len() - to];
-        format!("{}{left}{}{changed}{}{right}{}", &head[..line], &head[start..], &tail[..end], &tail[line_end..])
-    };
-    (cut(before), cut(after))
+    let cut = |changed: &str| format!("{lines}{left}{}{changed}{}{right}\n", &head[start..], &tail[..end]);
+    (cut(old), cut(new))
 }
 
 /// Makes the change, unless the file is no longer what it was when the change was planned.

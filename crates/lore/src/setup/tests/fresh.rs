@@ -135,9 +135,7 @@ fn the_change_is_shown() {
     expect![[r#"
         --- ~/.cursor/mcp.json
         +++ ~/.cursor/mcp.json
-        @@ -3 +3,5 @@
-        -    "a": {}
-        +    "a": {},
+        @@ -3,0 +4,4 @@
         +    "lore": {
         +      "command": "/opt/bin/lore",
         +      "args": ["serve"]
@@ -164,7 +162,9 @@ fn the_change_is_shown() {
 fn what_other_servers_have_is_not_shown() {
     for text in [
         "{\n  \"mcpServers\": {\n    \"gh\": {\"env\": {\"TOKEN\": \"secret\"}},\n    \"b\": {}\n  }\n}\n",
-        "{\"mcpServers\": {\"gh\": {\"env\": {\"TOKEN\": \"secret\"}}, \"another one\": {}}, \"other\": \"secret\"}",
+        "{\n  \"mcpServers\": {\n    \"gh\": {\"env\": {\"TOKEN\": \"secret\"}}\n  }\n}\n",
+        "{\"mcpServers\": {\"gh\": {\"env\": {\"TOKEN\": \"secret\"}}}, \"other\": \"secret\"}",
+        "{\"theme\": \"secret\"}",
     ] {
         let desk = Desk::new();
         desk.write(Host::Cursor, text);
