@@ -85,21 +85,24 @@ impl Schema {
 
     /// The version of the schema in a file; 0 where there is none yet.
     pub(crate) fn version(&self, path: &Path, connection: &Connection) -> Result<i64> {
-        let found =
-            connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(|error| explain(path, error))?;
+        let read = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        let look = || -> rusqlite::Result<(i64, bool)> {
+            let found = read("PRAGMA user_version")?;
+            if found > 0 || read("SELECT count(*) FROM sqlite_schema")? == 0 {
+                return Ok((found, found >= 0));
+            }
+            // The number is written together with the first tables: another process may have done so between the two looks.
+            let found = read("PRAGMA user_version")?;
+            Ok((found, found > 0))
+        };
+        let (found, is_sound) = look().map_err(|error| explain(path, error))?;
         let known = self.newest();
         if found > known {
             return Err(StoreError::TooNew { path: path.to_owned(), found, known });
         }
-        if found < 1 {
-            // The number is written together with the first tables.
-            let tables: i64 = connection
-                .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-                .map_err(|error| explain(path, error))?;
-            if tables > 0 || found < 0 {
-                let what = format!("it has tables, and {found} for the version of its schema");
-                return Err(StoreError::Damaged { path: path.to_owned(), what });
-            }
+        if !is_sound {
+            let what = format!("it has tables, and {found} for the version of its schema");
+            return Err(StoreError::Damaged { path: path.to_owned(), what });
         }
         Ok(found)
     }
