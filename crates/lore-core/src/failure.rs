@@ -222,6 +222,8 @@ mod tests {
             ("/srv/lore/clones/big.git does not exist", "the clone of `big` does not exist"),
             ("cannot read HEAD of /srv/lore/clones/a.b.git: no", "cannot read HEAD of the clone of `a.b`: no"),
             ("/srv/lore/code/12.seg is damaged (/srv/lore/x)", "code/12.seg is damaged (x)"),
+            ("no /srv/lore/clones/.git", "no clones/.git"),
+            ("no /srv/lore/clones/a b.git or /srv/lore/clones/a/b.git", "no clones/a b.git or clones/a/b.git"),
             ("move /srv/lore aside", "move the server's folder aside"),
             ("/srv/lore-2/x and /srv/lore.old", "/srv/lore-2/x and /srv/lore.old"),
             ("nothing of it", "nothing of it"),

@@ -336,6 +336,13 @@ async fn another_model_is_another_set() {
     let count = old.embedded();
     let back = open(&case.index(), Some(old.again()));
     assert_eq!((embed(&back, &repo).await.unwrap().embedded, old.embedded()), (0, count));
+    let (covered, chunks) = back.search.covered_by(std::slice::from_ref(&repo), "babel").await.unwrap();
+    assert!(covered > 0 && covered == chunks, "{covered} of {chunks}");
+    assert_eq!(
+        back.search.covered_by(&[repo.clone(), repo.clone()], "babel").await.unwrap(),
+        (2 * covered, 2 * chunks)
+    );
+    assert_eq!(back.search.covered_by(std::slice::from_ref(&repo), "nobody").await.unwrap().0, 0);
     // The same name with another length is no longer the same model.
     let changed = open(&case.index(), Some(Model::new("babel", 32)));
     let answer = ask(&changed, &repo, "invoice").await;

@@ -269,6 +269,33 @@ async fn a_composite_is_asked_as_one_and_is_its_owners_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_alias_that_means_something_already_is_not_given_again() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    for name in ["api", "web"] {
+        case.add(&ada, &case.folder(name), name).await;
+    }
+    let activate = async |golden: &[&str], alias: Option<&str>, branch: Option<&str>| {
+        let request = Activate {
+            golden: golden.iter().map(|name| (*name).to_owned()).collect(),
+            composite: golden.len() > 1,
+            branch: branch.map(str::to_owned),
+            alias: alias.map(str::to_owned),
+        };
+        case.team.activate(&ada, request).await.map(|_| ()).map_err(|failure| failure.code)
+    };
+    assert_eq!(activate(&["api"], Some("mine"), None).await, Ok(()));
+    assert_eq!(activate(&["api"], Some("mine"), None).await, Ok(()), "the same once more changes nothing");
+    assert_eq!(activate(&["web"], Some("mine"), None).await, Err(Code::Conflict));
+    assert_eq!(activate(&["api", "web"], Some("mine"), None).await, Err(Code::Conflict));
+    assert_eq!(activate(&["api"], Some("WEB"), None).await, Err(Code::Conflict), "it is another golden repository");
+    assert_eq!(activate(&["web"], None, None).await, Ok(()));
+    assert_eq!(activate(&["api", "web"], None, None).await, Err(Code::InvalidArgument), "a composite needs a name");
+    assert_eq!(activate(&["api", "web"], Some("all"), Some("main")).await, Err(Code::InvalidArgument));
+    assert_eq!(activate(&["api", "web"], Some("all"), None).await, Ok(()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_golden_repository_that_users_have_is_removed_only_by_force() {
     let case = Case::new();
     let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::PowerUser).await);
@@ -983,6 +1010,10 @@ mod access {
         let made = case.team.create_token(&bob, owner, "laptop", Some(1)).await.unwrap();
         assert!(made.secret.starts_with("lore_pat_") && made.secret.len() > 60);
         assert!(!format!("{made:?}").contains(&made.secret));
+        for (days, fits) in [(0, false), (3650, true), (3651, false)] {
+            let longest = case.team.create_token(&bob, owner, "other", Some(days)).await;
+            assert_eq!(longest.is_ok(), fits, "{days} days");
+        }
         assert_eq!(case.team.authenticate(&made.secret).await.unwrap().caller.name.as_str(), "bob");
         case.team.set_role(&ada, "bob", Role::PowerUser).await.unwrap();
         assert_eq!(case.team.authenticate(&made.secret).await.unwrap().caller.role, Role::PowerUser, "at once");

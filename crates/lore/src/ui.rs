@@ -179,3 +179,35 @@ pub(crate) fn one_line(text: &str) -> String {
     };
     (escape_controls(text) + cut).replace(['\n', '\r'], "⏎").replace('\t', " ")
 }
+
+/// A word that the shells of Unix take as one argument, and as it is.
+pub(crate) fn shell_word(text: &str) -> String {
+    // Neither what stands for a home, nor what stands for names of files.
+    let is_plain = |c: char| c.is_alphanumeric() || "/.:_-+@%,=".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_takes_a_word_as_it_is() {
+        for plain in ["/home/me/a.db", "https://lore.example:8443", "größe", "a=b"] {
+            assert_eq!(shell_word(plain), plain);
+        }
+        for (text, word) in [
+            ("", "''"),
+            ("two words", "'two words'"),
+            ("~/lore", "'~/lore'"),
+            ("http://[::1]:80", "'http://[::1]:80'"),
+            ("it's", r"'it'\''s'"),
+            ("$(id)", "'$(id)'"),
+        ] {
+            assert_eq!(shell_word(text), word);
+        }
+    }
+}

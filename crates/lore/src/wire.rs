@@ -60,8 +60,6 @@ pub(crate) struct TeamOptions {
     pub(crate) policy: RemotePolicy,
     /// How it is run.
     pub(crate) settings: TeamSettings,
-    /// The model besides the built-in one.
-    pub(crate) second: Option<Second>,
 }
 
 /// Views that a server keeps at hand: those of the repositories and branches that its users ask about at a time. Each takes
@@ -81,7 +79,7 @@ pub(crate) fn team(loaded: &Loaded, data: &Path, options: TeamOptions) -> Arc<Te
     let messages = Messages::new(Arc::new(EmbeddedMessages::new(data)), Arc::new(SystemClock), None);
     let lore = Lore {
         history: Arc::new(history.with_policy(Some(options.policy))),
-        search: Arc::new(search.with_second(options.second)),
+        search: Arc::new(search),
         messages: Arc::new(messages),
         commands: Arc::new(Commands::new(None)),
     };

@@ -404,6 +404,20 @@ mod tests {
     }
 
     #[test]
+    fn of_two_equal_passages_the_one_among_the_same_lines_is_meant() {
+        let before = "fn first() {\n    open_the_door();\n    shut();\n}\n";
+        let then = Before { text: before.as_bytes(), first_line: 1, whole: true, lines: (2, 2) };
+        // Every line is another one by its blanks, and it stands there twice.
+        let other = "\nmod outer {\n  fn other() {\n    walk();\n        open_the_door();\n    run();\n  }\n}\n";
+        let same = "\nmod inner {\n    fn first() {\n        open_the_door();\n        shut();\n    }\n}\n";
+        assert_eq!(relocate(then, format!("{other}{same}").as_bytes()), Now::At((12, 12)));
+        assert_eq!(relocate(then, format!("{same}{other}").as_bytes()), Now::At((4, 4)));
+        // Nothing tells which of them it is, so neither is said to be it.
+        let twice = format!("{other}{}", other.replace("other", "another"));
+        assert!(!matches!(relocate(then, twice.as_bytes()), Now::At(_)));
+    }
+
+    #[test]
     fn an_edited_line_is_told_to_be_edited() {
         check((4, 4), &BEFORE.replace("read();", "read(\"a\");"), Now::Edited((4, 4)));
         check((3, 5), &BEFORE.replace("    read();\n", "    let all = everything();\n"), Now::Edited((3, 5)));

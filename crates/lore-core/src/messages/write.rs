@@ -320,6 +320,26 @@ fn cut(hunk: String) -> String {
 mod tests {
     use super::*;
 
+    #[test]
+    fn of_a_large_file_the_lines_around_are_kept() {
+        let file = RepoPath::from("large.txt");
+        let large = (1..=200_000).map(|number| format!("line {number}")).collect::<Vec<_>>().join("\n");
+        let kept = |at| {
+            let anchor = anchor_of(&file, large.as_bytes(), at);
+            assert!(!anchor.whole);
+            let text = String::from_utf8(anchor.text).unwrap();
+            let lines: Vec<&str> = text.lines().collect();
+            (anchor.first_line, lines[0].to_owned(), lines[lines.len() - 1].to_owned())
+        };
+        let lines = |first: u32, last: u32| (first, format!("line {first}"), format!("line {last}"));
+        assert_eq!(kept(Some((1000, 1001))), lines(800, 1201));
+        assert_eq!(kept(Some((5, 5))), lines(1, 205));
+        assert_eq!(kept(Some((199_999, 200_000))), lines(199_799, 200_000));
+        assert_eq!(kept(None), lines(1, 201));
+        let small = anchor_of(&file, b"one\ntwo\n", Some((2, 2)));
+        assert!(small.whole && small.first_line == 1 && small.text == b"one\ntwo\n");
+    }
+
     fn numbered(change: impl Fn(u32) -> Option<String>) -> String {
         (1..=100).filter_map(change).map(|line| line + "\n").collect()
     }

@@ -777,6 +777,70 @@ fn heading(entry: &Entry<ChunkId>, path: &RepoPath) -> String {
 mod tests {
     use super::*;
 
+    fn entry(kind: ChunkKind, name: Option<&str>, container: Option<&str>, part: Option<(u32, u32)>) -> Entry<ChunkId> {
+        Entry {
+            chunk: ChunkId::default(),
+            kind,
+            bytes: 0..1,
+            first_line: 3,
+            last_line: 9,
+            name: name.map(str::to_owned),
+            names: Vec::new(),
+            symbol: None,
+            container: container.map(str::to_owned),
+            part,
+        }
+    }
+
+    #[test]
+    fn chunks_of_many_files_are_told_apart_by_their_titles() {
+        let path = RepoPath::new(b"src/a.rs".as_slice());
+        for (kind, name, container, expected) in [
+            (ChunkKind::Definitions, Some("run"), None, "run (src/a.rs:3-9)"),
+            (ChunkKind::Definitions, Some("run"), Some("Engine"), "Engine::run (src/a.rs:3-9)"),
+            (ChunkKind::Data, None, Some("Engine"), "src/a.rs:3-9"),
+            (ChunkKind::Documentation, Some("Use"), Some("Guide"), "Guide > Use (src/a.rs)"),
+            (ChunkKind::Documentation, Some("Use"), Some("Guide > Use"), "Use (src/a.rs)"),
+            (ChunkKind::Documentation, None, None, "src/a.rs:3-9"),
+            (ChunkKind::Symbols, Some("run"), None, "src/a.rs symbols"),
+        ] {
+            assert_eq!(title(&entry(kind, name, container, None), &path), expected);
+        }
+    }
+
+    #[test]
+    fn chunks_have_ids_that_tell_where_they_stand() {
+        let said = |part| entry(ChunkKind::Documentation, Some("Use"), None, part);
+        let entries = vec![
+            said(None),
+            entry(ChunkKind::Definitions, Some("run"), None, None),
+            said(Some((1, 2))),
+            said(Some((2, 2))),
+            said(None),
+            entry(ChunkKind::Symbols, None, None, None),
+        ];
+        let record = BlobRecord {
+            language: "rust".to_owned(),
+            size: 1,
+            lines: 9,
+            plain: None,
+            package: None,
+            counts: [0; 3],
+            tags: Vec::new(),
+            entries,
+        };
+        let ids: Vec<String> = (0..6).map(|at| id(&record, at, &RepoPath::new(b"a.md".as_slice()))).collect();
+        let expected = [
+            "doc-a.md-s0",
+            "code-definitions-a.md-L3",
+            "doc-a.md-s1-c0",
+            "doc-a.md-s1-c1",
+            "doc-a.md-s2",
+            "code-symbols-a.md",
+        ];
+        assert_eq!(ids, expected);
+    }
+
     #[test]
     fn texts_are_cut_so_that_everything_fits() {
         let hits: Vec<Snippet> = (1..=5).map(|at| Snippet::whole("\"a line\"\n".repeat(at * 20), 1)).collect();

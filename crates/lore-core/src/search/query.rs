@@ -281,9 +281,25 @@ mod tests {
             ("src/net/tcp.rs", QueryKind::Path),
             ("config.toml", QueryKind::Path),
             ("retry backoff", QueryKind::Words),
+            ("self.retry state->next", QueryKind::Name),
+            ("__init__ read_all", QueryKind::Name),
+            ("and then.", QueryKind::Words),
+            (".hidden away", QueryKind::Words),
+            ("_private thing", QueryKind::Words),
+            ("ABC def", QueryKind::Words),
             ("where is retry with backoff implemented?", QueryKind::Sentence),
         ] {
             assert_eq!(Query::new(text).kind, kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_one_however_it_is_written() {
+        for name in ["parse_config", "parseConfig", "ParseConfig", "parse-config", "PARSE_CONFIG"] {
+            assert_eq!(fold(name), "parseconfig");
+        }
+        for name in ["größe_ändern", "GrößeÄndern", "größe-ändern"] {
+            assert_eq!(fold(name), "größeändern");
         }
     }
 
@@ -315,10 +331,9 @@ mod tests {
         assert_eq!((query.words.len(), query.cut), (64, false));
         let query = Query::new(&format!("{} word1 word63", words(64)));
         assert_eq!((query.words.len(), query.cut), (64, false), "what is said again is no further word");
-        let started = std::time::Instant::now();
         let query = Query::new(&words(150_000));
         assert!(query.cut && query.words.len() == 64 && query.words[63].token == "word63");
-        assert!(query.text.len() <= MAX_TEXT && started.elapsed().as_secs() < 2);
+        assert!(query.text.len() <= MAX_TEXT);
         let query = Query::new(&"é".repeat(MAX_TEXT));
         assert!(query.cut && query.text.len() <= MAX_TEXT);
         assert_eq!(Query::new(&"\"a b\" ".repeat(40)).phrases.len(), MAX_PHRASES);

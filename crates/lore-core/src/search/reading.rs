@@ -236,3 +236,35 @@ fn draft<'t>(
 fn small(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passage_begins_with_what_it_defines() {
+        let mut entry = Entry {
+            chunk: (),
+            kind: ChunkKind::Definitions,
+            bytes: 0..1,
+            first_line: 1,
+            last_line: 2,
+            name: Some("run".to_owned()),
+            names: Vec::new(),
+            symbol: None,
+            container: Some("Engine".to_owned()),
+            part: None,
+        };
+        assert_eq!(passage(&entry, "fn run()"), "run Engine\nfn run()");
+        entry.names = vec!["start".to_owned(), "run".to_owned()];
+        assert_eq!(passage(&entry, "fn start()"), "start run Engine\nfn start()", "nothing is said twice");
+        entry.kind = ChunkKind::Symbols;
+        assert_eq!(passage(&entry, "start\nrun"), "start\nrun", "an outline is names already");
+    }
+
+    #[test]
+    fn another_model_reads_everything_anew() {
+        let model = lore_embed::StaticModel::built_in();
+        assert!(rules(&model).starts_with(&format!("{READING} ")) && rules(&model).ends_with(model.model()));
+    }
+}

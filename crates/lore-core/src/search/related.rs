@@ -267,3 +267,38 @@ fn copies(view: &dyn CodeView, file: usize, own: &Entry<ChunkId>) -> Result<Vec<
     }
     Ok(copies)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(chunk: u32, name: &str, part: Option<(u32, u32)>) -> Entry<ChunkId> {
+        Entry {
+            chunk,
+            kind: ChunkKind::Definitions,
+            bytes: 0..1,
+            first_line: 1,
+            last_line: 2,
+            name: Some(name.to_owned()),
+            names: Vec::new(),
+            symbol: None,
+            container: None,
+            part,
+        }
+    }
+
+    #[test]
+    fn what_stands_there_itself_is_not_like_it() {
+        let own = entry(1, "run", Some((1, 2)));
+        assert!(is_same(true, &own, &own) && is_same(false, &own, &own), "a copy is told as one");
+        let rest = entry(2, "run", Some((2, 2)));
+        assert!(is_same(true, &own, &rest), "the rest of the same function");
+        assert!(!is_same(false, &own, &rest), "another file has a long function of that name too");
+        assert!(!is_same(true, &own, &entry(2, "walk", Some((2, 2)))));
+        assert!(!is_same(true, &own, &entry(2, "run", None)) && !is_same(true, &entry(2, "run", None), &own));
+        assert!(
+            is_same(false, &own, &Entry { kind: ChunkKind::Symbols, ..entry(3, "x", None) }),
+            "an outline is no code"
+        );
+    }
+}

@@ -302,6 +302,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_file_is_worth_less_unless_its_kind_was_asked_for() {
+        let none = Wants::default();
+        for (role, wanted) in [
+            (Role::Test, Wants { tests: true, ..none }),
+            (Role::Example, Wants { examples: true, ..none }),
+            (Role::Bench, Wants { benches: true, ..none }),
+            (Role::Vendored, Wants { vendored: true, ..none }),
+            (Role::Compatibility, Wants { compatibility: true, ..none }),
+            (Role::Document, Wants { documents: true, ..none }),
+        ] {
+            assert!(role.factor(none) < 0.8, "{role:?}");
+            assert!((role.factor(wanted) - 1.0).abs() < f32::EPSILON, "{role:?}");
+        }
+        let all =
+            Wants { tests: true, examples: true, benches: true, vendored: true, compatibility: true, documents: true };
+        assert!((Role::Source.factor(none) - 1.0).abs() < f32::EPSILON);
+        assert!(Role::Declarations.factor(all) < 0.8, "they say nothing of how it works");
+    }
+
+    #[test]
     fn roles_are_told_by_paths() {
         for (path, role) in [
             ("src/net/tcp.rs", Role::Source),
@@ -316,6 +336,10 @@ mod tests {
             ("benches/a.rs", Role::Bench),
             ("docs/guide.md", Role::Document),
             ("types/a.d.ts", Role::Declarations),
+            ("src/parser_bench.go", Role::Bench),
+            ("src/bench_parser.py", Role::Bench),
+            ("lib/_compat.py", Role::Compatibility),
+            ("README", Role::Document),
         ] {
             let (folders, file) = split_path(path);
             assert_eq!(Role::of(Folders::of(folders), file), role, "{path}");

@@ -168,6 +168,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_block_begins_and_ends_at_blank_lines_and_where_less_is_indented() {
+        let lines = ["fn a() {", "    one();", "    two();", "}", "", "fn b() {", "    three();"];
+        let begin: Vec<usize> = (0..lines.len()).filter(|at| starts_block(&lines, *at)).collect();
+        assert_eq!(begin, [0, 3, 5]);
+        let end: Vec<usize> = (1..=lines.len()).filter(|end| ends_block(&lines, *end)).collect();
+        assert_eq!(end, [3, 4, 7]);
+    }
+
+    #[test]
     fn tokens_are_counted_by_words_numbers_and_signs() {
         for (text, most) in [
             ("", 0),

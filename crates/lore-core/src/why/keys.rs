@@ -67,6 +67,7 @@ mod tests {
     fn keys_are_those_of_trackers() {
         for (text, expected) in [
             ("PROJ-12: fix (AB1-3)", &["PROJ-12", "AB1-3"][..]),
+            ("MY_TEAM-4, GH#5 and gh#6", &["MY_TEAM-4", "o/n#5", "o/n#6"]),
             ("Fix the limit (#482), see #482.", &["o/n#482"]),
             ("as in Other/Repo#7", &["other/repo#7"]),
             ("UTF-8, SHA-256, X-1, a-1, PROJ-0, proj-3, PROJ-1a, ISO8859-1", &[]),
@@ -86,6 +87,9 @@ mod tests {
             ("ssh://git@host/o/n", Some("o/n")),
             ("/srv/git/o/n.git", None),
             ("../other", None),
+            ("/srv:8/o/n", None),
+            ("host:o/n", Some("o/n")),
+            ("https://host:80", None),
             ("file:///srv/git/n", None),
             ("https://host/n", None),
         ] {

@@ -192,6 +192,12 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn ranges_that_share_a_line_are_one() {
+        assert_eq!(joined(&[(7, 9), (1, 3), (3, 5), (2, 2), (6, 6)]), [(1, 5), (6, 6), (7, 9)]);
+        assert!(joined(&[]).is_empty());
+    }
+
     const PATCH: &str = "\
 diff --git a/src/a.rs b/src/a.rs
 index 1..2 100644

@@ -162,7 +162,7 @@ async fn nobody_keeps_the_server_from_reading_what_others_send() {
         let text = self::rest(&mut stream).await;
         assert!(text.starts_with("HTTP/1.1 200"), "{head}: {text}");
     }
-    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < LONG, "they had to wait for the others: {:?}", begun.elapsed());
     drop(waiting);
     server.stopped().await;
 }

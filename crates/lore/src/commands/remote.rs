@@ -7,7 +7,7 @@ use lore_model::{Code, Failure};
 use lore_remote::{Authority, Connection, ConnectionOptions, Login, Logins, PlainHttp, Secret, ServerUrl};
 
 use super::Context;
-use crate::environment;
+use crate::{environment, ui};
 
 /// The variable that holds a personal token.
 pub(crate) const TOKEN_VARIABLE: &str = "LORE_TOKEN";
@@ -59,7 +59,7 @@ impl ServerArgs {
         let mut text = String::new();
         for (option, value) in given {
             if let Some(value) = value {
-                text.extend([" ", option, " ", &word(&value)]);
+                text.extend([" ", option, " ", &ui::shell_word(&value)]);
             }
         }
         if self.connect.insecure {
@@ -67,15 +67,6 @@ impl ServerArgs {
         }
         text
     }
-}
-
-/// A word that a shell takes as one argument.
-fn word(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/.:_-+@%,=~[]".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// The logins of this user.

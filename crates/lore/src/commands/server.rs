@@ -159,7 +159,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let fetch_bytes = Some(args.max_clone << 30);
     let settings =
         TeamSettings { limits: limits(args.jobs, args.jobs_per_user), fetch_bytes, ..TeamSettings::default() };
-    let team = wire::team(&context.loaded, data, TeamOptions { policy, settings, second: None });
+    let team = wire::team(&context.loaded, data, TeamOptions { policy, settings });
     team.recover().await?;
     let is_open = options.is_open();
     let mcp = mcp(&team, &toolsets);

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::{document::Server, hosts::Os};
+use crate::ui;
 
 /// The program that a server entry starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,8 +99,8 @@ pub(super) fn import_notes(servers: &[Server], os: Os) -> Vec<String> {
         if program.name() != "commitmux" {
             continue;
         }
-        let database = database(&program, &server.value)
-            .map_or_else(String::new, |path| format!(" --db {}", shell_word(&path, os)));
+        let database =
+            database(&program, &server.value).map_or_else(String::new, |path| format!(" --db {}", word(&path, os)));
         let note = format!("run `lore import commitmux{database}` to take its repositories over");
         if !notes.contains(&note) {
             notes.push(note);
@@ -123,13 +124,16 @@ fn database(program: &Program, entry: &Value) -> Option<String> {
     Some(environment.get("COMMITMUX_DB")?.as_str()?.to_owned())
 }
 
-/// A word that a shell takes as one argument.
-fn shell_word(word: &str, os: Os) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "/\\.:_-+@%,=~".contains(c);
+/// A word that the shell of this system takes as one argument.
+fn word(text: &str, os: Os) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/\\.:_-+@,=~".contains(c);
     match os {
-        _ if !word.is_empty() && word.chars().all(|c| plain(c) && (os == Os::Windows || c != '\\')) => word.to_owned(),
-        Os::Windows => format!("\"{word}\""),
-        Os::Linux | Os::Mac => format!("'{}'", word.replace('\'', r"'\''")),
+        Os::Windows if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
+        Os::Windows => format!("\"{text}\""),
+        // A home in a configuration is the home of who reads it.
+        Os::Linux | Os::Mac => {
+            text.strip_prefix("~/").map_or_else(|| ui::shell_word(text), |rest| format!("~/{}", ui::shell_word(rest)))
+        }
     }
 }
 

@@ -185,6 +185,13 @@ fn a_line_is_told_with_its_hunk_and_what_reviewers_said() {
     repo.write("src/new.rs", "fn n() {}\n");
     let answer = server.call("explain_lines", &json!({"file": "src/new.rs", "lines": "1"}));
     assert_eq!((&answer.value["uncommitted"], &answer.value["commits"]), (&json!("1"), &json!([])));
+    // A commit that the index does not have yet is read from git.
+    repo.write("src/a.rs", "fn a() {\n    one();\n    two(22);\n}\n");
+    let third = repo.commit("Give two another number");
+    let answer = server.call("explain_lines", &json!({"file": "src/a.rs", "lines": "3"}));
+    let commit = &answer.value["commits"][0];
+    assert_eq!(commit["sha"], third);
+    assert!(commit["hunk"].as_str().is_some_and(|hunk| hunk.contains("-    two(2);\n+    two(22);")), "{commit}");
     // The same work in another repository, by the key of its issue.
     let answer = server.call("co_changed", &json!({"files": ["src/a.rs"]}));
     let others = &answer.value["other_repositories"];
@@ -197,6 +204,70 @@ fn a_line_is_told_with_its_hunk_and_what_reviewers_said() {
         (&json!(there), Some(1))
     );
     assert!(server.end().status.success());
+}
+
+#[test]
+fn a_number_of_an_issue_is_that_of_its_own_repository() {
+    let place = Place::new();
+    let commits = [
+        ("tool", Some("https://forge.example/Acme/Tool.git"), "Fix the limit (#12)"),
+        ("named", None, "acme/tool#12: the other half"),
+        // The same repository once more, and a number of another one.
+        ("copy", Some("git@forge.example:acme/tool.git"), "Again #12"),
+        ("else", Some("https://forge.example/acme/else"), "Change #12"),
+    ];
+    for (name, origin, subject) in commits {
+        let repo = place.repo(name);
+        repo.write("a.txt", format!("{name}\n")).commit(subject);
+        if let Some(url) = origin {
+            repo.git(&["remote", "add", "origin", url]);
+        }
+        place.add(repo.path(), &[]);
+    }
+    let mut server = serve(&place, Path::new(&place.path("tool")));
+    let answer = server.call("co_changed", &json!({"files": ["a.txt"]}));
+    let others = answer.value["other_repositories"].as_array().expect("others");
+    let told: Vec<_> = others.iter().map(|other| (&other["repo"], &other["key"])).collect();
+    assert_eq!(told, [(&json!("named"), &json!("acme/tool#12"))]);
+    assert!(server.end().status.success());
+}
+
+#[test]
+fn what_a_copy_has_in_common_is_not_told_as_other_work() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.write("a.txt", "a\n").commit("PROJ-7: begin");
+    let copy = Repo::clone_of(repo.path(), place.path("copy")).expect("a clone");
+    for round in 0..5 {
+        copy.write("a.txt", format!("{round}\n")).commit(&format!("PROJ-7: round {round}"));
+    }
+    place.add(repo.path(), &[]);
+    place.add(copy.path(), &[]);
+    let mut server = serve(&place, repo.path());
+    let answer = server.call("co_changed", &json!({"files": ["a.txt"]}));
+    let other = &answer.value["other_repositories"][0];
+    let subjects: Vec<_> = other["commits"].as_array().into_iter().flatten().map(|commit| &commit["subject"]).collect();
+    assert!(subjects.len() == 3 && subjects.iter().all(|subject| **subject != "PROJ-7: begin"), "{other}");
+    assert_eq!(other["more"], 2, "{other}");
+    assert!(server.end().status.success());
+}
+
+#[test]
+fn a_named_repository_is_looked_at_where_the_project_is() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    repo.write("a.txt", "one\n").commit("Begin");
+    place.add(repo.path(), &[]);
+    let tree = place.path("second tree");
+    repo.git(&["worktree", "add", "-q", "-b", "side", &tree]);
+    std::fs::write(format!("{tree}/a.txt"), "one\ntwo\n").expect("a file");
+    let uncommitted = |folder: &Path| {
+        let mut server = serve(&place, folder);
+        let answer = server.call("explain_lines", &json!({"file": "a.txt", "repo": "r"}));
+        assert!(server.end().status.success());
+        answer.value["uncommitted"].clone()
+    };
+    assert_eq!((uncommitted(Path::new(&tree)), uncommitted(repo.path())), (json!("2"), Value::Null));
 }
 
 #[test]

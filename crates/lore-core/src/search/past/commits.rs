@@ -358,3 +358,102 @@ fn numbers(text: &[u8]) -> Option<(u32, u32)> {
     let first = |text: &str| text.split([',', ' ']).next()?.parse().ok();
     Some((first(old)?, first(rest)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATCH: &str = "\
+diff --git a/src/old name.rs b/src/new name.rs
+similarity index 90%
+rename from src/old name.rs
+rename to src/new name.rs
+--- a/src/old name.rs\t
++++ b/src/new name.rs\t
+@@ -10,5 +10,6 @@ fn outer() {
+ before
+-let retry = never;
++let retry = often;
++let pause = long;
+ middle
+-last one
+\\ No newline at end of file
++last retry
+@@ -40 +41,2 @@
+-retry
++one
++two
+diff --git a/gone.py b/gone.py
+deleted file mode 100644
+--- a/gone.py
++++ /dev/null
+@@ -1,2 +0,0 @@
+-import retry
+-import pause
+diff --git a/image.png b/image.png
+Binary files a/image.png and b/image.png differ
+@@ -1 +1 @@
+-retry that belongs to nothing
+";
+
+    fn found(wanted: &LinesWanted, files: &FileFilter, context: usize) -> Vec<(String, u32, String)> {
+        let terms = Terms::new(wanted, false).unwrap();
+        let end = Instant::now() + Duration::from_hours(1);
+        let hits = in_patch(PATCH.as_bytes(), &terms, &Files::new(files).unwrap(), context, end).unwrap();
+        hits.into_iter().map(|hit| (hit.path.to_string(), hit.line, hit.text)).collect()
+    }
+
+    fn literal(text: &str) -> LinesWanted {
+        LinesWanted::Literal(text.to_owned())
+    }
+
+    #[test]
+    fn lines_of_a_patch_have_their_numbers_and_names() {
+        let hits = found(&literal("retry"), &FileFilter::default(), 0);
+        let hits: Vec<(&str, u32, &str)> =
+            hits.iter().map(|(path, line, text)| (path.as_str(), *line, text.trim_end())).collect();
+        assert_eq!(
+            hits,
+            [
+                ("src/new name.rs", 11, "+let retry = often;"),
+                ("src/new name.rs", 14, "+last retry"),
+                ("src/new name.rs", 11, "-let retry = never;"),
+                ("src/new name.rs", 40, "-retry"),
+                ("gone.py", 1, "-import retry"),
+            ]
+        );
+    }
+
+    #[test]
+    fn lines_around_are_those_of_the_same_hunk() {
+        let hits = found(&literal("last retry"), &FileFilter::default(), 2);
+        assert_eq!(hits[0].2, " middle\n-last one\n+last retry\n");
+        let hits = found(&literal("let retry = never"), &FileFilter::default(), 1);
+        assert_eq!(hits[0].2, " before\n-let retry = never;\n+let retry = often;\n");
+    }
+
+    #[test]
+    fn what_was_added_and_what_was_removed_are_two_texts() {
+        let both = |words: &str| found(&LinesWanted::Words(words.to_owned()), &FileFilter::default(), 0).len();
+        assert_eq!((both("often long"), both("never last")), (1, 1));
+        assert_eq!((both("never often"), both("never pause")), (0, 0));
+    }
+
+    #[test]
+    fn only_files_that_are_meant_count() {
+        let python = FileFilter { languages: vec!["python".to_owned()], ..FileFilter::default() };
+        assert_eq!(found(&literal("retry"), &python, 0).len(), 1);
+        let name = FileFilter { globs: vec!["src/**".to_owned()], ..FileFilter::default() };
+        assert_eq!(found(&literal("retry"), &name, 0).len(), 4);
+    }
+
+    #[test]
+    fn a_hunk_tells_its_first_lines() {
+        assert_eq!(numbers(b"3,4 +5,6 @@ fn x"), Some((3, 5)));
+        assert_eq!(numbers(b"3 +5 @@"), Some((3, 5)));
+        let cut = format!("3 +5 @@ {}", "é".repeat(40));
+        assert_eq!(numbers(cut.as_bytes()), Some((3, 5)));
+        assert_eq!(numbers(&cut.as_bytes()[..cut.len() - 1]), Some((3, 5)));
+        assert_eq!((numbers(b"x +5 @@"), numbers(b"3 -5 @@"), numbers(b"")), (None, None, None));
+    }
+}

@@ -501,6 +501,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_time_has_its_first_and_its_last_second() {
+        let period = Period { from: Some(10), to: Some(20), ..Period::default() };
+        let inside: Vec<i64> = (8..23).filter(|at| is_in(*at, &period)).collect();
+        assert_eq!(inside, (10..=20).collect::<Vec<_>>());
+        assert!(is_in(i64::MIN, &Period::default()) && is_in(i64::MAX, &Period::default()));
+    }
+
+    #[test]
     fn steps_back_are_counted() {
         for (name, begin, steps) in [
             ("HEAD~5", "HEAD", 5),
