@@ -37,6 +37,12 @@ const MAX_WEIGHT_IN_ALL: usize = 2 * MAX_WEIGHT;
 /// What a line weighs at least.
 const LEAST_WEIGHT: usize = 32;
 
+/// What a file may begin with to tell that it is in UTF-8.
+const UTF_8: &[u8] = b"\xef\xbb\xbf";
+
+/// What a file begins with to tell that it is in UTF-16, as some shells write files.
+const UTF_16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
+
 /// The lines of one ignore file.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
@@ -52,7 +58,17 @@ impl Rules {
     /// Rules are foreign input: those that would make every comparison slow are left out.
     pub(crate) fn parse(lines: &[u8], folder: &[u8]) -> Self {
         let (mut patterns, mut total, mut left_out) = (Vec::new(), 0, 0_usize);
-        for (pattern, sequence_number, value) in gix::ignore::parse(lines, false) {
+        let base = (!folder.is_empty()).then(|| BString::from(folder));
+        if UTF_16.iter().any(|mark| lines.starts_with(mark)) {
+            let left_out = "it is not followed: it is written in UTF-16, and git and Lore read UTF-8".to_owned();
+            let list = pattern::List { patterns, source: None, base };
+            return Self { list, weight: 0, left_out: Some(left_out) };
+        }
+        // The parser would take the marks of seven more encodings from the first line, and what is left for a rule. Git knows
+        // one mark; behind a line end none is looked for.
+        let lines = [b"\n", lines.strip_prefix(UTF_8).unwrap_or(lines)].concat();
+        for (pattern, line, value) in gix::ignore::parse(&lines, false) {
+            let sequence_number = line.saturating_sub(1);
             match weight(&pattern.text).filter(|weight| total + weight <= MAX_WEIGHT) {
                 Some(weight) => {
                     total += weight;
@@ -64,7 +80,6 @@ impl Rules {
         let left_out = (left_out > 0).then(|| {
             format!("{left_out} of its lines are not followed: they are too many, too long, or have too many `**`")
         });
-        let base = (!folder.is_empty()).then(|| BString::from(folder));
         Self { list: pattern::List { patterns, source: None, base }, weight: total, left_out }
     }
 
@@ -284,6 +299,20 @@ mod tests {
 
     fn check(ignores: &Ignores, path: &str) -> String {
         ignores.excludes(&RepoPath::from(path)).unwrap_or_else(|| "kept".to_owned())
+    }
+
+    #[test]
+    fn a_file_may_begin_with_the_mark_of_utf_8_and_with_no_other() {
+        let of = |rules: &[u8]| Ignores::new([(RepoPath::from(".loreignore"), rules.to_vec())], &[]);
+        assert_eq!(check(&of(b"\xef\xbb\xbf*.gen\n"), "x.gen"), check(&of(b"*.gen\n"), "x.gen"));
+        for (rules, path) in [(b"\xff\xfe*\0\n\0".as_slice(), "x"), (b"\xfe\xff*", "x"), (b"\xff\xfe*", "x")] {
+            let ignores = of(rules);
+            assert_eq!(check(&ignores, path), "kept");
+            assert!(format!("{:?}", ignores.notes()).contains("UTF-16"), "{:?}", ignores.notes());
+        }
+        // The mark of UTF-7 is a path as good as any.
+        assert_eq!(check(&of(b"+/v8/x\n"), "x"), "kept");
+        assert_ne!(check(&of(b"+/v8/x\n"), "+/v8/x"), "kept");
     }
 
     #[test]

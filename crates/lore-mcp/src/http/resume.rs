@@ -211,3 +211,63 @@ impl Drop for Recorded {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// The stream of a request that ended with an answer.
+    fn stream(request: u64, text: &str) -> VecDeque<ServerSseMessage> {
+        let answer = json!({"jsonrpc": "2.0", "id": request, "result": {"content": [{"type": "text", "text": text}]}});
+        let mut first = ServerSseMessage::default();
+        first.event_id = Some(format!("0/{request}"));
+        let mut last = ServerSseMessage::default();
+        last.event_id = Some(format!("1/{request}"));
+        last.message = Some(Arc::new(serde_json::from_value(answer).expect("an answer")));
+        VecDeque::from([first, last])
+    }
+
+    #[test]
+    fn each_session_has_its_own_last_answers() {
+        let (ours, theirs): (SessionId, SessionId) = ("ours".into(), "theirs".into());
+        let mut answers = Answers::default();
+        for request in 0..ANSWERS as u64 {
+            answers.keep(&theirs, stream(request, "theirs"), usize::MAX);
+        }
+        for request in 0..ANSWERS as u64 + 2 {
+            answers.keep(&ours, stream(request, "ours"), usize::MAX);
+        }
+        let kept = |answers: &Answers, session| {
+            (0..9).filter(|request| answers.after(session, &format!("0/{request}")).is_some()).collect::<Vec<u64>>()
+        };
+        assert_eq!((kept(&answers, &ours), kept(&answers, &theirs)), (vec![2, 3, 4, 5], vec![0, 1, 2, 3]));
+        // The answer alone was missed; whoever had it has missed nothing.
+        assert_eq!(answers.after(&ours, "0/3").map(|events| events.len()), Some(1));
+        assert_eq!(answers.after(&ours, "1/3").map(|events| events.len()), Some(0));
+        // The same request once more takes the place of its answer, and of no other.
+        answers.keep(&ours, stream(3, "again"), usize::MAX);
+        assert_eq!((kept(&answers, &ours), kept(&answers, &theirs)), (vec![2, 3, 4, 5], vec![0, 1, 2, 3]));
+        answers.forget(&theirs);
+        assert_eq!((kept(&answers, &ours).len(), kept(&answers, &theirs).len()), (4, 0));
+        answers.forget(&ours);
+        assert_eq!(answers.bytes(), 0);
+    }
+
+    #[test]
+    fn the_oldest_answers_go_where_all_are_too_large() {
+        let session: SessionId = "one".into();
+        let mut answers = Answers::default();
+        answers.keep(&session, stream(1, "first"), usize::MAX);
+        let one = answers.bytes();
+        answers.keep(&session, stream(2, "other"), 2 * one);
+        answers.keep(&session, stream(3, "third"), 2 * one);
+        assert!(answers.after(&session, "0/1").is_none() && answers.after(&session, "0/2").is_some());
+        assert_eq!(answers.bytes(), 2 * one);
+        answers.keep(&session, stream(4, &"large ".repeat(one)), 2 * one);
+        assert!(answers.after(&session, "0/4").is_none() && answers.after(&session, "0/3").is_some());
+    }
+}

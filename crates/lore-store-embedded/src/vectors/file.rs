@@ -152,6 +152,9 @@ mod tests {
         assert!(file.is_whole());
         assert_eq!(file.ids().collect::<Vec<_>>(), [3, 7]);
         assert_eq!(file.passages().collect::<Vec<_>>(), [PassageKey([3; 16]), PassageKey([7; 16])]);
+        // What is written again is what was written.
+        assert_eq!(encode(9, &file.all().collect::<Vec<_>>()), super::tests::file());
+        assert_eq!(file.copy(1, 8).passage, PassageKey([7; 16]));
         let row = file.row(1);
         assert_eq!((row.len(), row[0].cast_signed(), row[1].cast_signed(), row[9]), (32, 95, -127, 0));
         assert!((file.scale(1) - 0.8 / 127.0).abs() < 1e-6);
