@@ -58,16 +58,10 @@ impl Rules {
     /// Rules are foreign input: those that would make every comparison slow are left out.
     pub(crate) fn parse(lines: &[u8], folder: &[u8]) -> Self {
         let (mut patterns, mut total, mut left_out) = (Vec::new(), 0, 0_usize);
-        let base = (!folder.is_empty()).then(|| BString::from(folder));
-        if UTF_16.iter().any(|mark| lines.starts_with(mark)) {
-            let left_out = "it is not followed: it is written in UTF-16, and git and Lore read UTF-8".to_owned();
-            let list = pattern::List { patterns, source: None, base };
-            return Self { list, weight: 0, left_out: Some(left_out) };
-        }
         // The parser would take the marks of seven more encodings from the first line, and what is left for a rule. Git knows
         // one mark; behind a line end none is looked for.
-        let lines = [b"\n", lines.strip_prefix(UTF_8).unwrap_or(lines)].concat();
-        for (pattern, line, value) in gix::ignore::parse(&lines, false) {
+        let all = [b"\n", lines.strip_prefix(UTF_8).unwrap_or(lines)].concat();
+        for (pattern, line, value) in gix::ignore::parse(&all, false) {
             let sequence_number = line.saturating_sub(1);
             match weight(&pattern.text).filter(|weight| total + weight <= MAX_WEIGHT) {
                 Some(weight) => {
@@ -77,9 +71,17 @@ impl Rules {
                 None => left_out += 1,
             }
         }
-        let left_out = (left_out > 0).then(|| {
-            format!("{left_out} of its lines are not followed: they are too many, too long, or have too many `**`")
-        });
+        let left_out = if left_out > 0 {
+            Some(format!(
+                "{left_out} of its lines are not followed: they are too many, too long, or have too many `**`"
+            ))
+        } else if UTF_16.iter().any(|mark| lines.starts_with(mark)) {
+            // What was added to it in UTF-8 is followed.
+            Some("it begins as UTF-16, which is not followed: save it as UTF-8".to_owned())
+        } else {
+            None
+        };
+        let base = (!folder.is_empty()).then(|| BString::from(folder));
         Self { list: pattern::List { patterns, source: None, base }, weight: total, left_out }
     }
 
@@ -304,15 +306,22 @@ mod tests {
     #[test]
     fn a_file_may_begin_with_the_mark_of_utf_8_and_with_no_other() {
         let of = |rules: &[u8]| Ignores::new([(RepoPath::from(".loreignore"), rules.to_vec())], &[]);
-        assert_eq!(check(&of(b"\xef\xbb\xbf*.gen\n"), "x.gen"), check(&of(b"*.gen\n"), "x.gen"));
-        for (rules, path) in [(b"\xff\xfe*\0\n\0".as_slice(), "x"), (b"\xfe\xff*", "x"), (b"\xff\xfe*", "x")] {
-            let ignores = of(rules);
-            assert_eq!(check(&ignores, path), "kept");
-            assert!(format!("{:?}", ignores.notes()).contains("UTF-16"), "{:?}", ignores.notes());
+        let first = of(b"\xef\xbb\xbf*.gen\r\nlog/\n");
+        assert!(check(&first, "x.gen").contains("line 1") && check(&first, "log/x").contains("line 2"));
+        // As some shells write a file, and other programs add to it.
+        let mixed = of(b"\xff\xfe*\0\r\0\n\0*.tmp\n*.log\n");
+        assert_eq!((check(&mixed, "x").as_str(), check(&mixed, "x.log").contains("line 3")), ("kept", true));
+        for mark in [b"\xff\xfe".as_slice(), b"\xfe\xff"] {
+            let ignores = of(&[mark, b"*"].concat());
+            assert_eq!(check(&ignores, "x"), "kept");
+            assert!(ignores.notes()[0].starts_with(".loreignore: it begins as UTF-16"), "{:?}", ignores.notes());
         }
-        // The mark of UTF-7 is a path as good as any.
-        assert_eq!(check(&of(b"+/v8/x\n"), "x"), "kept");
-        assert_ne!(check(&of(b"+/v8/x\n"), "+/v8/x"), "kept");
+        // The marks of others are names as good as any.
+        for mark in ["+/v8", "+/v9", "\u{f}", "dL"] {
+            let ignores = of(format!("{mark}/x\n").as_bytes());
+            assert!(check(&ignores, "x") == "kept" && check(&ignores, &format!("{mark}/x")) != "kept", "{mark}");
+            assert!(ignores.notes().is_empty());
+        }
     }
 
     #[test]

@@ -184,7 +184,7 @@ pub(crate) fn one_line(text: &str) -> String {
 pub(crate) fn shell_word(text: &str) -> String {
     // Neither what stands for a home, nor what stands for names of files.
     let is_plain = |c: char| c.is_alphanumeric() || "/.:_-+@%,=".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
+    if !text.is_empty() && !text.starts_with('=') && text.chars().all(is_plain) {
         return text.to_owned();
     }
     format!("'{}'", text.replace('\'', r"'\''"))
@@ -202,6 +202,7 @@ mod tests {
         for (text, word) in [
             ("", "''"),
             ("two words", "'two words'"),
+            ("=lore", "'=lore'"),
             ("~/lore", "'~/lore'"),
             ("http://[::1]:80", "'http://[::1]:80'"),
             ("it's", r"'it'\''s'"),

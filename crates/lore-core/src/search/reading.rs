@@ -261,10 +261,4 @@ mod tests {
         entry.kind = ChunkKind::Symbols;
         assert_eq!(passage(&entry, "start\nrun"), "start\nrun", "an outline is names already");
     }
-
-    #[test]
-    fn another_model_reads_everything_anew() {
-        let model = lore_embed::StaticModel::built_in();
-        assert!(rules(&model).starts_with(&format!("{READING} ")) && rules(&model).ends_with(model.model()));
-    }
 }

@@ -250,6 +250,8 @@ mod tests {
         assert_eq!(answers.after(&ours, "1/3").map(|events| events.len()), Some(0));
         // The same request once more takes the place of its answer, and of no other.
         answers.keep(&ours, stream(3, "again"), usize::MAX);
+        let again = answers.after(&ours, "0/3").expect("it is kept");
+        assert!(serde_json::to_string(&again[0].message).is_ok_and(|text| text.contains("again")));
         assert_eq!((kept(&answers, &ours), kept(&answers, &theirs)), (vec![2, 3, 4, 5], vec![0, 1, 2, 3]));
         answers.forget(&theirs);
         assert_eq!((kept(&answers, &ours).len(), kept(&answers, &theirs).len()), (4, 0));

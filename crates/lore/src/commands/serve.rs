@@ -23,6 +23,7 @@ use crate::{
     cortex::{self, Cortex},
     environment,
     instructions::instructions,
+    ui,
 };
 
 /// How long a sync that is under way may take to stop when the server ends.
@@ -69,7 +70,7 @@ impl Args {
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let toolsets = toolsets(&context.loaded.config.toolsets)?;
     if let Some(db) = &args.db {
-        let db = db.display();
+        let db = ui::shell_word(&db.to_string_lossy());
         context.ui.warn(&format!("`--db` is of commitmux and does nothing here; `lore import commitmux --db {db}` takes its repositories over"));
     }
     if std::io::stdin().is_terminal() {

@@ -144,6 +144,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_path_is_one_word_of_the_shell_there() {
+        for (os, path, expected) in [
+            (Os::Linux, "/srv/a.db", "/srv/a.db"),
+            (Os::Linux, "/srv/my repos/a.db", "'/srv/my repos/a.db'"),
+            (Os::Mac, "~/my repos/a.db", "~/'my repos/a.db'"),
+            (Os::Mac, "~/a.db", "~/a.db"),
+            (Os::Windows, r"C:\Users\me\a.db", r"C:\Users\me\a.db"),
+            (Os::Windows, r"C:\my repos\a.db", r#""C:\my repos\a.db""#),
+        ] {
+            assert_eq!(word(path, os), expected);
+        }
+    }
+
+    #[test]
     fn the_program_is_known_in_every_spelling() {
         for (command, name) in [
             ("lore", "lore"),
