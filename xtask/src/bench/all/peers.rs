@@ -60,7 +60,8 @@ impl Tool {
         command.current_dir(folder).env("HOME", home);
         match self.name {
             "ripgrep" => command.args(["--no-config", "-n", "-F", "-e", query, "."]),
-            "probe" => command.args(["search", "--max-results", "10", query, "."]),
+            // Left alone it gives up after half a minute.
+            "probe" => command.args(["search", "--max-results", "10", "--timeout", "300", query, "."]),
             _ => command.args(["--lex", "--topk", "10", "--", query, "."]),
         };
         command
@@ -124,28 +125,39 @@ pub(super) fn beside(bench: &Bench, binary: &Path, tools: &[Tool]) -> Result<Vec
     let names: Vec<String> = (0..QUESTIONS).map(|_| random.pick(&sample.names).clone()).collect();
     let literal = ask(&names, &|name| indexed.search(bench, &["--literal"], name))?;
     for tool in tools {
-        let home = tempfile::tempdir()?;
-        let before = size(&bench.copy)?;
         let is_text = tool.name == "ripgrep";
         let (own, questions) = if is_text { (&literal, &names) } else { (&own, &bench.queries) };
-        // Where it keeps an index, the first question makes it.
-        let first = measure(&tool.search(&bench.copy, home.path(), &questions[0]))?;
-        let kept = size(&bench.copy)?.saturating_sub(before) + size(home.path())?;
-        let asked = ask(questions, &|query| tool.search(&bench.copy, home.path(), query))?;
-        let row = |name: &str, unit, lore, other| {
-            let what = if is_text { "literal from process start" } else { "search from process start" };
-            Row::against(&name.replace('$', what), unit, lore, (tool.name, other))
-        };
-        let at = |asked: &Asked, percent| millis(asked.times.percentile(percent));
-        if kept > 0 {
-            let (lore, other) = (indexed.built.wall.as_secs_f64(), first.wall.as_secs_f64());
-            rows.push(row("full index, wall", "s", lore, other));
-            rows.push(row("index size", "MB", megabytes(indexed.bytes), megabytes(kept)));
-        }
-        rows.push(row("$, p50", "ms", at(own, 50), at(&asked, 50)));
-        rows.push(row("$, p95", "ms", at(own, 95), at(&asked, 95)));
-        rows.push(row("$, peak memory", "MB", megabytes(own.peak_bytes), megabytes(asked.peak_bytes)));
+        // A program that fails says nothing about the others.
+        rows.extend(figures(bench, &indexed, tool, own, questions).unwrap_or_else(|error| {
+            vec![Row::missing(&format!("against {}", tool.name), &format!("not measured: it failed: {error}"))]
+        }));
         Git::at(&bench.copy).text(&["clean", "-ffdxq"])?;
     }
+    Ok(rows)
+}
+
+/// Rows of Lore beside one of them.
+fn figures(bench: &Bench, indexed: &Indexed, tool: &Tool, own: &Asked, questions: &[String]) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let is_text = tool.name == "ripgrep";
+    let home = tempfile::tempdir()?;
+    let before = size(&bench.copy)?;
+    // Where it keeps an index, the first question makes it.
+    let first = measure(&tool.search(&bench.copy, home.path(), &questions[0]))?;
+    let kept = size(&bench.copy)?.saturating_sub(before) + size(home.path())?;
+    let asked = ask(questions, &|query| tool.search(&bench.copy, home.path(), query))?;
+    let row = |name: &str, unit, lore, other| {
+        let what = if is_text { "literal from process start" } else { "search from process start" };
+        Row::against(&name.replace('$', what), unit, lore, (tool.name, other))
+    };
+    let at = |asked: &Asked, percent| millis(asked.times.percentile(percent));
+    if kept > 0 {
+        let (lore, other) = (indexed.built.wall.as_secs_f64(), first.wall.as_secs_f64());
+        rows.push(row("full index, wall", "s", lore, other));
+        rows.push(row("index size", "MB", megabytes(indexed.bytes), megabytes(kept)));
+    }
+    rows.push(row("$, p50", "ms", at(own, 50), at(&asked, 50)));
+    rows.push(row("$, p95", "ms", at(own, 95), at(&asked, 95)));
+    rows.push(row("$, peak memory", "MB", megabytes(own.peak_bytes), megabytes(asked.peak_bytes)));
     Ok(rows)
 }
