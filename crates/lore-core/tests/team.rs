@@ -290,6 +290,10 @@ async fn an_alias_that_means_something_already_is_not_given_again() {
     assert_eq!(activate(&["api", "web"], Some("mine"), None).await, Err(Code::Conflict));
     assert_eq!(activate(&["api"], Some("WEB"), None).await, Err(Code::Conflict), "it is another golden repository");
     assert_eq!(activate(&["web"], None, None).await, Ok(()));
+    // Where a branch has to be read first, nobody waits for that to be refused.
+    assert_eq!(activate(&["web"], Some("mine"), Some("dev")).await, Err(Code::Conflict));
+    assert_eq!(activate(&["api"], Some("web"), Some("dev")).await, Err(Code::Conflict));
+    assert_eq!(activate(&["api"], Some("mine"), Some("dev")).await, Ok(()), "another branch of the same");
     assert_eq!(activate(&["api", "web"], None, None).await, Err(Code::InvalidArgument), "a composite needs a name");
     assert_eq!(activate(&["api", "web"], Some("all"), Some("main")).await, Err(Code::InvalidArgument));
     assert_eq!(activate(&["api", "web"], Some("all"), None).await, Ok(()));
