@@ -55,13 +55,14 @@ impl Clock for FaultyClock {
         // Only jobs are tasks of their own.
         let breaks = tokio::task::try_id().is_some() && self.1.swap(false, Ordering::Relaxed);
         assert!(!breaks, "a fault that a test wants");
+        let now = self.0.now();
         let mut meanwhile = self.2.lock().expect("nobody failed with it");
         match meanwhile.take() {
             Some((1, happen)) => happen(),
             Some((looks, happen)) => *meanwhile = Some((looks - 1, happen)),
             None => {}
         }
-        self.0.now()
+        now
     }
 }
 
@@ -618,12 +619,53 @@ async fn a_clock_that_was_set_back_does_not_stop_refreshes() {
     case.until("it is refreshed when it is time", async || ended().await == 2).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refresh_that_ends_while_it_is_looked_at_what_is_due_is_not_due_again() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    for name in ["api", "web"] {
+        case.add(&ada, &case.folder(name), name).await;
+    }
+    let change = GoldenChange { refresh_every: Some(Some(3600)), ..GoldenChange::default() };
+    case.team.change_golden(&ada, "api", &change).await.unwrap();
+    let other = case.team.refresh_golden(&ada, "web").await.unwrap();
+    let (store, clock, runtime) = (Arc::clone(&case.store), case.clock.clone(), tokio::runtime::Handle::current());
+    let ends_later = move || {
+        let at = clock.0.fetch_add(1, Ordering::Relaxed) + 1;
+        let new = refresh_by("(test)");
+        let end = async move {
+            store.add_job(&new, &[], &actor(at)).await.expect("it goes well");
+            store.cancel_job(&new.id, &actor(at)).await.expect("it goes well");
+        };
+        std::thread::spawn(move || runtime.block_on(end)).join().expect("it goes well");
+    };
+    // The first look is for old jobs, the second for what is due.
+    *case.meanwhile.lock().unwrap() = Some((2, Box::new(ends_later)));
+    case.done(&ada, other).await;
+    assert_eq!(case.store.find_golden(&alias("api")).await.unwrap().unwrap().tried_at, Some(case.clock.now()));
+    let (jobs, _) = case.team.jobs(&ada, None, 100).await.unwrap();
+    assert!(jobs.iter().all(|job| job.username != "(schedule)"), "{jobs:?}");
+}
+
 fn alias(text: &str) -> RepoName {
     RepoName::parse(text).expect("it goes well")
 }
 
 fn actor(at: i64) -> Actor {
     Actor { name: "(test)".to_owned(), address: None, at }
+}
+
+/// A refresh of `api` as the store takes it.
+fn refresh_by(username: &str) -> NewJob {
+    NewJob {
+        id: JobId::new([7; 16]),
+        task: JobTask { operation: Operation::RefreshGolden, alias: None, golden: vec![alias("api")], branch: None },
+        user: None,
+        username: username.to_owned(),
+        user_max: 10,
+        done: None,
+        audited: false,
+    }
 }
 
 impl Case {
@@ -651,15 +693,7 @@ async fn a_scheduled_refresh_that_is_cancelled_waits_for_its_next_time() {
     case.team.change_golden(&ada, "api", &change).await.unwrap();
     case.clock.0.fetch_add(3601, Ordering::Relaxed);
     // The server has asked for what is due, and somebody does not want it.
-    let scheduled = NewJob {
-        id: JobId::new([7; 16]),
-        task: JobTask { operation: Operation::RefreshGolden, alias: None, golden: vec![alias("api")], branch: None },
-        user: None,
-        username: "(schedule)".to_owned(),
-        user_max: 10,
-        done: None,
-        audited: false,
-    };
+    let scheduled = refresh_by("(schedule)");
     case.store.add_job(&scheduled, &[], &actor(case.clock.now())).await.unwrap();
     assert_eq!(case.team.cancel_job(&ada, scheduled.id.as_str()).await.unwrap(), Cancelled::Now);
     case.done(&ada, case.team.refresh_golden(&ada, "web").await.unwrap()).await;
@@ -798,7 +832,7 @@ async fn a_removal_that_waits_for_the_index_can_be_cancelled() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_branch_that_is_let_go_of_while_somebody_activates_it_is_read_again() {
-    let case = Case::new();
+    let case = Case::with(TeamSettings { user_jobs: 1, ..TeamSettings::default() });
     let ada = case.user("ada", Role::Admin).await;
     let folder = case.folder("api");
     case.add(&ada, &folder, "api").await;
@@ -812,11 +846,15 @@ async fn a_branch_that_is_let_go_of_while_somebody_activates_it_is_read_again() 
         let fetch = ["fetch", "-q", url.as_str(), "+refs/heads/*:refs/heads/*"];
         lore_testkit::Git::at(clone).text(&fetch).expect("it goes well");
     };
+    // As many wait as may wait: what was given is read all the same.
+    let waits = case.team.sync_alias(&ada, "first").await.unwrap();
     // The first look is for the time of the activation, the second after the index was found to have the branch.
     *case.meanwhile.lock().unwrap() = Some((2, Box::new(refresh)));
     let job = case.activate(&ada, "api", "second", Some("dev")).await;
     assert_eq!((job.task.operation, job.status), (Operation::Sync, JobStatus::Pending), "{job:?}");
-    assert_eq!(case.done(&ada, job).await.status, JobStatus::Completed);
+    for job in [waits, job] {
+        assert_eq!(case.done(&ada, job).await.status, JobStatus::Completed);
+    }
     assert!(case.finds(&ada, "second", "owl").await);
 }
 

@@ -214,12 +214,14 @@ impl Team {
         self.ask(by, task, &[], None).await
     }
 
-    /// The job that was done at once; or one that reads the branch, where a refresh has let go of it just before somebody got it.
+    /// The job that was done at once; or one more that reads the branch, where a refresh has let go of it just before somebody
+    /// got it.
     async fn if_still_read(&self, by: &Asker, job: Job, again: JobTask) -> Result<Job, Failure> {
         if again.branch.is_none() || self.is_read(&again.golden, again.branch.as_deref()).await.unwrap_or(true) {
             return Ok(job);
         }
-        self.ask(by, again, &[], None).await
+        // However many jobs they have: what they asked for is theirs by now, and only lacks this.
+        self.add_job(by, again, &[], None, usize::MAX).await
     }
 
     /// Fails now where an activation would fail at the end of its job.
@@ -368,7 +370,7 @@ impl Team {
         Ok(found)
     }
 
-    /// Adds a job, done or to be done.
+    /// Adds a job that somebody asked for, done or to be done.
     async fn ask(
         &self,
         by: &Asker,
@@ -376,16 +378,27 @@ impl Team {
         changes: &[TeamChange],
         done: Option<String>,
     ) -> Result<Job, Failure> {
-        let caller = by.caller.as_ref();
+        // Who is on the machine itself may ask for anything.
+        let user_max = if by.caller.is_some() { self.settings.user_jobs } else { usize::MAX };
+        self.add_job(by, task, changes, done, user_max).await
+    }
+
+    async fn add_job(
+        &self,
+        by: &Asker,
+        task: JobTask,
+        changes: &[TeamChange],
+        done: Option<String>,
+        user_max: usize,
+    ) -> Result<Job, Failure> {
         let new = NewJob {
             id: JobId::new(random_id()?),
             // What is changed of a golden repository is written down by itself.
             audited: task.operation == Operation::RefreshGolden && changes.is_empty(),
             task,
-            user: caller.map(|caller| caller.id),
+            user: by.caller.as_ref().map(|caller| caller.id),
             username: self.actor(by).name,
-            // Who is on the machine itself may ask for anything.
-            user_max: if caller.is_some() { self.settings.user_jobs } else { usize::MAX },
+            user_max,
             done,
         };
         let job = self.store.add_job(&new, changes, &self.actor(by)).await.map_err(team_failure)?;

@@ -226,8 +226,10 @@ impl Team {
 
     /// Asks for what is due.
     async fn schedule(&self) -> Result<(), Failure> {
+        let golden = self.golden().await?;
+        // Only now: what ends while they are listed was not tried later than this.
         let now = self.clock.now();
-        for golden in self.golden().await? {
+        for golden in golden {
             let Some(every) = golden.refresh_every else { continue };
             let last = golden.tried_at.or(golden.refreshed_at).unwrap_or(golden.created_at);
             // Whoever was tried later than now was tried by a clock that has been set back since.
