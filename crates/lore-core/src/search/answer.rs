@@ -440,9 +440,10 @@ impl Search {
         part: Option<&Part>,
     ) -> CodeState {
         match (part, self.holds(repo, state).await) {
-            (None, Some(_)) => CodeState::NeverIndexed,
             (_, None) => CodeState::Missing,
-            (Some(_), Some(true)) => CodeState::Current,
+            // Of a repository without a commit there is nothing, and that is all of it.
+            (_, Some(true)) => CodeState::Current,
+            (None, Some(false)) => CodeState::NeverIndexed,
             (Some(_), Some(false)) if state.partial && state.snapshots.iter().all(|snapshot| snapshot.files == 0) => {
                 CodeState::NeverIndexed
             }

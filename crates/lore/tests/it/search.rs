@@ -129,6 +129,23 @@ pub fn retry_with_backoff(mut call: impl FnMut() -> bool) {
 ";
 
 #[test]
+fn a_repository_without_a_commit_is_not_told_to_be_synced() {
+    let place = Place::new();
+    let repo = place.repo("new");
+    let run = |args: &[&str]| place.lore.command(args).current_dir(repo.path()).output().expect("it starts");
+    let searched = run(&["search", "heron"]);
+    let told = String::from_utf8_lossy(&searched.stderr).into_owned();
+    assert!(searched.status.success() && told.contains("searched from its first commit on"), "{told}");
+    assert!(!told.contains("lore sync"), "{told}");
+    let status = run(&["status"]);
+    let told = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(told.contains("code     nothing: there is no commit yet"), "{told}");
+    repo.write("heron.rs", "pub fn heron() {}\n").commit("Begin");
+    let found = String::from_utf8_lossy(&run(&["search", "heron"]).stdout).into_owned();
+    assert!(found.contains("heron.rs:1"), "{found}");
+}
+
+#[test]
 fn a_first_search_registers_and_answers() {
     let shop = Shop::new();
     shop.check(
