@@ -265,12 +265,30 @@ async fn history_is_that_of_the_branch_that_is_asked_about() {
         (&all, tip("main"), true),
         (&all, tip("dev"), true),
     ] {
-        let commit = case.lore.history.commit(repo, &sha[..10]).await;
-        let patch = case.lore.history.patch(repo, &sha).await;
+        let commit = case.lore.history.commit(repo, None, &sha[..10]).await;
+        let patch = case.lore.history.patch(repo, None, &sha).await;
         assert_eq!((commit.is_ok(), patch.is_ok()), (there, there), "{:?} {sha}", repo.shown);
         if let Ok(commit) = commit {
             assert_eq!(commit.repo, repo.name(), "under the name that the caller has");
         }
+    }
+    // Names are git's, and HEAD is the branch that is asked about.
+    for (repo, name, expected) in [
+        (&main, "HEAD", Some("Main goes on")),
+        (&dev, "HEAD", Some("Dev goes on")),
+        (&dev, "@~1", Some("Dev begins")),
+        (&dev, "dev", Some("Dev goes on")),
+        (&dev, "main", None),
+        (&main, "v1.0.0", Some("Begin")),
+        (&all, " dev ", Some("Dev goes on")),
+        (&all, "HEAD", Some("Main goes on")),
+        (&dev, "HEAD@{0}", None),
+        (&all, ":/Dev", None),
+    ] {
+        let commit = case.lore.history.commit(repo, None, name).await;
+        let patch = case.lore.history.patch(repo, None, name).await;
+        assert_eq!(commit.ok().map(|found| found.commit.subject).as_deref(), expected, "{:?} {name}", repo.shown);
+        assert_eq!(patch.is_ok(), expected.is_some(), "{:?} {name}", repo.shown);
     }
     // Each commit is a minute after the one before: the last change of the file is that of the branch.
     let place = all.info.local_path.clone();

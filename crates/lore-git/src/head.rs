@@ -1,6 +1,6 @@
 //! What is checked out, and single files: of a commit, or below a folder.
 
-use std::{io, path::Path};
+use std::{borrow::Cow, io, path::Path};
 
 use gix::objs::tree::EntryKind;
 use lore_model::{CommitId, RepoPath};
@@ -50,6 +50,24 @@ impl Repository {
         let Ok(found) = repo.rev_parse_single(name) else { return Ok(None) };
         let Ok(object) = found.object() else { return Ok(None) };
         Ok(object.peel_to_commit().ok().map(|commit| commit_id(commit.id)))
+    }
+
+    /// A name in which HEAD is the branch that is asked about; none where it would still mean another branch's.
+    pub fn name_on<'a>(&self, name: &'a str, shown: Option<&str>) -> Result<Option<Cow<'a, str>>> {
+        let Some(branch) = shown else { return Ok(Some(name.into())) };
+        let Some(rest) = name.strip_prefix("HEAD").or_else(|| name.strip_prefix('@')) else {
+            return Ok(Some(name.into()));
+        };
+        match rest.bytes().next() {
+            None | Some(b'~' | b'^') => {
+                let tip = self.find_branch(branch)?;
+                Ok(tip.map(|tip| format!("{}{rest}", tip.commit).into()))
+            }
+            // `HEAD@{1}`: where HEAD was, and not where the branch was.
+            Some(b'@' | b'{') => Ok(None),
+            // A name that only begins like it.
+            Some(_) => Ok(Some(name.into())),
+        }
     }
 
     /// The file or link at a path of a commit; none where there is none.

@@ -215,11 +215,15 @@ pub(crate) async fn search(context: &Context, alias: Option<&str>) -> Result<Sea
     Ok(Searched { repos: repos.collect(), notes: Vec::new() })
 }
 
-/// The repository of that name, for a question about its history: on the branch that the caller has of it.
-pub(crate) async fn history(context: &Context, name: &str) -> Result<Repo, Failure> {
+/// The repository of that name, for a question about its history: on the branch that the caller has of it, and the work tree
+/// to see it from, where there is one.
+pub(crate) async fn history(context: &Context, name: &str) -> Result<(Repo, Option<PathBuf>), Failure> {
     match context.team()? {
-        None => context.lore.history.repo(name).await,
-        Some((team, caller)) => Ok(Found::team(team.visible_one(caller, name).await?).named()),
+        None => {
+            let (repo, place) = context.lore.find_place(&context.folder().await, Some(name)).await?;
+            Ok((repo, Some(place)))
+        }
+        Some((team, caller)) => Ok((Found::team(team.visible_one(caller, name).await?).named(), None)),
     }
 }
 

@@ -1,10 +1,13 @@
 //! The questions: search, touches, one commit, one patch.
 
-use lore_model::{Code, CommitId, CommitPrefix, Failure, PatchAbsence, Repo, RepoId};
+use std::path::Path;
+
+use lore_git::Repository;
+use lore_model::{Code, CommitId, CommitPrefix, Failure, PatchAbsence, Repo, RepoId, brief};
 use lore_store::{CommitDetail, CommitHit, CommitQuery, PatchText, TouchHit, TouchQuery};
 
 use super::{Freshness, History, named};
-use crate::store_failure;
+use crate::{blocking, store_failure};
 
 /// No list is longer than this.
 pub const LIMIT_MAX: usize = 500;
@@ -208,11 +211,12 @@ impl History {
         Ok(TouchAnswer { touches, more, clamped, freshness })
     }
 
-    /// One commit by the beginning of its SHA.
-    pub async fn commit(&self, repo: &Repo, sha: &str) -> Result<CommitAnswer, Failure> {
+    /// One commit by the beginning of its SHA, or by a name as git understands it from a work tree: a tag, a branch, `HEAD~5`.
+    /// Where no work tree is given, it is the registered one.
+    pub async fn commit(&self, repo: &Repo, place: Option<&Path>, sha: &str) -> Result<CommitAnswer, Failure> {
         let name = repo.name();
         let not_found = || Failure::new(Code::CommitNotFound, format!("Commit {name}:{sha} not found"));
-        let commit = self.resolve(repo, sha, &not_found).await?;
+        let commit = self.resolve(repo, place, sha, &not_found).await?;
         let commit = self.store.find_commit(repo.id, commit).await.map_err(store_failure)?.ok_or_else(not_found)?;
         let mut commit = commit;
         let files_left_out = commit.files.len().saturating_sub(CHANGED_FILES_MAX);
@@ -221,11 +225,11 @@ impl History {
         Ok(CommitAnswer { repo: name.to_owned(), commit, files_left_out, freshness })
     }
 
-    /// The patch of one commit by the beginning of its SHA.
-    pub async fn patch(&self, repo: &Repo, sha: &str) -> Result<PatchAnswer, Failure> {
+    /// The patch of one commit, named like it.
+    pub async fn patch(&self, repo: &Repo, place: Option<&Path>, sha: &str) -> Result<PatchAnswer, Failure> {
         let name = repo.name();
         let not_found = || Failure::new(Code::PatchNotFound, format!("Patch {name}:{sha} not found"));
-        let commit = self.resolve(repo, sha, &not_found).await?;
+        let commit = self.resolve(repo, place, sha, &not_found).await?;
         let bytes = match self.store.find_patch(repo.id, commit).await.map_err(store_failure)? {
             Some(PatchText::Bytes(bytes)) => bytes,
             Some(PatchText::Absent(why)) => return Err(not_found().hint(absence_hint(why))),
@@ -239,25 +243,49 @@ impl History {
     async fn resolve(
         &self,
         repo: &Repo,
-        sha: &str,
+        place: Option<&Path>,
+        text: &str,
         not_found: &(dyn Fn() -> Failure + Sync),
     ) -> Result<CommitId, Failure> {
-        let prefix = CommitPrefix::parse(sha).map_err(|message| {
-            Failure::new(Code::InvalidArgument, message).hint("take the `sha` of a search or touches result")
-        })?;
-        let (name, hidden) = (repo.name(), self.hidden(std::slice::from_ref(repo)).await?);
-        let candidates = self.store.list_candidates(repo.id, &prefix, &hidden, CANDIDATES_MAX + 1).await;
-        match candidates.map_err(store_failure)?.as_slice() {
-            [] => Err(not_found().hint(format!(
+        let (name, text) = (repo.name(), text.trim());
+        let digits = CommitPrefix::parse(text);
+        if let Ok(prefix) = &digits
+            && let Some(commit) = self.beginning_with(repo, prefix).await?
+        {
+            return Ok(commit);
+        }
+        match (named_by_git(repo, place, text).await, digits) {
+            (Some(commit), _) => {
+                let whole = CommitPrefix::parse(&commit.to_hex()).map_err(|why| Failure::new(Code::Internal, why))?;
+                self.beginning_with(repo, &whole).await?.ok_or_else(|| {
+                    not_found().hint(format!(
+                        "`{}` is {commit}, which is not among the commits of {name} that are indexed: `lore status` shows how fresh the index is",
+                        brief(text)
+                    ))
+                })
+            }
+            (None, Ok(_)) => Err(not_found().hint(format!(
                 "no commit of {name} begins with these digits: a search or touches result names it, and `lore status` shows how fresh the index is"
             ))),
-            [commit] => Ok(*commit),
+            (None, Err(why)) => Err(Failure::new(Code::InvalidArgument, format!("{why}, and {name} has no such tag or branch"))
+                .hint("give the first digits of its SHA, as a search or touches result has it, or a tag, a branch or `HEAD~5`")),
+        }
+    }
+
+    /// The only commit whose SHA begins so.
+    async fn beginning_with(&self, repo: &Repo, prefix: &CommitPrefix) -> Result<Option<CommitId>, Failure> {
+        let hidden = self.hidden(std::slice::from_ref(repo)).await?;
+        let candidates = self.store.list_candidates(repo.id, prefix, &hidden, CANDIDATES_MAX + 1).await;
+        match candidates.map_err(store_failure)?.as_slice() {
+            [] => Ok(None),
+            [commit] => Ok(Some(*commit)),
             several => {
                 let mut list: Vec<String> = several.iter().take(CANDIDATES_MAX).map(CommitId::to_hex).collect();
                 if several.len() > CANDIDATES_MAX {
                     list.push("and more".to_owned());
                 }
-                let message = format!("The prefix {sha} is ambiguous in {name}. Candidates: {}", list.join(", "));
+                let (name, digits) = (repo.name(), prefix.as_str());
+                let message = format!("The prefix {digits} is ambiguous in {name}. Candidates: {}", list.join(", "));
                 Err(Failure::new(Code::AmbiguousCommit, message).hint("give more digits"))
             }
         }
@@ -279,6 +307,20 @@ impl History {
             }
         }
     }
+}
+
+/// What git takes a text for. A repository that cannot be asked knows no names.
+async fn named_by_git(repo: &Repo, place: Option<&Path>, text: &str) -> Option<CommitId> {
+    let (place, shown) = (place.unwrap_or(&repo.info.local_path).to_owned(), repo.shown.clone());
+    let text = text.to_owned();
+    let resolve = move || -> lore_git::Result<Option<CommitId>> {
+        let repository = Repository::open(&place)?;
+        match repository.name_on(&text, shown.as_deref())? {
+            Some(name) => repository.resolve(&name),
+            None => Ok(None),
+        }
+    };
+    blocking(resolve).await.ok().flatten()
 }
 
 /// What to tell where a commit is known and its patch is not.

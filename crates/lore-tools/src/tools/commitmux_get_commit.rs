@@ -34,13 +34,13 @@ pub(super) static TOOL: Tool = Tool {
 struct Input {
     /// Repo name as registered
     repo: String,
-    /// Commit SHA (full, or a unique prefix of at least 4 digits)
+    /// Commit SHA or its first digits (at least 4), tag, branch or HEAD~5
     sha: String,
 }
 
 async fn get_commit(context: Context, input: Input) -> Result<Answer, Failure> {
-    let repo = history(&context, &input.repo).await?;
-    let found = context.lore.history.commit(&repo, &input.sha).await?;
+    let (repo, place) = history(&context, &input.repo).await?;
+    let found = context.lore.history.commit(&repo, place.as_deref(), &input.sha).await?;
     let commit = &found.commit;
     let files = commit.files.iter().map(|file| {
         json!({

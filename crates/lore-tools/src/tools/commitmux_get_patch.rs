@@ -36,8 +36,8 @@ async fn get_patch(context: Context, input: Input) -> Result<Answer, Failure> {
         Failure::new(Code::InvalidArgument, "`max_bytes` is negative")
             .hint("leave it out for the whole patch, or give the number of bytes to see")
     })?;
-    let repo = history(&context, &input.repo).await?;
-    let found = context.lore.history.patch(&repo, &input.sha).await?;
+    let (repo, place) = history(&context, &input.repo).await?;
+    let found = context.lore.history.patch(&repo, place.as_deref(), &input.sha).await?;
     let text = String::from_utf8_lossy(&found.bytes);
     let end = max.map_or(text.len(), |max| text.floor_char_boundary(max));
     let fields: [(&str, Value); 3] = [

@@ -1,11 +1,16 @@
 //! `lore patch`: the diff of one commit.
 
+use std::path::PathBuf;
+
 use anstyle::Style;
-use lore_model::{Failure, escape_for_terminal};
+use lore_model::{Failure, Repo, escape_for_terminal};
 use serde_json::json;
 
 use super::{Context, freshness_json};
-use crate::ui::{BOLD, CYAN, GREEN, RED, Ui};
+use crate::{
+    environment,
+    ui::{BOLD, CYAN, GREEN, RED, Ui},
+};
 
 /// Print the diff of one commit, exactly as git does
 ///
@@ -22,15 +27,23 @@ pub(crate) struct CommitArgs {
     /// The repository, `.` for the one you are in
     #[arg(value_name = "REPO")]
     pub(super) repo: String,
-    /// The commit's SHA, or its first digits (at least 4)
-    #[arg(value_name = "SHA")]
+    /// The commit: its SHA or the first digits of it (at least 4), a tag, a branch or `HEAD~5`
+    #[arg(value_name = "COMMIT")]
     pub(super) sha: String,
+}
+
+impl CommitArgs {
+    /// The repository, and the work tree of it that names of commits are seen from.
+    pub(super) async fn place(&self, context: &Context<'_>) -> Result<(Repo, PathBuf), Failure> {
+        let name = context.repo_name(&self.repo).await?;
+        context.lore.find_place(&environment::working_directory(), Some(&name)).await
+    }
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let history = &context.lore.history;
-    let repo = history.repo(&context.repo_name(&args.commit.repo).await?).await?;
-    let found = history.patch(&repo, &args.commit.sha).await?;
+    let (repo, place) = args.commit.place(context).await?;
+    let found = history.patch(&repo, Some(&place), &args.commit.sha).await?;
     let ui = context.ui;
     if ui.is_json() {
         return ui.value(&json!({

@@ -116,7 +116,7 @@ fn the_tools_have_the_schemas_of_the_document() {
           limit: "integer", "Max results (default 50, at most 500)"
         "commitmux_get_commit" required ["repo","sha"]
           repo: "string", "Repo name as registered"
-          sha: "string", "Commit SHA (full, or a unique prefix of at least 4 digits)"
+          sha: "string", "Commit SHA or its first digits (at least 4), tag, branch or HEAD~5"
         "commitmux_get_patch" required ["repo","sha"]
           repo: "string", "Repo name"
           sha: "string", "Commit SHA"
@@ -330,18 +330,37 @@ fn what_is_not_there_is_told_in_the_words_of_the_document() {
         "commitmux_get_commit",
         json!({"repo": "shop", "sha": "abc"}),
         &expect![[r#"
-            error: `abc` is too short for a commit SHA: give at least 4 digits
-            hint: take the `sha` of a search or touches result
-        "#]],
+        error: `abc` is too short for a commit SHA: give at least 4 digits, and shop has no such tag or branch
+        hint: give the first digits of its SHA, as a search or touches result has it, or a tag, a branch or `HEAD~5`
+    "#]],
     );
     shop.check(
         "commitmux_get_commit",
-        json!({"repo": "shop", "sha": "main"}),
+        json!({"repo": "shop", "sha": "nosuch"}),
         &expect![[r#"
-            error: `main` is not a commit SHA: it may hold hexadecimal digits only
-            hint: take the `sha` of a search or touches result
-        "#]],
+        error: `nosuch` is not a commit SHA: it may hold hexadecimal digits only, and shop has no such tag or branch
+        hint: give the first digits of its SHA, as a search or touches result has it, or a tag, a branch or `HEAD~5`
+    "#]],
     );
+}
+
+#[test]
+fn a_commit_is_found_by_the_names_that_git_has_for_it() {
+    let mut shop = Shop::new();
+    shop.repo.git(&["tag", "beef", "HEAD~2"]);
+    let rename = shop.sha("«rename»").to_owned();
+    for (name, expected) in [("main", "«document»"), ("HEAD~1", "«rename»"), ("beef", "«add»"), (&rename, "«rename»")]
+    {
+        for tool in ["commitmux_get_commit", "commitmux_get_patch"] {
+            let answer = shop.server.call(tool, &json!({"repo": "shop", "sha": name}));
+            assert_eq!(answer.value["sha"], shop.sha(expected), "{tool} {name}: {}", answer.text);
+        }
+    }
+    // What was made since is known to git alone.
+    let new = shop.repo.write("new.txt", "new\n").commit("Not indexed yet");
+    let answer = shop.server.call("commitmux_get_commit", &json!({"repo": "shop", "sha": "HEAD"}));
+    assert!(answer.is_error && answer.text == "Commit shop:HEAD not found", "{}", answer.text);
+    assert!(answer.more.contains(&format!("`HEAD` is {new}, which is not among the commits")), "{}", answer.more);
 }
 
 #[test]
@@ -447,7 +466,7 @@ fn arguments_are_read_leniently_and_wrong_ones_answered_with_the_right_ones() {
         json!({"repo": "shop"}),
         &expect![[r#"
             error: `sha` is missing
-            hint: `commitmux_get_commit` needs `sha` (string): Commit SHA (full, or a unique prefix of at least 4 digits)
+            hint: `commitmux_get_commit` needs `sha` (string): Commit SHA or its first digits (at least 4), tag, branch or HEAD~5
         "#]],
     );
     shop.check(

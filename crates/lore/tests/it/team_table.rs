@@ -174,9 +174,9 @@ fn the_list_of_tools_is_the_same_to_the_byte() {
         let count = list["result"]["tools"].as_array().expect("there are tools").len();
         expected.assert_eq(&format!("{count} tools, {} bytes, {}", first.len(), hash(&first)));
     };
-    check("root", "/mcp", &expect!["32 tools, 21519 bytes, 032cc9297bb42f29"]);
-    check("pow", "/mcp", &expect!["27 tools, 18856 bytes, 89142a725963ac5b"]);
-    check("nor", "/mcp", &expect!["22 tools, 15708 bytes, eefc4a156f94ad9b"]);
+    check("root", "/mcp", &expect!["32 tools, 21527 bytes, cffc3c1efcb6c3c5"]);
+    check("pow", "/mcp", &expect!["27 tools, 18864 bytes, dc7b8436c1ca9397"]);
+    check("nor", "/mcp", &expect!["22 tools, 15716 bytes, e3d241acf7506f57"]);
     check("root", "/mcp/repos", &expect!["10 tools, 5555 bytes, 5fa007d1f68d5935"]);
     check("nor", "/mcp/code", &expect!["6 tools, 6795 bytes, e28769d3b990f410"]);
 }

@@ -271,6 +271,27 @@ fn a_named_repository_is_looked_at_where_the_project_is() {
 }
 
 #[test]
+fn head_is_that_of_the_work_tree() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let first = repo.write("a.txt", "one\n").commit("Begin");
+    let second = repo.write("a.txt", "two\n").commit("Go on");
+    place.add(repo.path(), &[]);
+    let tree = place.path("second tree");
+    repo.git(&["worktree", "add", "-q", "--detach", &tree, "HEAD~1"]);
+    for (folder, expected) in [(Path::new(&tree), first), (repo.path(), second)] {
+        let mut server = serve(&place, folder);
+        let answer = server.call("commitmux_get_commit", &json!({"repo": "r", "sha": "HEAD"}));
+        assert_eq!(answer.value["sha"], expected, "{}", answer.text);
+        assert!(server.end().status.success());
+        let patch =
+            place.lore.command(&["patch", ".", "HEAD", "--json"]).current_dir(folder).output().expect("it starts");
+        let patch: Value = serde_json::from_slice(&patch.stdout).expect("JSON");
+        assert_eq!(patch["sha"], expected, "{patch}");
+    }
+}
+
+#[test]
 fn answers_have_room_and_say_what_they_leave_out() {
     let place = Place::new();
     let repo = place.repo("r");

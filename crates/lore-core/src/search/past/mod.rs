@@ -212,26 +212,6 @@ fn named(repository: &Repository, name: &str, line: &[LineCommit]) -> Result<Opt
     Ok(repository.resolve(name)?.map(of))
 }
 
-/// A name in which HEAD is the branch that is asked about; none where it would still mean another branch's.
-fn seen_from<'a>(
-    repository: &Repository,
-    name: &'a str,
-    shown: Option<&str>,
-) -> Result<Option<std::borrow::Cow<'a, str>>, GitError> {
-    let Some(branch) = shown else { return Ok(Some(name.into())) };
-    let Some(rest) = name.strip_prefix("HEAD").or_else(|| name.strip_prefix('@')) else { return Ok(Some(name.into())) };
-    match rest.bytes().next() {
-        None | Some(b'~' | b'^') => {
-            let tip = repository.find_branch(branch)?;
-            Ok(tip.map(|tip| format!("{}{rest}", tip.commit).into()))
-        }
-        // `HEAD@{1}`: where HEAD was, and not where the branch was.
-        Some(b'@' | b'{') => Ok(None),
-        // A name that only begins like it.
-        Some(_) => Ok(Some(name.into())),
-    }
-}
-
 /// A name without the `~5`, `~` and `^` that it ends with, and how many first parents these go back.
 fn steps_back(name: &str) -> (&str, usize) {
     let (mut begin, mut steps) = (name, 0_usize);
@@ -281,7 +261,7 @@ impl Search {
                 let (name, line, branch) = (name.trim().to_owned(), Arc::clone(&commits), repo.shown.clone());
                 let resolve = move || {
                     let repository = Repository::open(&place)?;
-                    let Some(name) = seen_from(&repository, &name, branch.as_deref())? else { return Ok(None) };
+                    let Some(name) = repository.name_on(&name, branch.as_deref())? else { return Ok(None) };
                     named(&repository, &name, &line)
                 };
                 let at = match blocking(resolve).await.map_err(git_failure)? {
