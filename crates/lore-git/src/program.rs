@@ -452,7 +452,8 @@ pub(crate) fn broken_pipe(error: &io::Error) -> GitError {
     GitError::Stream(format!("the pipe from git broke: {error}"))
 }
 
-/// Reads all of it, keeping the beginning and the end: git warns first, and says last why it failed.
+/// Reads all of it, keeping the beginning and the end: git warns first, and says last why it failed. No word is cut in two:
+/// half of an address with a token in it would not be known as one.
 fn both_ends(from: &mut impl Read) -> Vec<u8> {
     const HALF: usize = STDERR_KEPT / 2;
     let (mut kept, mut last, mut is_cut) = (Vec::new(), Vec::new(), false);
@@ -466,8 +467,11 @@ fn both_ends(from: &mut impl Read) -> Vec<u8> {
             is_cut = true;
         }
     }
-    let more = last.len().saturating_sub(HALF);
+    let mut more = last.len().saturating_sub(HALF);
     if is_cut || more > 0 {
+        let whole = kept.iter().rposition(u8::is_ascii_whitespace);
+        kept.truncate(whole.unwrap_or(0));
+        more += last[more..].iter().position(u8::is_ascii_whitespace).unwrap_or(last.len() - more);
         kept.extend_from_slice("\n…\n".as_bytes());
     }
     kept.extend_from_slice(&last[more..]);
@@ -487,10 +491,23 @@ mod tests {
             assert_eq!(said(whole), whole);
         }
         for length in [STDERR_KEPT + 1, 2 * STDERR_KEPT, 100_000] {
-            let cut = said(&format!("first{}last", "x".repeat(length)));
+            let cut = said(&format!("first{}last", " x".repeat(length)));
             assert!(cut.starts_with("first") && cut.contains('…') && cut.ends_with("last"), "{cut}");
-            assert_eq!(cut.len(), STDERR_KEPT + "\n…\n".len());
+            assert!((STDERR_KEPT - 4..STDERR_KEPT + 8).contains(&cut.len()), "{}", cut.len());
         }
+    }
+
+    #[test]
+    fn no_word_that_git_says_is_cut_in_two() {
+        let url = "https://user:token@example.com/x";
+        for shift in 0..2 * url.len() {
+            let text = format!("{}{}", "a".repeat(shift), format!(" {url}").repeat(400));
+            let cut = String::from_utf8(both_ends(&mut text.as_bytes())).unwrap();
+            let is_whole = |word: &&str| *word == url || *word == "…" || word.bytes().all(|byte| byte == b'a');
+            assert!(cut.contains('…') && cut.split_ascii_whitespace().all(|word| is_whole(&word)), "{shift}: {cut}");
+        }
+        // One that is longer than all that is kept is not there.
+        assert_eq!(both_ends(&mut "x".repeat(3 * STDERR_KEPT).as_bytes()), "\n…\n".as_bytes());
     }
 
     #[test]
