@@ -20,7 +20,7 @@ use lore_core::{
 use lore_embed::StaticModel;
 use lore_git::Git;
 use lore_model::{Actor, Caller, Code, GoldenState, Job, JobId, JobStatus, JobTask, Operation, RepoName, Role};
-use lore_store::{NewJob, TeamChange, TeamStore};
+use lore_store::{JobEnd, NewJob, TeamChange, TeamStore};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
 use lore_testkit::Repo as Folder;
 
@@ -621,30 +621,35 @@ async fn a_clock_that_was_set_back_does_not_stop_refreshes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refresh_that_ends_while_it_is_looked_at_what_is_due_is_not_due_again() {
-    let case = Case::new();
-    let ada = case.user("ada", Role::Admin).await;
-    for name in ["api", "web"] {
-        case.add(&ada, &case.folder(name), name).await;
-    }
-    let change = GoldenChange { refresh_every: Some(Some(3600)), ..GoldenChange::default() };
-    case.team.change_golden(&ada, "api", &change).await.unwrap();
-    let other = case.team.refresh_golden(&ada, "web").await.unwrap();
-    let (store, clock, runtime) = (Arc::clone(&case.store), case.clock.clone(), tokio::runtime::Handle::current());
-    let ends_later = move || {
-        let at = clock.0.fetch_add(1, Ordering::Relaxed) + 1;
-        let new = refresh_by("(test)");
-        let end = async move {
-            store.add_job(&new, &[], &actor(at)).await.expect("it goes well");
-            store.cancel_job(&new.id, &actor(at)).await.expect("it goes well");
+    for waited in [0, 3601] {
+        let case = Case::new();
+        let ada = case.user("ada", Role::Admin).await;
+        for name in ["api", "web"] {
+            case.add(&ada, &case.folder(name), name).await;
+        }
+        let change = GoldenChange { refresh_every: Some(Some(3600)), ..GoldenChange::default() };
+        case.team.change_golden(&ada, "api", &change).await.unwrap();
+        case.clock.0.fetch_add(waited, Ordering::Relaxed);
+        let (running, now) = (refresh_by("(test)"), case.clock.now());
+        case.store.add_job(&running, &[], &actor(now)).await.unwrap();
+        let begun = case.store.claim_job(&TeamSettings::default().limits, now).await.unwrap();
+        assert_eq!(begun.map(|job| job.id), Some(running.id.clone()));
+        let other = case.team.refresh_golden(&ada, "web").await.unwrap();
+        let (store, clock, runtime) = (Arc::clone(&case.store), case.clock.clone(), tokio::runtime::Handle::current());
+        let ends = move || {
+            let at = clock.0.fetch_add(1, Ordering::Relaxed) + 1;
+            let end = JobEnd { status: JobStatus::Completed, at, result: None, error: None, error_told: None };
+            let ended = async move { store.end_job(&running.id, &end, &[], &actor(at)).await };
+            let ended = std::thread::spawn(move || runtime.block_on(ended)).join();
+            assert!(ended.expect("it goes well").expect("it goes well"), "it was running");
         };
-        std::thread::spawn(move || runtime.block_on(end)).join().expect("it goes well");
-    };
-    // The first look is for old jobs, the second for what is due.
-    *case.meanwhile.lock().unwrap() = Some((2, Box::new(ends_later)));
-    case.done(&ada, other).await;
-    assert_eq!(case.store.find_golden(&alias("api")).await.unwrap().unwrap().tried_at, Some(case.clock.now()));
-    let (jobs, _) = case.team.jobs(&ada, None, 100).await.unwrap();
-    assert!(jobs.iter().all(|job| job.username != "(schedule)"), "{jobs:?}");
+        // The first look is for old jobs, the second for what is due.
+        *case.meanwhile.lock().unwrap() = Some((2, Box::new(ends)));
+        case.done(&ada, other).await;
+        assert_eq!(case.store.find_golden(&alias("api")).await.unwrap().unwrap().tried_at, Some(now + 1));
+        let (jobs, _) = case.team.jobs(&ada, None, 100).await.unwrap();
+        assert!(jobs.iter().all(|job| job.username != "(schedule)"), "{waited}: {jobs:?}");
+    }
 }
 
 fn alias(text: &str) -> RepoName {

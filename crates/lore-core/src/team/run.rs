@@ -226,8 +226,9 @@ impl Team {
 
     /// Asks for what is due.
     async fn schedule(&self) -> Result<(), Failure> {
+        // In this order: what ends meanwhile runs by the first list or was tried by the second, and never later than now.
+        let busy = self.store.running_jobs().await.map_err(team_failure)?;
         let golden = self.golden().await?;
-        // Only now: what ends while they are listed was not tried later than this.
         let now = self.clock.now();
         for golden in golden {
             let Some(every) = golden.refresh_every else { continue };
@@ -237,7 +238,6 @@ impl Team {
             if golden.state != GoldenState::Ready || !is_due {
                 continue;
             }
-            let busy = self.store.running_jobs().await.map_err(team_failure)?;
             if busy.iter().any(|job| job.task.golden.contains(&golden.alias)) {
                 continue;
             }
