@@ -150,7 +150,7 @@ struct Drive {
     users: Vec<User>,
     materials: Vec<Material>,
     /// Jobs that were over before the first kill.
-    before: usize,
+    before: BTreeSet<String>,
     /// Jobs that no act is: nobody here asks for one, so each follows on an act of its own job.
     syncs: BTreeSet<String>,
     random: Random,
@@ -246,7 +246,7 @@ fn prepare(binary: &Path, folder: &Path, kills: Kills) -> Result<(Drive, Running
         source: sources[2].repo.path().to_path_buf(),
         faults: Vec::new(),
     };
-    let before = count_jobs(&mut client)?;
+    let before = jobs(&mut client)?.0.into_keys().collect();
     let (syncs, report) = (BTreeSet::new(), Report::default());
     let drive = Drive {
         kills,
@@ -266,9 +266,13 @@ fn prepare(binary: &Path, folder: &Path, kills: Kills) -> Result<(Drive, Running
     Ok((drive, running))
 }
 
-fn count_jobs(client: &mut Client) -> Result<usize> {
-    let total = client.rest("GET", "/api/jobs?limit=1", None)?["total"].as_u64().context("no total")?;
-    Ok(usize::try_from(total)?)
+/// The newest jobs with what they do, and how many there are.
+fn jobs(client: &mut Client) -> Result<(BTreeMap<String, String>, usize)> {
+    let listed = client.rest("GET", &format!("/api/jobs?limit={ROWS}"), None)?;
+    let total = usize::try_from(listed["total"].as_u64().context("no total")?)?;
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let rows = listed["jobs"].as_array().map_or(&[][..], Vec::as_slice);
+    Ok((rows.iter().map(|row| (text(row, "job_id"), text(row, "operation_type"))).collect(), total))
 }
 
 impl Drive {
@@ -382,17 +386,18 @@ impl Drive {
             known.extend(jobs.known.keys().cloned());
             unsure += jobs.unsure;
         }
-        let listed = client.rest("GET", &format!("/api/jobs?limit={ROWS}"), None)?;
-        let rows = listed["jobs"].as_array().map_or(&[][..], Vec::as_slice);
-        let id = |row: &Value| row["job_id"].as_str().unwrap_or_default().to_owned();
-        self.syncs.extend(rows.iter().filter(|row| row["operation_type"] == SYNC).map(id));
-        let total = usize::try_from(listed["total"].as_u64().context("no total")?)? - self.syncs.len();
-        let (least, most) = (known.len() + self.before, known.len() + self.before + unsure);
-        if !(least..=most).contains(&total) {
-            let unknown: Vec<&Value> = rows.iter().filter(|row| !known.contains(&id(row))).collect();
-            report
-                .twice
-                .push(format!("there are {total} jobs, and must be {least} to {most}; nobody knows {unknown:?}"));
+        let (newest, total) = jobs(&mut client)?;
+        self.syncs.extend(newest.iter().filter(|(_, operation)| *operation == SYNC).map(|(id, _)| id.clone()));
+        let total = total - self.syncs.len();
+        let least = known.len() + self.before.len();
+        let most = least + unsure;
+        let unknown = |id: &&String| !known.contains(*id) && !self.before.contains(*id);
+        if !(least..=most).contains(&total) || self.syncs.iter().filter(unknown).count() > unsure {
+            let unknown: Vec<(&String, &String)> = newest.iter().filter(|(id, _)| unknown(id)).collect();
+            report.twice.push(format!(
+                "there are {total} jobs and {} syncs, and must be {least} to {most}; nobody knows {unknown:?}",
+                self.syncs.len()
+            ));
         }
         report.jobs = known.len();
         report.unsure = unsure;
