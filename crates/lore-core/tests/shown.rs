@@ -272,7 +272,8 @@ async fn history_is_that_of_the_branch_that_is_asked_about() {
             assert_eq!(commit.repo, repo.name(), "under the name that the caller has");
         }
     }
-    // Names are git's, and HEAD is the branch that is asked about.
+    // Names are git's, and HEAD is the branch that is asked about. What would take long to follow is none.
+    let steps = format!("HEAD{}", "~0".repeat(1000));
     for (repo, name, expected) in [
         (&main, "HEAD", Some("Main goes on")),
         (&dev, "HEAD", Some("Dev goes on")),
@@ -282,13 +283,21 @@ async fn history_is_that_of_the_branch_that_is_asked_about() {
         (&main, "v1.0.0", Some("Begin")),
         (&all, " dev ", Some("Dev goes on")),
         (&all, "HEAD", Some("Main goes on")),
-        (&dev, "HEAD@{0}", None),
         (&all, ":/Dev", None),
+        (&all, steps.as_str(), None),
     ] {
         let commit = case.lore.history.commit(repo, None, name).await;
         let patch = case.lore.history.patch(repo, None, name).await;
-        assert_eq!(commit.ok().map(|found| found.commit.subject).as_deref(), expected, "{:?} {name}", repo.shown);
         assert_eq!(patch.is_ok(), expected.is_some(), "{:?} {name}", repo.shown);
+        match commit {
+            Ok(found) => assert_eq!(Some(found.commit.subject.as_str()), expected, "{:?} {name}", repo.shown),
+            Err(failure) => {
+                let (why, unknown) = (failure.hint.unwrap(), !name.contains("main"));
+                assert!(failure.code == Code::CommitNotFound && failure.message.len() < 200, "{}", failure.message);
+                assert_eq!(why.contains("has no commit, tag or branch of that name"), unknown, "{name}: {why}");
+                assert!(expected.is_none() && !why.contains(&tip("main")), "{name}: {why}");
+            }
+        }
     }
     // Each commit is a minute after the one before: the last change of the file is that of the branch.
     let place = all.info.local_path.clone();

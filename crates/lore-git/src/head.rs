@@ -14,6 +14,9 @@ use crate::{
     worktree::is_gone,
 };
 
+/// No name of a commit is longer: each `~` and `^` in it is a step that git takes.
+const NAME_MAX: usize = 1000;
+
 /// What is checked out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Head {
@@ -36,8 +39,9 @@ impl Repository {
     /// The commit that a name means, as git understands it: a hash or the beginning of one, a tag, a branch, `HEAD~5`. None
     /// where it means none.
     pub fn resolve(&self, name: &str) -> Result<Option<CommitId>> {
-        // What searches all messages, or the place of a file, is no name of a commit.
+        // What searches all messages, or the place of a file, is no name of a commit; nor is what takes long to follow.
         if name.is_empty()
+            || name.len() > NAME_MAX
             || name.contains(':')
             || name.contains("^{/")
             || name.contains("..")
@@ -50,6 +54,11 @@ impl Repository {
         let Ok(found) = repo.rev_parse_single(name) else { return Ok(None) };
         let Ok(object) = found.object() else { return Ok(None) };
         Ok(object.peel_to_commit().ok().map(|commit| commit_id(commit.id)))
+    }
+
+    /// Whether a tag or a branch is called so, as git looks for it.
+    pub fn has_ref(&self, name: &str) -> bool {
+        self.local().try_find_reference(name).is_ok_and(|found| found.is_some())
     }
 
     /// A name in which HEAD is the branch that is asked about; none where it would still mean another branch's.

@@ -139,6 +139,11 @@ impl CommitPrefix {
         Ok(Self(text.to_ascii_lowercase()))
     }
 
+    /// Whether it has all digits of a SHA.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.0.len(), 40 | 64)
+    }
+
     /// The digits in lower case.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -2,7 +2,7 @@
 
 use lore_core::{
     history::{FreshState, Freshness},
-    search::estimate_tokens,
+    search::{CodeFreshness, estimate_tokens},
 };
 use lore_model::{Failure, escape_controls};
 use serde_json::{Map, Value, json};
@@ -126,6 +126,15 @@ fn freshness_json(freshness: &Freshness, mentioned: &dyn Fn(&str) -> bool) -> Va
         object.insert("other_repos".to_owned(), json!(unlisted));
     }
     Value::Object(object)
+}
+
+/// What is said of repositories of which nothing can be found yet, where there are some.
+pub(crate) fn nothing_committed(freshness: &[CodeFreshness]) -> Option<String> {
+    let names: Vec<&str> =
+        freshness.iter().filter(|fresh| fresh.has_nothing()).map(|fresh| fresh.repo.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!("no indexed branch of {} has a commit: code is searched from the first commit on", names.join(", "))
+    })
 }
 
 /// How many tokens a value is as text, with a comma behind it. What is invisible is shown, which takes more room.

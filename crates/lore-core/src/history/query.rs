@@ -215,7 +215,7 @@ impl History {
     /// Where no work tree is given, it is the registered one.
     pub async fn commit(&self, repo: &Repo, place: Option<&Path>, sha: &str) -> Result<CommitAnswer, Failure> {
         let name = repo.name();
-        let not_found = || Failure::new(Code::CommitNotFound, format!("Commit {name}:{sha} not found"));
+        let not_found = || Failure::new(Code::CommitNotFound, format!("Commit {name}:{} not found", brief(sha)));
         let commit = self.resolve(repo, place, sha, &not_found).await?;
         let commit = self.store.find_commit(repo.id, commit).await.map_err(store_failure)?.ok_or_else(not_found)?;
         let mut commit = commit;
@@ -228,7 +228,7 @@ impl History {
     /// The patch of one commit, named like it.
     pub async fn patch(&self, repo: &Repo, place: Option<&Path>, sha: &str) -> Result<PatchAnswer, Failure> {
         let name = repo.name();
-        let not_found = || Failure::new(Code::PatchNotFound, format!("Patch {name}:{sha} not found"));
+        let not_found = || Failure::new(Code::PatchNotFound, format!("Patch {name}:{} not found", brief(sha)));
         let commit = self.resolve(repo, place, sha, &not_found).await?;
         let bytes = match self.store.find_patch(repo.id, commit).await.map_err(store_failure)? {
             Some(PatchText::Bytes(bytes)) => bytes,
@@ -249,26 +249,31 @@ impl History {
     ) -> Result<CommitId, Failure> {
         let (name, text) = (repo.name(), text.trim());
         let digits = CommitPrefix::parse(text);
-        if let Ok(prefix) = &digits
-            && let Some(commit) = self.beginning_with(repo, prefix).await?
-        {
-            return Ok(commit);
-        }
-        match (named_by_git(repo, place, text).await, digits) {
-            (Some(commit), _) => {
-                let whole = CommitPrefix::parse(&commit.to_hex()).map_err(|why| Failure::new(Code::Internal, why))?;
-                self.beginning_with(repo, &whole).await?.ok_or_else(|| {
-                    not_found().hint(format!(
-                        "`{}` is {commit}, which is not among the commits of {name} that are indexed: `lore status` shows how fresh the index is",
-                        brief(text)
-                    ))
+        let named = named_by_git(repo, place, text, digits.as_ref().ok()).await;
+        if let Ok(Some(commit)) = named {
+            let whole = CommitPrefix::parse(&commit.to_hex()).map_err(|why| Failure::new(Code::Internal, why))?;
+            return self.beginning_with(repo, &whole).await?.ok_or_else(|| {
+                let what = brief(text);
+                not_found().hint(if repo.is_one_branch() {
+                    format!("`{what}` names no commit of the branch that is asked about, or none that is indexed")
+                } else {
+                    format!("`{what}` is {commit}, which is not indexed: `lore status` shows how fresh the index is")
                 })
+            });
+        }
+        match digits {
+            Ok(prefix) => self.beginning_with(repo, &prefix).await?.ok_or_else(|| {
+                not_found().hint(format!(
+                    "no commit of {name} begins with these digits: a search or touches result names it, and `lore status` shows how fresh the index is"
+                ))
+            }),
+            Err(why) if text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                Err(Failure::new(Code::InvalidArgument, why).hint("take the `sha` of a search or touches result"))
             }
-            (None, Ok(_)) => Err(not_found().hint(format!(
-                "no commit of {name} begins with these digits: a search or touches result names it, and `lore status` shows how fresh the index is"
-            ))),
-            (None, Err(why)) => Err(Failure::new(Code::InvalidArgument, format!("{why}, and {name} has no such tag or branch"))
-                .hint("give the first digits of its SHA, as a search or touches result has it, or a tag, a branch or `HEAD~5`")),
+            Err(_) => Err(not_found().hint(match named {
+                Ok(_) => format!("{name} has no commit, tag or branch of that name: a search or touches result has the `sha`"),
+                Err(_) => format!("{name} cannot be asked for names now: give the `sha` of a search or touches result"),
+            })),
         }
     }
 
@@ -309,18 +314,29 @@ impl History {
     }
 }
 
-/// What git takes a text for. A repository that cannot be asked knows no names.
-async fn named_by_git(repo: &Repo, place: Option<&Path>, text: &str) -> Option<CommitId> {
+/// What git takes a text for. Digits are the beginning of a SHA, unless something is called so; all of them are one in any case.
+async fn named_by_git(
+    repo: &Repo,
+    place: Option<&Path>,
+    text: &str,
+    digits: Option<&CommitPrefix>,
+) -> lore_git::Result<Option<CommitId>> {
+    if digits.is_some_and(CommitPrefix::is_whole) {
+        return Ok(None);
+    }
     let (place, shown) = (place.unwrap_or(&repo.info.local_path).to_owned(), repo.shown.clone());
-    let text = text.to_owned();
-    let resolve = move || -> lore_git::Result<Option<CommitId>> {
+    let (text, is_digits) = (text.to_owned(), digits.is_some());
+    blocking(move || {
         let repository = Repository::open(&place)?;
+        if is_digits && !repository.has_ref(&text) {
+            return Ok(None);
+        }
         match repository.name_on(&text, shown.as_deref())? {
             Some(name) => repository.resolve(&name),
             None => Ok(None),
         }
-    };
-    blocking(resolve).await.ok().flatten()
+    })
+    .await
 }
 
 /// What to tell where a commit is known and its patch is not.

@@ -136,6 +136,13 @@ pub struct CodeFreshness {
     pub ignore_error: Option<String>,
 }
 
+impl CodeFreshness {
+    /// Whether all was read and there is nothing: no branch that is indexed has a commit.
+    pub fn has_nothing(&self) -> bool {
+        self.state == CodeState::Current && self.commit.is_none()
+    }
+}
+
 /// The answer.
 #[derive(Debug, Clone)]
 pub struct CodeAnswer {
@@ -441,7 +448,7 @@ impl Search {
     ) -> CodeState {
         match (part, self.holds(repo, state).await) {
             (_, None) => CodeState::Missing,
-            // Of a repository without a commit there is nothing, and that is all of it.
+            // Of branches without a commit there is nothing, and that is all of it.
             (_, Some(true)) => CodeState::Current,
             (None, Some(false)) => CodeState::NeverIndexed,
             (Some(_), Some(false)) if state.partial && state.snapshots.iter().all(|snapshot| snapshot.files == 0) => {

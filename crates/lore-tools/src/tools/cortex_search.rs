@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::run;
 use crate::{
     Answer, Context, Effect, Errors, Offered, Source, Tool, Toolset, Upkeep,
-    answer::{AnswerBuilder, size},
+    answer::{AnswerBuilder, nothing_committed, size},
     schema,
 };
 
@@ -338,7 +338,8 @@ fn index_metadata(found: &CodeAnswer, coming: &Coming) -> Map<String, Value> {
     let unread = found.freshness.iter().any(|row| row.uncommitted_error.is_some());
     let unread =
         unread.then(|| "uncommitted work could not be read, or not all of it: see `uncommitted_error`".to_owned());
-    freshness.put_some("note", is_partial.then(|| coming.note()).or(unread));
+    let note = is_partial.then(|| coming.note()).or(unread).or_else(|| nothing_committed(&found.freshness));
+    freshness.put_some("note", note);
     freshness.put_some("embedding", found.second.as_ref().and_then(lore_core::search::SecondState::remark));
     freshness.put("repos", rows);
     let mut metadata = Fields::default();

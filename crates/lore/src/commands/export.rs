@@ -116,6 +116,10 @@ pub(super) async fn run(context: &Context<'_>, Args { what: What::Chunks(args) }
 fn is_whole(context: &Context<'_>, repo: &Repo, fresh: &CodeFreshness) -> Result<(), Failure> {
     let hint = format!("run `lore sync --repo {}` first", repo.name());
     let refused = |why: &str| Failure::new(Code::RepoNotFound, format!("{why} `{}` is indexed yet", repo.name()));
+    if fresh.has_nothing() {
+        let what = format!("there is nothing of `{}`: no branch that is indexed has a commit", repo.name());
+        return Err(Failure::new(Code::RepoNotFound, what));
+    }
     match (fresh.state, fresh.commit) {
         (CodeState::NeverIndexed, _) | (_, None) => return Err(refused("nothing of").hint(hint)),
         (CodeState::Partial, _) => return Err(refused("only a part of").hint(hint)),

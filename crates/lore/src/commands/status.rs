@@ -162,7 +162,7 @@ fn print_code(context: &Context<'_>, code: &CodeOverview, now: i64, list: bool) 
     let ui = context.ui;
     let fresh = &code.freshness;
     let (style, word) = match fresh.state {
-        CodeState::Current if code.snapshot.is_none() => (GREEN, "nothing: there is no commit yet"),
+        CodeState::Current if code.snapshot.is_none() => (GREEN, "nothing: no branch that is indexed has a commit"),
         CodeState::Current => (GREEN, "current"),
         CodeState::Stale => (YELLOW, "stale: run `lore sync`"),
         CodeState::Partial => (YELLOW, "partial: run `lore sync` to complete it"),

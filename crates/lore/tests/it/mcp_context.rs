@@ -97,6 +97,20 @@ fn tags(result: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn a_project_without_a_commit_is_told_to_have_none() {
+    let place = Place::new();
+    let repo = place.repo("new");
+    place.add(repo.path(), &[]);
+    let mut server = place.serve(&["--no-refresh", "--project", text(repo.path())]);
+    let answer = server.call(TOOL, &json!({"query": "heron"}));
+    let freshness = &answer.value["metadata"]["freshness"];
+    assert_eq!((&freshness["state"], &answer.value["total"]), (&json!("current"), &json!(0)), "{}", answer.text);
+    let note = freshness["note"].as_str().unwrap_or_default();
+    assert_eq!(note, "no indexed branch of new has a commit: code is searched from the first commit on");
+    assert!(server.end().status.success());
+}
+
+#[test]
 fn the_tool_is_listed_as_the_document_says() {
     let listed = Place::new().serve(&["--no-refresh"]).request("tools/list", &json!({}));
     let tools = listed["tools"].as_array().expect("tools are listed");

@@ -330,27 +330,45 @@ fn what_is_not_there_is_told_in_the_words_of_the_document() {
         "commitmux_get_commit",
         json!({"repo": "shop", "sha": "abc"}),
         &expect![[r#"
-        error: `abc` is too short for a commit SHA: give at least 4 digits, and shop has no such tag or branch
-        hint: give the first digits of its SHA, as a search or touches result has it, or a tag, a branch or `HEAD~5`
-    "#]],
+            error: `abc` is too short for a commit SHA: give at least 4 digits
+            hint: take the `sha` of a search or touches result
+        "#]],
     );
     shop.check(
         "commitmux_get_commit",
         json!({"repo": "shop", "sha": "nosuch"}),
         &expect![[r#"
-        error: `nosuch` is not a commit SHA: it may hold hexadecimal digits only, and shop has no such tag or branch
-        hint: give the first digits of its SHA, as a search or touches result has it, or a tag, a branch or `HEAD~5`
-    "#]],
+            error: Commit shop:nosuch not found
+            hint: shop has no commit, tag or branch of that name: a search or touches result has the `sha`
+        "#]],
+    );
+    std::fs::rename(shop.repo.path(), shop.place.path("elsewhere")).expect("it can be moved");
+    shop.check(
+        "commitmux_get_commit",
+        json!({"repo": "shop", "sha": "HEAD"}),
+        &expect![[r#"
+            error: Commit shop:HEAD not found
+            hint: shop cannot be asked for names now: give the `sha` of a search or touches result
+        "#]],
     );
 }
 
 #[test]
 fn a_commit_is_found_by_the_names_that_git_has_for_it() {
     let mut shop = Shop::new();
+    let (rename, document) = (shop.sha("«rename»").to_owned(), shop.sha("«document»").to_owned());
+    // Of digits, a tag is meant where one is called so, as git takes it, unless they are all that a commit has.
     shop.repo.git(&["tag", "beef", "HEAD~2"]);
-    let rename = shop.sha("«rename»").to_owned();
-    for (name, expected) in [("main", "«document»"), ("HEAD~1", "«rename»"), ("beef", "«add»"), (&rename, "«rename»")]
-    {
+    shop.repo.git(&["tag", &document[..6], "HEAD~2"]);
+    shop.repo.git(&["update-ref", &format!("refs/tags/{rename}"), "HEAD"]);
+    for (name, expected) in [
+        ("main", "«document»"),
+        ("HEAD~1", "«rename»"),
+        ("beef", "«add»"),
+        (&document[..6], "«add»"),
+        (&document[..7], "«document»"),
+        (&rename, "«rename»"),
+    ] {
         for tool in ["commitmux_get_commit", "commitmux_get_patch"] {
             let answer = shop.server.call(tool, &json!({"repo": "shop", "sha": name}));
             assert_eq!(answer.value["sha"], shop.sha(expected), "{tool} {name}: {}", answer.text);
@@ -360,7 +378,7 @@ fn a_commit_is_found_by_the_names_that_git_has_for_it() {
     let new = shop.repo.write("new.txt", "new\n").commit("Not indexed yet");
     let answer = shop.server.call("commitmux_get_commit", &json!({"repo": "shop", "sha": "HEAD"}));
     assert!(answer.is_error && answer.text == "Commit shop:HEAD not found", "{}", answer.text);
-    assert!(answer.more.contains(&format!("`HEAD` is {new}, which is not among the commits")), "{}", answer.more);
+    assert!(answer.more.contains(&format!("`HEAD` is {new}, which is not indexed")), "{}", answer.more);
 }
 
 #[test]

@@ -135,11 +135,13 @@ fn a_repository_without_a_commit_is_not_told_to_be_synced() {
     let run = |args: &[&str]| place.lore.command(args).current_dir(repo.path()).output().expect("it starts");
     let searched = run(&["search", "heron"]);
     let told = String::from_utf8_lossy(&searched.stderr).into_owned();
-    assert!(searched.status.success() && told.contains("searched from its first commit on"), "{told}");
+    assert!(searched.status.success() && told.contains("no branch that is indexed has a commit yet"), "{told}");
     assert!(!told.contains("lore sync"), "{told}");
     let status = run(&["status"]);
     let told = String::from_utf8_lossy(&status.stdout).into_owned();
-    assert!(told.contains("code     nothing: there is no commit yet"), "{told}");
+    assert!(told.contains("code     nothing: no branch that is indexed has a commit"), "{told}");
+    let exported = String::from_utf8_lossy(&run(&["export", "chunks", "out"]).stderr).into_owned();
+    assert!(exported.contains("there is nothing of `new`") && !exported.contains("lore sync"), "{exported}");
     repo.write("heron.rs", "pub fn heron() {}\n").commit("Begin");
     let found = String::from_utf8_lossy(&run(&["search", "heron"]).stdout).into_owned();
     assert!(found.contains("heron.rs:1"), "{found}");

@@ -76,6 +76,8 @@ impl Shop {
             let answer = self.server.call(user, tool, &asked);
             (answer["result"]["isError"] == true).to_string() + &answer["result"]["content"][0]["text"].to_string()
         };
+        let by_name = ["HEAD", "HEAD~1", "main", "next", "next~1"];
+        let by_name = by_name.map(|name| tried("commitmux_get_commit", json!({"repo": "shop", "sha": name})));
         let status = ask("get_repository_status", json!({"user_alias": "shop"}));
         let statistics = ask("get_repository_statistics", json!({"repository_alias": "shop"}));
         json!({
@@ -84,6 +86,7 @@ impl Shop {
             "touches": ask("commitmux_touches", json!({"path_glob": "src/"})),
             "main": tried("commitmux_get_commit", json!({"repo": "shop", "sha": self.main})),
             "next": tried("commitmux_get_commit", json!({"repo": "shop", "sha": self.next})),
+            "by name": by_name,
             "main patch": tried("commitmux_get_patch", json!({"repo": "shop", "sha": self.main})),
             "next patch": tried("commitmux_get_patch", json!({"repo": "shop", "sha": self.next})),
             "said": self.commits(user, "commit_message", "semantic", "what was sold"),
@@ -122,6 +125,30 @@ fn what_others_activate_changes_no_answer() {
     assert!(shop.told("ben").to_string().contains("newts"));
     for (what, answer) in before[0].as_object().expect("an object") {
         assert_eq!(&shop.told("ada")[what], answer, "{what}");
+    }
+}
+
+#[test]
+fn names_of_other_branches_lead_to_none_of_their_commits() {
+    let shop = shop();
+    shop.activate("ada", "shop", None);
+    shop.activate("ben", "bens", Some("next"));
+    for (user, repo, name, expected) in [
+        ("ada", "shop", "HEAD", Some(&shop.main)),
+        ("ben", "bens", "HEAD", Some(&shop.next)),
+        ("ben", "bens", "next", Some(&shop.next)),
+        ("ben", "shop", "HEAD", Some(&shop.main)),
+        ("ben", "bens", "main", None),
+        ("ada", "shop", "next", None),
+    ] {
+        for tool in ["commitmux_get_commit", "commitmux_get_patch"] {
+            let answer = shop.server.call(user, tool, &json!({"repo": repo, "sha": name}));
+            let (failed, text) = (answer["result"]["isError"] == true, answer.to_string());
+            assert_eq!(failed, expected.is_none(), "{user} {tool} {repo} {name}: {text}");
+            for sha in [&shop.main, &shop.next] {
+                assert_eq!(text.contains(&sha[..7]), expected == Some(sha), "{user} {tool} {repo} {name}: {text}");
+            }
+        }
     }
 }
 

@@ -25,6 +25,7 @@ use serde_json::{Map, Value, json};
 use self::past::{ChunkType, Past};
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
+    answer::nothing_committed,
     repositories::{run, succeeded},
     schema, scope,
 };
@@ -486,6 +487,7 @@ fn warning(freshness: &[CodeFreshness], sync: &str) -> Vec<String> {
         (!names.is_empty()).then(|| format!("{} {what}", names.join(", ")))
     };
     [
+        nothing_committed(freshness),
         about(CodeState::Stale, &format!("moved since it was indexed: {sync}")),
         about(CodeState::Partial, "is not completely indexed yet"),
         about(CodeState::NeverIndexed, &format!("is not indexed yet: {sync}")),

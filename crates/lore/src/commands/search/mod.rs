@@ -210,8 +210,11 @@ fn nothing(request: &CodeRequest, answer: &CodeAnswer) -> String {
     if answer.too_low > 0 {
         return format!("{} a score below --min-score", count_have(answer.too_low));
     }
+    if answer.freshness.iter().all(CodeFreshness::has_nothing) {
+        return "there is nothing to search: no branch that is indexed has a commit yet".to_owned();
+    }
     if answer.freshness.iter().all(|fresh| fresh.commit.is_none()) {
-        return "nothing is indexed yet; a repository is searched from its first commit on".to_owned();
+        return "nothing is indexed yet".to_owned();
     }
     let filtered = !(request.chunk_kinds.is_empty()
         && request.symbols.is_empty()
