@@ -15,6 +15,7 @@ mod repos;
 mod run;
 mod throttle;
 mod uses;
+mod work;
 
 use std::{
     collections::HashMap,

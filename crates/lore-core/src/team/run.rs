@@ -1,4 +1,4 @@
-//! Does the jobs: takes them in turn, tells how they go on, tries again what the network prevented, and gives back what it
+//! Has the jobs done: takes them in turn, tells how they go on, tries again what the network prevented, and gives back what it
 //! could not finish before the server stops.
 //!
 //! A job that dies with its server is found at the next start and begun anew: everything that jobs do to the index can be
@@ -14,25 +14,18 @@ use std::{
 };
 
 use futures::FutureExt as _;
-use lore_git::{Cancel, is_branch_name};
-use lore_model::{
-    Activation, Actor, BranchChoice, Code, Failure, Golden, GoldenState, Job, JobId, JobStatus, Operation, Repo,
-    RepoName, Source,
-};
-use lore_store::{IndexWriter, JOB_WAIT_MAX, JobEnd, NewJob, Requeue, StoreError, TeamChange};
+use lore_git::Cancel;
+use lore_model::{Actor, Code, Failure, Golden, GoldenState, Job, JobId, JobStatus, Operation};
+use lore_store::{JOB_WAIT_MAX, JobEnd, NewJob, Requeue, StoreError, TeamChange};
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 use super::{
     Team,
     access::random_id,
-    ask::{not_ready, task},
+    ask::task,
+    work::{Failed, Outcome, Report, is_transient},
 };
-use crate::{
-    flows::{FlowEvent, FlowReport, FlowTask},
-    history::{AddRequest, SyncEvent, SyncOptions, Target},
-    search::CodeEvent,
-    team_failure,
-};
+use crate::team_failure;
 
 /// How often a running job says how far it is, and looks whether it shall stop.
 const TICK: Duration = Duration::from_millis(400);
@@ -46,86 +39,14 @@ const TIDY: Duration = Duration::from_mins(1);
 /// So often at most a job is begun that the network prevents.
 const NETWORK_ATTEMPTS: u32 = 5;
 
-/// Whatever has not been cloned or fetched by then never will be.
-const FETCH_TIME: Duration = Duration::from_hours(2);
-
 /// For whom the server does something by itself.
 const SCHEDULE: &str = "(schedule)";
-
-/// What a job has to say while it runs.
-struct Report {
-    progress: AtomicU8,
-    lines: mpsc::UnboundedSender<String>,
-}
-
-impl Report {
-    fn say(&self, line: impl Into<String>) {
-        // Nobody listens any more where the job is over.
-        drop(self.lines.send(line.into()));
-    }
-
-    fn reach(&self, percent: u8) {
-        self.progress.fetch_max(percent, Ordering::Relaxed);
-    }
-}
 
 /// Why something could not be written down, and since when it could not.
 pub(super) struct Unwritten {
     since: Instant,
     code: Code,
     message: String,
-}
-
-/// What came of a job: what to tell, and what is different now, in part even where it failed.
-struct Outcome {
-    told: Result<String, Failed>,
-    changes: Vec<TeamChange>,
-}
-
-impl Outcome {
-    fn failed(failed: impl Into<Failed>) -> Self {
-        Self { told: Err(failed.into()), changes: Vec::new() }
-    }
-}
-
-/// Why a job failed, and the words that are for everybody.
-struct Failed {
-    failure: Failure,
-    for_all: String,
-}
-
-impl Failed {
-    /// A fault that is told in words of Lore's own, which name nothing.
-    fn own(what: String) -> Self {
-        Self { failure: Failure::new(Code::Internal, what.clone()), for_all: what }
-    }
-
-    /// All that is told to those who manage repositories.
-    fn whole(&self) -> String {
-        whole(&self.failure)
-    }
-}
-
-impl From<Failure> for Failed {
-    fn from(failure: Failure) -> Self {
-        Self { for_all: for_all(&failure), failure }
-    }
-}
-
-fn whole(failure: &Failure) -> String {
-    failure.hint.as_ref().map_or_else(|| failure.message.clone(), |hint| format!("{failure} ({hint})"))
-}
-
-/// What everybody is told of a failure: all of it where it is about what was asked for, otherwise its kind. What git and the
-/// system say may name hosts, accounts and places of the server.
-fn for_all(failure: &Failure) -> String {
-    let row = failure.code.row();
-    let is_theirs = row.http < 500 && !matches!(failure.code, Code::NotARepository | Code::PermissionDenied);
-    if is_theirs {
-        return whole(failure);
-    }
-    let again = if row.retry { "it may go well later; " } else { "" };
-    format!("{} ({again}an admin sees more of this job)", row.meaning.trim_end_matches('.'))
 }
 
 impl Team {
@@ -446,362 +367,15 @@ impl Team {
         self.store.end_job(&job.id, &end, &changes, &actor).await.map_err(team_failure)?;
         Ok(())
     }
-
-    async fn work(&self, job: &Job, report: &Report, cancel: &Cancel) -> Outcome {
-        match job.task.operation {
-            Operation::RemoveGolden => {
-                let mut changes = Vec::new();
-                let told = self.do_remove(job, report, cancel, &mut changes).await;
-                Outcome { told: told.map_err(Failed::from), changes }
-            }
-            _ if job.cancel_requested => Outcome::failed(cancelled_before()),
-            _ => self.do_refresh(job, report, cancel).await,
-        }
-    }
-
-    /// Brings golden repositories up to date with the branches that are wanted, and gives the user what they asked for.
-    async fn do_refresh(&self, job: &Job, report: &Report, cancel: &Cancel) -> Outcome {
-        let mut changes = Vec::new();
-        let mut results = Vec::new();
-        let mut failed = Vec::new();
-        for alias in &job.task.golden {
-            match self.refresh_member(job, alias, report, cancel, &mut changes).await {
-                Ok(told) => results.push(told),
-                Err(failure) if failure.code == Code::Interrupted => {
-                    return Outcome { told: Err(failure.into()), changes };
-                }
-                // The others of a composite are no worse for it.
-                Err(failure) => {
-                    let failure = Failed::from(failure);
-                    report.say(format!("{alias}: {}", failure.for_all));
-                    failed.push((alias, failure));
-                }
-            }
-        }
-        if !failed.is_empty() {
-            return Outcome { told: Err(together(failed, job.task.golden.len())), changes };
-        }
-        let (alias, branch) = (job.task.alias.clone(), job.task.branch.clone());
-        match (job.task.operation, job.user, alias) {
-            (Operation::Activate, Some(user), Some(alias)) => {
-                results.push(format!("`{alias}` is ready"));
-                changes.push(TeamChange::Activate(Activation {
-                    user,
-                    alias,
-                    golden: job.task.golden.clone(),
-                    composite: false,
-                    branch,
-                    activated_at: self.clock.now(),
-                    accessed_at: None,
-                }));
-            }
-            (Operation::SwitchBranch, Some(user), Some(alias)) => {
-                results.push(format!("`{alias}` is on branch `{}`", branch.as_deref().unwrap_or_default()));
-                changes.push(TeamChange::SetBranch(user, alias, branch));
-            }
-            _ => {}
-        }
-        if let Some(branch) = job.task.main_branch() {
-            // It is there, as is known only now.
-            for alias in &job.task.golden {
-                results.push(format!("`{branch}` is the main branch of `{alias}`"));
-                changes.push(TeamChange::MainBranch(alias.clone(), Some(branch.to_owned())));
-            }
-        }
-        Outcome { told: Ok(results.join("; ")), changes }
-    }
-
-    /// Brings one golden repository of a job up to date, and notes how that went.
-    async fn refresh_member(
-        &self,
-        job: &Job,
-        alias: &RepoName,
-        report: &Report,
-        cancel: &Cancel,
-        changes: &mut Vec<TeamChange>,
-    ) -> Result<String, Failure> {
-        let mut golden = self.find_golden(alias.as_str()).await?;
-        let adds = job.task.operation == Operation::AddGolden;
-        // What is being added is read by the job that adds it, and what is to go is not brought back.
-        if golden.state == GoldenState::Removing || (golden.state == GoldenState::Adding && !adds) {
-            return Err(not_ready(&golden));
-        }
-        let main = job.task.main_branch();
-        golden.branch = main.map(str::to_owned).or(golden.branch);
-        let read = self.refresh_one(&golden, report, cancel).await;
-        let (alias, at) = (alias.clone(), self.clock.now());
-        match read {
-            Ok((repo, told)) => {
-                changes.push(TeamChange::Refreshed { alias, at });
-                // A main branch that is not there was not fetched.
-                if let Some(branch) = job.task.branch.as_deref().filter(|_| !adds && main.is_none()) {
-                    self.check_branch(&repo, branch).await?;
-                }
-                Ok(told)
-            }
-            Err(failure) => {
-                // That a branch is not there which was never its main one is nothing that the repository lacks.
-                let is_asked = main.is_some() && failure.code == Code::InvalidArgument;
-                if failure.code != Code::Interrupted && !is_asked {
-                    changes.push(TeamChange::RefreshFailed { alias, at, error: failure.message.clone() });
-                }
-                Err(failure)
-            }
-        }
-    }
-
-    /// Fetches a golden repository and reads what is new of it.
-    async fn refresh_one(&self, golden: &Golden, report: &Report, cancel: &Cancel) -> Result<(Repo, String), Failure> {
-        let options = SyncOptions {
-            past: Some(golden.temporal),
-            main_branch: golden.branch.clone(),
-            fetch: false,
-            fetch_time: Some(FETCH_TIME),
-            fetch_bytes: self.settings.fetch_bytes,
-            ..SyncOptions::default()
-        };
-        let repo = self.registered(golden, cancel).await?;
-        report.say(format!("fetching {}", golden.alias));
-        self.lore.history.fetch(&repo, &options, cancel).await?;
-        report.reach(15);
-        // Only now is it known which branches there are; and only the writer decides which are kept.
-        let writer = self.writer(report, cancel).await?;
-        let mut wanted = self.wanted(&golden.alias).await?;
-        loop {
-            let choice =
-                if wanted.is_empty() { BranchChoice::Default } else { BranchChoice::DefaultAnd(wanted.clone()) };
-            let repo = self.lore.history.set_branches(&*writer, &repo, &choice).await?;
-            let progress = |event: FlowEvent| tell(report, &event);
-            let flow = FlowTask { writer: &*writer, options: &options, cancel, progress: &progress };
-            let done = self.lore.sync(&repo, &flow).await?;
-            let FlowReport { code, .. } = &done;
-            if code.lost > 0 && code.files == 0 {
-                let what = format!("none of the {} files of `{}` can be read", code.lost, golden.alias);
-                return Err(Failure::new(Code::GitFailed, what));
-            }
-            // Somebody may have been given a branch meanwhile that was read before, and is no longer.
-            let now = self.wanted(&golden.alias).await?;
-            if now.iter().all(|branch| wanted.contains(branch)) {
-                let told = summary(&golden.alias, &done);
-                report.say(told.clone());
-                return Ok((repo, told));
-            }
-            wanted = now;
-        }
-    }
-
-    /// The branches that somebody wants beside the main one.
-    async fn wanted(&self, alias: &RepoName) -> Result<Vec<String>, Failure> {
-        let mut wanted = self.store.wanted_branches(alias).await.map_err(team_failure)?;
-        // One that cannot be is no reason to keep the others back.
-        wanted.retain(|branch| is_branch_name(branch));
-        Ok(wanted)
-    }
-
-    /// Fails where a branch that somebody wants is not there, naming those that are.
-    async fn check_branch(&self, repo: &Repo, branch: &str) -> Result<(), Failure> {
-        // As it is now, after the sync.
-        let repo = &self.lore.history.repo(repo.name()).await?;
-        if self.lore.branch_indexed(repo, branch).await? {
-            return Ok(());
-        }
-        let (branches, total) = self.lore.list_branches(repo, &repo.info.local_path).await?;
-        let mut names: Vec<&str> = branches.iter().take(20).map(|(branch, _)| branch.name.as_str()).collect();
-        if total > names.len() {
-            names.push("…");
-        }
-        Err(Failure::new(Code::InvalidArgument, format!("`{}` has no branch `{branch}`", repo.name()))
-            .hint(format!("its branches are: {}", names.join(", "))))
-    }
-
-    /// The repository in the index behind a golden one, registered where it is not yet.
-    async fn registered(&self, golden: &Golden, cancel: &Cancel) -> Result<Repo, Failure> {
-        // What an earlier one of this alias has left is another repository.
-        let is_it = |repo: &Repo| matches!(&repo.info.source, Source::Url(url) if *url == golden.url);
-        if let Some(repo) = self.indexed(&golden.alias).await?.filter(is_it) {
-            return Ok(repo);
-        }
-        let writer = self.writer_for(cancel).await?;
-        match self.indexed(&golden.alias).await? {
-            Some(repo) if is_it(&repo) => return Ok(repo),
-            Some(repo) => self.lore.history.remove(&*writer, &repo).await?,
-            None => {}
-        }
-        let mut request = AddRequest::new(Target::Url(golden.url.clone()));
-        request.name = Some(golden.alias.to_string());
-        request.default_branch.clone_from(&golden.branch);
-        self.lore.history.add(&*writer, request).await
-    }
-
-    async fn do_remove(
-        &self,
-        job: &Job,
-        report: &Report,
-        cancel: &Cancel,
-        changes: &mut Vec<TeamChange>,
-    ) -> Result<String, Failure> {
-        let mut results = Vec::new();
-        for alias in &job.task.golden {
-            match self.store.find_golden(alias).await.map_err(team_failure)? {
-                Some(golden) if golden.state == GoldenState::Removing => {}
-                // Another one may have been added under this alias since the first one went.
-                Some(_) => {
-                    results.push(format!("`{alias}` stays: the one that was to be removed is gone already"));
-                    continue;
-                }
-                None => {
-                    results.push(format!("`{alias}` was gone already"));
-                    continue;
-                }
-            }
-            // What an earlier attempt has taken out of the index cannot stay.
-            if job.cancel_requested && self.indexed(alias).await?.is_some() {
-                return Err(cancelled_before());
-            }
-            let concerned = self.concerned(alias).await?;
-            report.say(format!("removing {alias}{concerned}"));
-            self.forget(alias, cancel).await?;
-            changes.push(TeamChange::RemoveGolden(alias.clone()));
-            results.push(format!("`{alias}` is removed{concerned}"));
-        }
-        Ok(results.join("; "))
-    }
-
-    /// What there is of a golden repository in the index.
-    async fn indexed(&self, alias: &RepoName) -> Result<Option<Repo>, Failure> {
-        Ok(self.lore.history.repos().await?.into_iter().find(|repo| repo.name() == alias.as_str()))
-    }
-
-    /// Removes from the index what there is of a golden repository, and its clone.
-    async fn forget(&self, alias: &RepoName, cancel: &Cancel) -> Result<(), Failure> {
-        let Some(repo) = self.indexed(alias).await? else {
-            // Whoever died after the first half has left the second.
-            if let Err(failure) = self.lore.history.remove_left(alias).await {
-                tracing::warn!(%alias, %failure, "the clone of a removed repository could not be deleted");
-            }
-            return Ok(());
-        };
-        let writer = self.writer_for(cancel).await?;
-        if let Err(failure) = self.lore.history.remove(&*writer, &repo).await {
-            if self.indexed(alias).await?.is_some() {
-                return Err(failure);
-            }
-            // Nobody finds it any more, so it is removed; what is left of it is room on the disk.
-            tracing::warn!(%alias, %failure, "not all of a removed repository could be deleted");
-        }
-        if let Err(error) = writer.collect().await {
-            // It is room on the disk, which the next one who collects gives back.
-            tracing::warn!(%alias, %error, "the segments of a removed repository could not be collected");
-        }
-        Ok(())
-    }
-
-    async fn writer(&self, report: &Report, cancel: &Cancel) -> Result<Box<dyn IndexWriter>, Failure> {
-        if let Ok(writer) = self.lore.history.store().try_writer().await {
-            return Ok(writer);
-        }
-        report.say("waits until another job has written the index");
-        self.writer_for(cancel).await
-    }
-
-    async fn writer_for(&self, cancel: &Cancel) -> Result<Box<dyn IndexWriter>, Failure> {
-        tokio::select! {
-            writer = self.lore.history.writer(|| {}) => writer,
-            () = stopped(cancel) => Err(Failure::new(Code::Interrupted, "it was stopped")),
-        }
-    }
 }
 
 fn cannot_write(code: Code, why: &str) -> Failure {
     Failure::new(code, format!("what becomes of jobs cannot be written down: {why}"))
 }
 
-fn cancelled_before() -> Failure {
-    Failure::new(Code::Interrupted, "it was cancelled before it was begun again")
-}
-
-/// What is told of a job where some of its repositories failed. It is tried again only where that helps all of them.
-fn together(mut failed: Vec<(&RepoName, Failed)>, all: usize) -> Failed {
-    let lasting = failed.iter().position(|(_, one)| !is_transient(&one.failure)).unwrap_or(0);
-    let each = |words: &dyn Fn(&Failed) -> &str| {
-        let each: Vec<String> = failed.iter().map(|(alias, one)| format!("`{alias}`: {}", words(one))).collect();
-        format!("{} of {all} repositories failed: {}", failed.len(), each.join("; "))
-    };
-    let (message, for_all) = (each(&|one| &one.failure.message), each(&|one| &one.for_all));
-    let mut one = failed.swap_remove(lasting).1;
-    if all > 1 {
-        (one.failure.message, one.for_all) = (message, for_all);
-    }
-    one
-}
-
 /// Ready once it is cancelled.
-async fn stopped(cancel: &Cancel) {
+pub(super) async fn stopped(cancel: &Cancel) {
     while !cancel.is_cancelled() {
         tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
-/// Whether the same may go well in a while.
-fn is_transient(failure: &Failure) -> bool {
-    let source = std::error::Error::source(failure);
-    source.and_then(|source| source.downcast_ref::<lore_git::GitError>()).is_some_and(lore_git::GitError::is_transient)
-}
-
-/// How far a sync is: fetched at 15, history read at 50, code at 85, its past at 100.
-fn tell(report: &Report, event: &FlowEvent) {
-    let begun = |what: &str, count: u64| report.say(format!("reading {count} {what}"));
-    match event {
-        FlowEvent::History(SyncEvent::Started(count)) => begun("commits", *count),
-        FlowEvent::History(_) => report.reach(30),
-        FlowEvent::Code(CodeEvent::Started(count)) => {
-            report.reach(50);
-            begun("files", *count);
-        }
-        FlowEvent::Code(_) => report.reach(70),
-        FlowEvent::Past(CodeEvent::Started(count)) => {
-            report.reach(85);
-            begun("former files", *count);
-        }
-        FlowEvent::Past(_) => report.reach(92),
-        FlowEvent::Embedding(_) => report.reach(97),
-    }
-}
-
-fn summary(alias: &RepoName, done: &FlowReport) -> String {
-    let FlowReport { history, code, .. } = done;
-    let some = |count: u64, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
-    let mut text = format!(
-        "{alias}: {} read, {} in the index; {} read, {} searched",
-        some(history.added, "commit"),
-        history.total,
-        some(code.read, "file"),
-        code.files
-    );
-    if code.lost > 0 {
-        text = format!("{text}; {} could not be read", some(code.lost, "file"));
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_several_failures_everybody_is_told_what_is_theirs() {
-        let names = [RepoName::parse("api").unwrap(), RepoName::parse("web").unwrap()];
-        let git = Failure::new(Code::RemoteRefused, "http://inside.example.com said no").hint("check the URL");
-        let branch = Failure::new(Code::InvalidArgument, "`web` has no branch `x`").hint("its branches are: main");
-        let failed = together(vec![(&names[0], git.into()), (&names[1], branch.into())], 2);
-        assert_eq!(
-            failed.failure.message,
-            "2 of 2 repositories failed: `api`: http://inside.example.com said no; `web`: `web` has no branch `x`"
-        );
-        assert_eq!(
-            failed.for_all,
-            "2 of 2 repositories failed: `api`: The remote of a repository is not there, lets Lore not in, or gives more \
-             than is taken (an admin sees more of this job); `web`: `web` has no branch `x` (its branches are: main)"
-        );
     }
 }
