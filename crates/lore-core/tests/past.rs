@@ -451,10 +451,15 @@ async fn without_a_past_what_is_there_answers_and_that_is_told() {
     let answer = index.lore.search.search(&request).await.unwrap();
     assert_eq!(answer.gaps.not_kept, ["r"]);
 
-    request.when = When::At("no-such-thing".to_owned());
-    index.sync(Some(true)).await;
-    let failure = index.lore.search.search(&request).await.unwrap_err();
-    assert_eq!(failure.code, lore_model::Code::CommitNotFound);
+    // Where it is kept or not, a commit that never was is no name for what is there now.
+    for (past, kept) in [(false, &["r"][..]), (true, &[])] {
+        index.sync(Some(past)).await;
+        request.when = When::At("no-such-thing".to_owned());
+        let failure = index.lore.search.search(&request).await.unwrap_err();
+        assert_eq!(failure.code, lore_model::Code::CommitNotFound);
+        request.when = When::At("HEAD~1".to_owned());
+        assert_eq!(index.lore.search.search(&request).await.unwrap().gaps.not_kept, kept);
+    }
 }
 
 #[tokio::test]

@@ -61,6 +61,11 @@ impl Repository {
         self.local().try_find_reference(name).is_ok_and(|found| found.is_some())
     }
 
+    /// The same, where HEAD is the branch that is asked about.
+    pub fn resolve_on(&self, name: &str, shown: Option<&str>) -> Result<Option<CommitId>> {
+        self.name_on(name, shown)?.map_or(Ok(None), |name| self.resolve(&name))
+    }
+
     /// A name in which HEAD is the branch that is asked about; none where it would still mean another branch's.
     pub fn name_on<'a>(&self, name: &'a str, shown: Option<&str>) -> Result<Option<Cow<'a, str>>> {
         let Some(branch) = shown else { return Ok(Some(name.into())) };

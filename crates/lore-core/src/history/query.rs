@@ -331,10 +331,7 @@ async fn named_by_git(
         if is_digits && !repository.has_ref(&text) {
             return Ok(None);
         }
-        match repository.name_on(&text, shown.as_deref())? {
-            Some(name) => repository.resolve(&name),
-            None => Ok(None),
-        }
+        repository.resolve_on(&text, shown.as_deref())
     })
     .await
 }

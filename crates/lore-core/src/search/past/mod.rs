@@ -240,6 +240,15 @@ pub(super) enum Then {
     NoCommit,
 }
 
+/// What there is where nothing of the past is kept: a commit that never was is not there all the same.
+async fn not_kept(repo: &Repo, place: Option<&Path>, when: &When) -> Result<Then, Failure> {
+    let When::At(name) = when else { return Ok(Then::NotKept) };
+    let place = place.unwrap_or(&repo.info.local_path).to_owned();
+    let (name, branch) = (name.trim().to_owned(), repo.shown.clone());
+    let found = blocking(move || Repository::open(&place)?.resolve_on(&name, branch.as_deref())).await;
+    Ok(if found.map_err(git_failure)?.is_some() { Then::NotKept } else { Then::NoCommit })
+}
+
 impl Search {
     /// What is shown of a repository's past.
     pub(super) async fn past(
@@ -249,9 +258,11 @@ impl Search {
         state: &CodeState,
         when: &When,
     ) -> Result<Then, Failure> {
-        let Some(past) = state.past.as_ref().filter(|past| past.at.is_some()) else { return Ok(Then::NotKept) };
+        let Some(past) = state.past.as_ref().filter(|past| past.at.is_some()) else {
+            return not_kept(repo, place, when).await;
+        };
         let Some((number, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
-            return Ok(Then::NotKept);
+            return not_kept(repo, place, when).await;
         };
         let period = match when {
             When::Now => return Ok(Then::NotKept),
