@@ -48,6 +48,9 @@ const MOST_PRINTED: u64 = 1 << 30;
 /// How much of what git says about an error is kept.
 const STDERR_KEPT: usize = 4096;
 
+/// What stands for the rest.
+const CUT: &str = "\n…\n";
+
 /// A wish to stop that can be sent to work under way.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
@@ -347,7 +350,7 @@ impl Call {
     fn failed(&self, status: ExitStatus, said: &[u8]) -> GitError {
         // The operator's configuration may write a token into the address, which git names then.
         let said = without_users(String::from_utf8_lossy(said).trim());
-        let how = if said.is_empty() { status.to_string() } else { said };
+        let how = if said.is_empty() || said == CUT.trim() { status.to_string() } else { said };
         let command = self.name.clone();
         if is_overwhelmed(status, &how) {
             return GitError::Overwhelmed { command, how };
@@ -472,7 +475,7 @@ fn both_ends(from: &mut impl Read) -> Vec<u8> {
         let whole = kept.iter().rposition(u8::is_ascii_whitespace);
         kept.truncate(whole.unwrap_or(0));
         more += last[more..].iter().position(u8::is_ascii_whitespace).unwrap_or(last.len() - more);
-        kept.extend_from_slice("\n…\n".as_bytes());
+        kept.extend_from_slice(CUT.as_bytes());
     }
     kept.extend_from_slice(&last[more..]);
     kept
@@ -507,7 +510,13 @@ mod tests {
             assert!(cut.contains('…') && cut.split_ascii_whitespace().all(|word| is_whole(&word)), "{shift}: {cut}");
         }
         // One that is longer than all that is kept is not there.
-        assert_eq!(both_ends(&mut "x".repeat(3 * STDERR_KEPT).as_bytes()), "\n…\n".as_bytes());
+        assert_eq!(both_ends(&mut "x".repeat(3 * STDERR_KEPT).as_bytes()), CUT.as_bytes());
+        let call = Git::new("sh").bare().args(["-c", "head -c 20000 /dev/zero | tr '\\0' x >&2; exit 3"]);
+        let failed = call.run();
+        assert!(
+            matches!(&failed, Err(GitError::Failed { stderr, .. }) if stderr.contains("exit status: 3")),
+            "{failed:?}"
+        );
     }
 
     #[test]

@@ -246,7 +246,9 @@ fn prepare(binary: &Path, folder: &Path, kills: Kills) -> Result<(Drive, Running
         source: sources[2].repo.path().to_path_buf(),
         faults: Vec::new(),
     };
-    let before = jobs(&mut client)?.0.into_keys().collect();
+    let (before, total) = jobs(&mut client)?;
+    ensure!(before.len() == total, "{total} jobs are more than can be listed");
+    let before = before.into_keys().collect();
     let (syncs, report) = (BTreeSet::new(), Report::default());
     let drive = Drive {
         kills,
@@ -388,7 +390,7 @@ impl Drive {
         }
         let (newest, total) = jobs(&mut client)?;
         self.syncs.extend(newest.iter().filter(|(_, operation)| *operation == SYNC).map(|(id, _)| id.clone()));
-        let total = total - self.syncs.len();
+        let total = total.checked_sub(self.syncs.len()).context("jobs were forgotten")?;
         let least = known.len() + self.before.len();
         let most = least + unsure;
         let unknown = |id: &&String| !known.contains(*id) && !self.before.contains(*id);
