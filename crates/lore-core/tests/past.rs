@@ -460,6 +460,11 @@ async fn without_a_past_what_is_there_answers_and_that_is_told() {
         request.when = When::At("HEAD~1".to_owned());
         assert_eq!(index.lore.search.search(&request).await.unwrap().gaps.not_kept, kept);
     }
+    // Of what has gone, what was indexed answers.
+    index.sync(Some(false)).await;
+    std::fs::rename(repo.path(), dir.path().join("elsewhere")).unwrap();
+    let answer = index.lore.search.search(&CodeRequest { query: "gamma".to_owned(), ..request }).await.unwrap();
+    assert_eq!((answer.hits[0].name.as_deref(), answer.gaps.not_kept), (Some("gamma"), vec!["r".to_owned()]));
 }
 
 #[tokio::test]

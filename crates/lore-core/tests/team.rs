@@ -643,7 +643,7 @@ async fn a_refresh_that_ends_while_it_is_looked_at_what_is_due_is_not_due_again(
             let ended = std::thread::spawn(move || runtime.block_on(ended)).join();
             assert!(ended.expect("it goes well").expect("it goes well"), "it was running");
         };
-        // The first look is for old jobs, the second for what is due.
+        // The first look is for old jobs, the second for what is due: nothing can happen between the two lists here.
         *case.meanwhile.lock().unwrap() = Some((2, Box::new(ends)));
         case.done(&ada, other).await;
         assert_eq!(case.store.find_golden(&alias("api")).await.unwrap().unwrap().tried_at, Some(now + 1));

@@ -252,29 +252,37 @@ impl History {
         let named = named_by_git(repo, place, text, digits.as_ref().ok()).await;
         if let Ok(Some(commit)) = named {
             let whole = CommitPrefix::parse(&commit.to_hex()).map_err(|why| Failure::new(Code::Internal, why))?;
-            return self.beginning_with(repo, &whole).await?.ok_or_else(|| {
-                let what = brief(text);
-                not_found().hint(if repo.is_one_branch() {
-                    format!("`{what}` names no commit of the branch that is asked about, or none that is indexed")
-                } else {
-                    format!("`{what}` is {commit}, which is not indexed: `lore status` shows how fresh the index is")
-                })
-            });
-        }
-        match digits {
-            Ok(prefix) => self.beginning_with(repo, &prefix).await?.ok_or_else(|| {
-                not_found().hint(format!(
-                    "no commit of {name} begins with these digits: a search or touches result names it, and `lore status` shows how fresh the index is"
-                ))
-            }),
-            Err(why) if text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-                Err(Failure::new(Code::InvalidArgument, why).hint("take the `sha` of a search or touches result"))
+            if let Some(commit) = self.beginning_with(repo, &whole).await? {
+                return Ok(commit);
             }
-            Err(_) => Err(not_found().hint(match named {
-                Ok(_) => format!("{name} has no commit, tag or branch of that name: a search or touches result has the `sha`"),
-                Err(_) => format!("{name} cannot be asked for names now: give the `sha` of a search or touches result"),
-            })),
         }
+        let hint = match (digits, named) {
+            (Ok(prefix), _) => match self.beginning_with(repo, &prefix).await? {
+                Some(commit) => return Ok(commit),
+                None => format!(
+                    "no commit of {name} begins with these digits: a search or touches result names it, and `lore status` shows how fresh the index is"
+                ),
+            },
+            (Err(why), _) if text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                return Err(
+                    Failure::new(Code::InvalidArgument, why).hint("take the `sha` of a search or touches result")
+                );
+            }
+            (Err(_), Ok(Some(commit))) if !repo.is_one_branch() => {
+                format!(
+                    "`{}` is {commit}, which is not indexed: `lore status` shows how fresh the index is",
+                    brief(text)
+                )
+            }
+            // What is there of other branches is not told from what is not there.
+            (Err(_), Ok(_)) => {
+                format!("{name} has no commit, tag or branch of that name: a search or touches result has the `sha`")
+            }
+            (Err(_), Err(_)) => {
+                format!("{name} cannot be asked for names now: give the `sha` of a search or touches result")
+            }
+        };
+        Err(not_found().hint(hint))
     }
 
     /// The only commit whose SHA begins so.

@@ -374,8 +374,11 @@ fn a_commit_is_found_by_the_names_that_git_has_for_it() {
             assert_eq!(answer.value["sha"], shop.sha(expected), "{tool} {name}: {}", answer.text);
         }
     }
-    // What was made since is known to git alone.
+    // What was made since is known to git alone, and hides nothing that is called alike.
     let new = shop.repo.write("new.txt", "new\n").commit("Not indexed yet");
+    shop.repo.git(&["tag", &document[..8], "HEAD"]);
+    let answer = shop.server.call("commitmux_get_commit", &json!({"repo": "shop", "sha": document[..8]}));
+    assert_eq!(answer.value["sha"], document, "{}", answer.text);
     let answer = shop.server.call("commitmux_get_commit", &json!({"repo": "shop", "sha": "HEAD"}));
     assert!(answer.is_error && answer.text == "Commit shop:HEAD not found", "{}", answer.text);
     assert!(answer.more.contains(&format!("`HEAD` is {new}, which is not indexed")), "{}", answer.more);

@@ -241,12 +241,15 @@ pub(super) enum Then {
 }
 
 /// What there is where nothing of the past is kept: a commit that never was is not there all the same.
-async fn not_kept(repo: &Repo, place: Option<&Path>, when: &When) -> Result<Then, Failure> {
-    let When::At(name) = when else { return Ok(Then::NotKept) };
+async fn not_kept(repo: &Repo, place: Option<&Path>, when: &When) -> Then {
+    let When::At(name) = when else { return Then::NotKept };
     let place = place.unwrap_or(&repo.info.local_path).to_owned();
     let (name, branch) = (name.trim().to_owned(), repo.shown.clone());
-    let found = blocking(move || Repository::open(&place)?.resolve_on(&name, branch.as_deref())).await;
-    Ok(if found.map_err(git_failure)?.is_some() { Then::NotKept } else { Then::NoCommit })
+    // Of a repository that has gone, what was indexed still answers.
+    match blocking(move || Repository::open(&place)?.resolve_on(&name, branch.as_deref())).await {
+        Ok(None) => Then::NoCommit,
+        Ok(Some(_)) | Err(_) => Then::NotKept,
+    }
 }
 
 impl Search {
@@ -259,10 +262,10 @@ impl Search {
         when: &When,
     ) -> Result<Then, Failure> {
         let Some(past) = state.past.as_ref().filter(|past| past.at.is_some()) else {
-            return not_kept(repo, place, when).await;
+            return Ok(not_kept(repo, place, when).await);
         };
         let Some((number, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
-            return not_kept(repo, place, when).await;
+            return Ok(not_kept(repo, place, when).await);
         };
         let period = match when {
             When::Now => return Ok(Then::NotKept),
