@@ -73,8 +73,11 @@ impl Session {
 
     /// Asks and waits for the result; an error of the protocol is an error here.
     pub fn request(&mut self, method: &str, params: &Value) -> Result<Value> {
-        let id = self.send(method, params)?;
-        self.result_of(id)
+        let mut answer = self.answer(method, params)?;
+        match answer.get("error") {
+            None => Ok(answer["result"].take()),
+            Some(error) => bail!("request {}: {error}", answer["id"]),
+        }
     }
 
     /// Calls a tool.
@@ -95,19 +98,17 @@ impl Session {
         Ok(self.last_id)
     }
 
-    /// Waits for the result of a request; notifications on the way are passed over.
-    fn result_of(&mut self, id: u64) -> Result<Value> {
+    /// Asks and waits for the whole answer, whatever it is; notifications on the way are passed over.
+    pub fn answer(&mut self, method: &str, params: &Value) -> Result<Value> {
+        let id = self.send(method, params)?;
         loop {
             let mut line = String::new();
             if self.output.read_line(&mut line)? == 0 {
                 bail!("the server ended its output before it answered request {id}");
             }
-            let mut message: Value = serde_json::from_str(&line).with_context(|| format!("not JSON: {line}"))?;
+            let message: Value = serde_json::from_str(&line).with_context(|| format!("not JSON: {line}"))?;
             if message["id"] == id {
-                return match message.get("error") {
-                    None => Ok(message["result"].take()),
-                    Some(error) => bail!("request {id}: {error}"),
-                };
+                return Ok(message);
             }
         }
     }

@@ -13,7 +13,7 @@ mod resume;
 mod sessions;
 mod under_way;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -33,6 +33,7 @@ use rmcp::{
     },
 };
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 pub(crate) use self::under_way::UnderWay;
 use self::{
@@ -62,6 +63,10 @@ const VERSION: &str = "mcp-protocol-version";
 const REFUSED: i32 = -32000;
 /// The code for a session that is not there.
 const NO_SESSION: i32 = -32001;
+
+/// How long the end of a call that is answered is waited for at most, and how long each time.
+const ENDING: Duration = Duration::from_secs(5);
+const MOMENT: Duration = Duration::from_millis(2);
 
 /// Who may make requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -360,9 +365,14 @@ impl Inner {
         message: Message,
     ) -> HttpResponse {
         if message.kind != Kind::Other {
-            let claim = match entered.claim(message.keys()) {
-                Ok(claim) => claim,
-                Err(taken) => return in_use(message.id.as_ref(), &taken),
+            let until = Instant::now() + ENDING;
+            let claim = loop {
+                match entered.claim(message.keys()) {
+                    Ok(claim) => break claim,
+                    // A client that has an answer may be faster with the next request than the call with its end.
+                    Err(taken) if taken.is_answered && Instant::now() < until => tokio::time::sleep(MOMENT).await,
+                    Err(taken) => return in_use(message.id.as_ref(), &taken.key),
+                }
             };
             match self.sessions.calls().begin(owner, Some(claim), held.take()).await {
                 Some(under_way) => drop(parts.extensions.insert(under_way)),

@@ -59,9 +59,8 @@ impl Answers {
 
     /// Keeps a stream that ended, if it ended with an answer. Of all answers so many bytes are kept at most.
     pub(super) fn keep(&mut self, session: &SessionId, events: VecDeque<ServerSseMessage>, most: usize) {
-        let Some(last) = events.back() else { return };
-        let is_answer = matches!(last.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)));
-        let Some((_, request)) = last.event_id.as_deref().and_then(place).filter(|_| is_answer) else { return };
+        let Some(last) = events.back().filter(|last| is_answer(last)) else { return };
+        let Some((_, request)) = last.event_id.as_deref().and_then(place) else { return };
         self.remove(|kept| kept.session == *session && kept.request == request);
         if self.kept.iter().filter(|kept| kept.session == *session).count() >= ANSWERS {
             let oldest = self.kept.iter().find(|kept| kept.session == *session).map(|kept| kept.request);
@@ -137,6 +136,10 @@ fn size(event: &ServerSseMessage) -> usize {
     count.0
 }
 
+fn is_answer(event: &ServerSseMessage) -> bool {
+    matches!(event.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)))
+}
+
 /// Which event of which request an id names: rmcp writes `index/request`.
 fn place(event_id: &str) -> Option<(u64, u64)> {
     let (index, request) = event_id.split_once('/')?;
@@ -181,7 +184,12 @@ impl Stream for Recorded {
         let Some(events) = &mut self.events else { return Poll::Ready(None) };
         let polled = events.as_mut().poll_next(context);
         match &polled {
-            Poll::Ready(Some(event)) => hear(&mut self.heard, event.clone()),
+            Poll::Ready(Some(event)) => {
+                if let Some(under_way) = self.under_way.as_ref().filter(|_| is_answer(event)) {
+                    under_way.note_answered();
+                }
+                hear(&mut self.heard, event.clone());
+            }
             Poll::Ready(None) => {
                 self.events = None;
                 self.under_way = None;

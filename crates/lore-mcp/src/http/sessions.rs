@@ -4,10 +4,10 @@
 //! for anybody else, and anywhere else, it does not exist.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashMap, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -104,8 +104,8 @@ struct Session {
     /// Responses that are being written.
     responses: usize,
     manager: Arc<LocalSessionManager>,
-    /// What rmcp finds the stream of an answer by, for the calls under way.
-    claimed: HashSet<Key>,
+    /// What rmcp finds the stream of an answer by, for the calls under way, and whether each is answered.
+    claimed: HashMap<Key, Arc<AtomicBool>>,
 }
 
 /// What only one call of a session may have at a time: rmcp would send the answer of one to the client of the other.
@@ -122,6 +122,22 @@ pub(super) struct Claim {
     session: SessionId,
     keys: Vec<Key>,
     sessions: Sessions,
+    answered: Arc<AtomicBool>,
+}
+
+impl Claim {
+    /// Notes that the client is sent the answer: what is left of the call is a matter of moments.
+    pub(super) fn note_answered(&self) {
+        self.answered.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What another call of the session has.
+pub(super) struct Taken {
+    /// Which of the keys.
+    pub(super) key: Key,
+    /// Whether the client may have the other call's answer already.
+    pub(super) is_answered: bool,
 }
 
 impl Drop for Claim {
@@ -338,16 +354,21 @@ impl Drop for InUse {
 
 impl InUse {
     /// Takes keys for a call; the one that another call has is the error.
-    pub(super) fn claim(&self, keys: Vec<Key>) -> Result<Claim, Key> {
+    pub(super) fn claim(&self, keys: Vec<Key>) -> Result<Claim, Taken> {
+        let answered = Arc::new(AtomicBool::new(false));
         let mut open = self.sessions.lock();
         let claimed = open.sessions.get_mut(&self.id).map(|session| &mut session.claimed);
         if let Some(claimed) = claimed {
-            if let Some(taken) = keys.iter().find(|key| claimed.contains(*key)) {
-                return Err(taken.clone());
+            let is_answered = |key: &Key| claimed.get(key).map(|answered| answered.load(Ordering::Relaxed));
+            // Of several the one that is not answered counts: the others are free before it.
+            let taken =
+                keys.iter().filter_map(|key| Some((key, is_answered(key)?))).min_by_key(|(_, answered)| *answered);
+            if let Some((key, is_answered)) = taken {
+                return Err(Taken { key: key.clone(), is_answered });
             }
-            claimed.extend(keys.iter().cloned());
+            claimed.extend(keys.iter().map(|key| (key.clone(), Arc::clone(&answered))));
         }
-        Ok(Claim { session: self.id.clone(), keys, sessions: self.sessions.clone() })
+        Ok(Claim { session: self.id.clone(), keys, sessions: self.sessions.clone(), answered })
     }
 }
 
@@ -367,7 +388,7 @@ impl SessionManager for Manager {
         let owned = OPENING.try_with(|opening| {
             let (owner, endpoint) = (opening.owner, opening.endpoint);
             let manager = Arc::clone(&self.local);
-            let (used, claimed) = (Instant::now(), HashSet::new());
+            let (used, claimed) = (Instant::now(), HashMap::new());
             let session = Session { owner, endpoint, used, responses: 0, manager, claimed };
             self.sessions.lock().sessions.insert(id.clone(), session);
         });

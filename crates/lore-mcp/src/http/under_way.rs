@@ -59,7 +59,7 @@ struct Call {
     /// What its message takes of the server's memory until the work begins.
     message: Mutex<Option<Held>>,
     _place: Option<OwnedSemaphorePermit>,
-    _claim: Option<Claim>,
+    claim: Option<Claim>,
 }
 
 /// A call that waits for its turn.
@@ -106,7 +106,7 @@ impl Calls {
             turns: Arc::clone(&self.turns),
             message: Mutex::new(message),
             _place: place,
-            _claim: claim,
+            claim,
         })))
     }
 
@@ -156,6 +156,13 @@ impl UnderWay {
         drop(waits);
         drop(call.message.lock().unwrap_or_else(PoisonError::into_inner).take());
         Some(Held::new((own, place)))
+    }
+
+    /// Notes that the client is sent the answer.
+    pub(super) fn note_answered(&self) {
+        if let Some(claim) = &self.0.claim {
+            claim.note_answered();
+        }
     }
 
     fn of(extensions: &Extensions) -> Option<&Self> {

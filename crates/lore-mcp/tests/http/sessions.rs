@@ -255,6 +255,27 @@ async fn an_id_belongs_to_one_call_of_a_session_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_id_whose_answer_was_read_may_be_used_at_once() {
+    let place = Place::new();
+    let session = place.shake_hands(&ada()).await;
+    let echo = call("echo", &json!({}));
+    let ask = || Ask::post(&echo).by(&ada()).header("mcp-session-id", &session);
+    let mut first = ask().begin(&place.mcp).await.into_body();
+    read_until(&mut first, "\"result\"").await;
+    // The client has its answer, and the server is not done with the call.
+    let end = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        drop(first);
+    };
+    let (second, ()) = tokio::join!(ask().send(&place.mcp), end);
+    assert_eq!(second.said(), "{}", "it waits for the end of the first");
+    // Not for ever: an end that never comes is told.
+    let mut first = ask().begin(&place.mcp).await.into_body();
+    read_until(&mut first, "\"result\"").await;
+    assert_eq!(ask().send(&place.mcp).await.status, 400);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_progress_token_belongs_to_one_call_of_a_session_at_a_time() {
     let place = Place::new();
     let session = place.shake_hands(&ada()).await;

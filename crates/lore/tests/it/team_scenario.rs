@@ -56,8 +56,7 @@ impl Speaker {
             }
             Self::Bridge(session, _) => {
                 let message = json!({"name": tool, "arguments": arguments});
-                let message = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": message});
-                let answer = session.raw(&message.to_string()).expect("the bridge answers");
+                let answer = session.answer("tools/call", &message).expect("the bridge answers");
                 let (error, result) = (&answer["error"], &answer["result"]);
                 if error.is_object() {
                     error.clone()
