@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lore_git::GitError;
-use lore_model::{Code, Failure};
+use lore_model::{Cancelled, Code, Failure};
 use lore_store::StoreError;
 
 /// What a fault in reading git means to the user.
@@ -71,6 +71,11 @@ pub fn git_failure(error: GitError) -> Failure {
     failure.caused_by(error)
 }
 
+/// The failure of work that was cancelled.
+pub(crate) fn cancel_failure(Cancelled: Cancelled) -> Failure {
+    git_failure(GitError::Cancelled)
+}
+
 /// What a fault of storage means to the user.
 pub fn store_failure(error: StoreError) -> Failure {
     let message = error.to_string();
@@ -97,6 +102,8 @@ pub fn store_failure(error: StoreError) -> Failure {
         StoreError::CodeDamaged { .. } => {
             Failure::new(Code::IndexDamaged, message).hint("run `lore reindex`: it reads the code anew from git")
         }
+        StoreError::Interrupted => Failure::new(Code::Busy, message)
+            .hint("ask for less at a time: fewer and longer words, fewer repositories, a narrower path"),
         StoreError::Full(_) => {
             Failure::new(Code::DiskFull, message).hint("free some space and run it again: nothing is lost")
         }

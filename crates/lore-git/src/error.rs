@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use lore_model::brief;
+use lore_model::{Cancelled, brief};
 
 /// Why reading git failed.
 #[derive(Debug, thiserror::Error)]
@@ -217,6 +217,12 @@ impl GitError {
     pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { path, source }
+    }
+}
+
+impl From<Cancelled> for GitError {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Cancelled
     }
 }
 

@@ -6,7 +6,6 @@ use std::{
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
-        Arc,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
@@ -14,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_model::without_users;
+use lore_model::{Cancel, without_users};
 
 use crate::{GitError, RemotePolicy, Result, ending, policy::Route};
 
@@ -50,27 +49,6 @@ const STDERR_KEPT: usize = 4096;
 
 /// What stands for the rest.
 const CUT: &str = "\n…\n";
-
-/// A wish to stop that can be sent to work under way.
-#[derive(Debug, Clone, Default)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// Asks the work to stop soon.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was asked to stop.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Fails where it was asked to stop.
-    pub fn check(&self) -> Result<()> {
-        if self.is_cancelled() { Err(GitError::Cancelled) } else { Ok(()) }
-    }
-}
 
 /// The installed `git` program.
 #[derive(Debug, Clone)]

@@ -252,7 +252,7 @@ impl Reader {
         }?;
         let left = reading.left.len();
         if left == 0 || self.cancel.is_cancelled() {
-            return self.cancel.check();
+            return Ok(self.cancel.check()?);
         }
         Err(GitError::Stream(format!("{left} of {} commits were not printed", ids.len())))
     }

@@ -1,8 +1,9 @@
 //! Ids, plain values and failure codes that every other crate of Lore speaks in.
 //!
-//! Nothing here does I/O, knows a clock or depends on how anything is stored or sent.
+//! Nothing here does I/O, knows a clock (but for the deadline of a [`Cancel`]) or depends on how anything is stored or sent.
 #![forbid(unsafe_code)]
 
+mod cancel;
 mod chunk;
 mod commit;
 mod failure;
@@ -14,6 +15,7 @@ mod team;
 mod text;
 mod url;
 
+pub use cancel::{Cancel, CancelOnDrop, Cancelled, Entered};
 pub use chunk::{ChunkKind, SymbolKind};
 pub use commit::{CommitRecord, FileChange, FileStatus, Patch, PatchAbsence, Person};
 pub use failure::{Code, CodeRow, Failure};

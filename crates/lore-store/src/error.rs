@@ -2,6 +2,8 @@
 
 use std::{error::Error, path::PathBuf};
 
+use lore_model::Cancelled;
+
 /// Why a call to a store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -25,6 +27,9 @@ pub enum StoreError {
     /// There is no such row.
     #[error("{0} is not in the index")]
     Absent(String),
+    /// The query took longer than it may, or was cancelled.
+    #[error("the query took too long and was stopped")]
+    Interrupted,
     /// The query cannot be run, not even with its words quoted.
     #[error("the query cannot be understood: {0}")]
     BadQuery(String),
@@ -68,4 +73,10 @@ pub enum StoreError {
     /// Anything else that the backend reports.
     #[error("the index failed: {0}")]
     Backend(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl From<Cancelled> for StoreError {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Interrupted
+    }
 }

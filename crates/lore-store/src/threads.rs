@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use lore_model::Cancel;
+
 thread_local! {
     /// Whether this thread may be kept busy.
     static MAY_BE_BUSY: Cell<bool> = const { Cell::new(false) };
@@ -31,10 +33,11 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
     apart(work).await
 }
 
-/// Runs work on another thread than this one, so that both go on at once.
+/// Runs work on another thread than this one, so that both go on at once. It is cancelled with the work that waits for it.
 pub async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    let work = || {
-        let _busy = Busy::begin();
+    let cancel = Cancel::current();
+    let work = move || {
+        let (_busy, _entered) = (Busy::begin(), cancel.enter());
         work()
     };
     match tokio::task::spawn_blocking(work).await {
@@ -48,7 +51,7 @@ pub async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
 }
 
 /// Runs all the steps of a task on one thread that may be kept busy: going from thread to thread for each of them takes
-/// longer than a short step. When nobody waits for it any more, it ends after the step at hand.
+/// longer than a short step. When nobody waits for it any more, the step at hand is cancelled and no other one begins.
 pub async fn together<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> T {
     let task = Box::pin(task);
     if MAY_BE_BUSY.get() { task.await } else { beside(task).await }
@@ -65,7 +68,13 @@ pub async fn beside<T: Send + 'static>(task: impl Future<Output = T> + Send + 's
             value = task => Some(value),
         }
     };
-    let value = apart(move || runtime.block_on(task)).await;
+    let cancel = Cancel::current().child();
+    let _abandoned = cancel.on_drop();
+    let value = apart(move || {
+        let _entered = cancel.enter();
+        runtime.block_on(task)
+    })
+    .await;
     drop(wanted);
     match value {
         Some(value) => value,
@@ -107,6 +116,26 @@ mod tests {
         tokio::task::yield_now().await;
         waiting.abort();
         assert!(gone.await.is_err(), "what it held is let go");
+    }
+
+    #[tokio::test]
+    async fn the_current_step_of_a_dropped_task_is_cancelled() {
+        let (begun, waits) = tokio::sync::oneshot::channel();
+        let (ended, end) = tokio::sync::oneshot::channel();
+        let waiting = tokio::spawn(together(async move {
+            // An inner step on a thread of its own is cancelled as well.
+            apart(move || {
+                let (cancel, _) = (Cancel::current(), begun.send(()));
+                while !cancel.is_cancelled() {
+                    thread::yield_now();
+                }
+                ended.send(()).expect("the test waits for it");
+            })
+            .await;
+        }));
+        waits.await.expect("it begins");
+        waiting.abort();
+        end.await.expect("it ends");
     }
 
     #[tokio::test]

@@ -35,15 +35,6 @@ pub(super) struct BlameKey {
 /// What was asked before, the last one last.
 pub(super) type Blames = Vec<(BlameKey, Arc<Blame>)>;
 
-/// Ends work that nobody waits for any more.
-struct EndWhenDropped(Cancel);
-
-impl Drop for EndWhenDropped {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
-}
-
 impl History {
     /// Tells where the lines of a file of a commit come from. `place` is a work tree of the repository.
     pub(crate) async fn blame(
@@ -115,8 +106,8 @@ impl History {
         repository: Repository,
         work: impl FnOnce(&Reader) -> lore_git::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
-        let cancel = Cancel::default();
-        let _ended = EndWhenDropped(cancel.clone());
+        let cancel = Cancel::current().child();
+        let _abandoned = cancel.on_drop();
         let (git, root, key) = (self.git.clone(), self.places.git.clone(), repo.id.to_string());
         apart(move || work(&Reader::open(&git, &root, &key, repository, cancel)?)).await.map_err(git_failure)
     }

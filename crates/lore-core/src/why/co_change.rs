@@ -236,9 +236,11 @@ fn add(found: &mut Vec<OtherRepo>, repo: &str, key: &str, hit: &CommitHit) {
 
 /// Whether each of these files is missing from the branch that is asked about, or from what is checked out.
 fn gone(place: &std::path::Path, shown: Option<&str>, paths: &[RepoPath]) -> Vec<bool> {
-    let at = |repository: &Repository| match shown {
-        Some(branch) => Ok(repository.find_branch(branch)?.map(|tip| tip.commit)),
-        None => Ok(repository.head()?.commit),
+    let at = |repository: &Repository| -> lore_git::Result<_> {
+        Ok(match shown {
+            Some(branch) => repository.find_branch(branch)?.map(|tip| tip.commit),
+            None => repository.head()?.commit,
+        })
     };
     let at = Repository::open(place).and_then(|repository| Ok((at(&repository)?, repository)));
     match at {
