@@ -127,7 +127,10 @@ mod tests {
         let (now, root) = (Instant::now(), Cancel::default());
         assert!(root.until(now).is_cancelled());
         assert!(!root.until(now + Duration::from_hours(1)).is_cancelled());
-        assert!(root.until(now).until(now + Duration::from_hours(1)).is_cancelled(), "the parent's deadline counts too");
+        assert!(
+            root.until(now).until(now + Duration::from_hours(1)).is_cancelled(),
+            "the parent's deadline counts too"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
+use lore_model::Cancel;
 use lore_store::{Result, StoreError};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
@@ -88,6 +89,7 @@ impl EmbeddedStore {
         query: impl FnOnce(&Connection) -> Result<T, rusqlite::Error>,
     ) -> Result<Option<T>> {
         let Some((file, mut connection)) = self.take_reader()? else { return Ok(None) };
+        interrupt_when_cancelled(&mut connection).map_err(|error| explain(self.file(), error))?;
         let answer = (|| {
             let transaction = connection.transaction()?;
             // The connection may be older than an upgrade by a newer Lore, whose tables may be others.
@@ -244,6 +246,16 @@ pub(crate) fn open_read_only(file: &Path) -> Result<(Connection, bool)> {
         },
         other => Err(other),
     }
+}
+
+/// Virtual-machine instructions between two looks at the token. Reading one block of the full-text index takes a few of them,
+/// so a merge of many blocks is interrupted soon as well.
+const INTERRUPT_EVERY: i32 = 200;
+
+/// Interrupts the statements of this connection once the work of the current thread is cancelled.
+pub(crate) fn interrupt_when_cancelled(connection: &mut Connection) -> rusqlite::Result<()> {
+    let cancel = Cancel::current();
+    connection.progress_handler(INTERRUPT_EVERY, Some(move || cancel.is_cancelled()))
 }
 
 /// What the file system calls the file; `None` where there is none. What cannot be looked at is not taken for what is not there.

@@ -12,6 +12,7 @@ pub(crate) fn explain(path: &Path, error: Error) -> StoreError {
         Some(ErrorCode::DiskFull) => StoreError::Full(path),
         // The memory that processes share (`-shm`) is a file. SQLite does not tell why it cannot grow, and calls it an I/O error.
         Some(_) if error.sqlite_extended_error_code() == Some(ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full(path),
+        Some(ErrorCode::OperationInterrupted) => StoreError::Interrupted,
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Locked,
         Some(
             ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::SystemIoFailure,

@@ -6,7 +6,8 @@ use lore_store::{Accuracy, Ask, AskWord, ChunkId, ChunkKey, DIMENSIONS, FieldWei
 use rusqlite::Connection;
 
 use crate::{
-    history_read::{is_syntax, quote_words},
+    fts_query::{normalize, quote_words},
+    history_read::is_syntax,
     segment::{ChunkInput, Prepared, Scratch, Segment, SegmentBuilder, View, merge},
 };
 
@@ -181,12 +182,14 @@ pub fn ask_history(text: &str) -> Asked {
             let failed = |error: rusqlite::Error| Asked::Failed(error.to_string());
             connection.execute("DELETE FROM commits_fts", []).map_err(failed)?;
             connection.execute("INSERT INTO commits_fts VALUES (?1, '', '')", [&text]).map_err(failed)?;
-            match ask(connection, &text) {
+            let Ok(normal) = normalize(&text) else { return Ok(Asked::Refused) };
+            match ask(connection, &normal) {
                 Ok(_) => return Ok(Asked::AsItIs),
                 Err(error) if is_syntax(&error) => {}
                 Err(error) => return Err(failed(error)),
             }
-            match ask(connection, &quote_words(&text)) {
+            let Ok(quoted) = normalize(&quote_words(&text)) else { return Ok(Asked::Refused) };
+            match ask(connection, &quoted) {
                 Ok(found) => Ok(Asked::Quoted(found)),
                 Err(error) if is_syntax(&error) => Ok(Asked::Refused),
                 Err(error) => Err(failed(error)),

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fmt::Write as _,
     path::PathBuf,
 };
 
@@ -20,6 +19,7 @@ use crate::{
     co_change::{co_changes, path_id},
     db::run,
     error::foreign,
+    fts_query::{self, TooManyPhrases, normalize, quote_words},
     rows, sums,
 };
 
@@ -109,14 +109,6 @@ pub(crate) fn like(text: &str) -> String {
 fn any_path(paths: &[String]) -> (String, Vec<Value>) {
     let tests = vec!["p.path LIKE ? ESCAPE '\\'"; paths.len()].join(" OR ");
     (format!("({tests})"), paths.iter().map(|path| Value::Text(like(path))).collect())
-}
-
-/// Every word as a phrase, so that nothing in it is syntax.
-pub(crate) fn quote_words(text: &str) -> String {
-    text.split_whitespace().fold(String::new(), |mut quoted, word| {
-        write!(quoted, "\"{}\" ", word.replace('"', "\"\"")).expect("writing to a string cannot fail");
-        quoted
-    })
 }
 
 fn search(connection: &Connection, query: &CommitQuery, text: &str) -> rusqlite::Result<(Vec<CommitHit>, bool)> {
@@ -414,11 +406,24 @@ impl HistoryStore for EmbeddedStore {
         let found = self
             .read(move |connection| {
                 let text = query.text.replace('\0', " ");
+                let too_many = |TooManyPhrases(phrases)| {
+                    let most = fts_query::MAX_PHRASES;
+                    StoreError::BadQuery(format!(
+                        "it has {phrases} different words or phrases, and at most {most} are searched for"
+                    ))
+                };
+                let text = match normalize(&text) {
+                    Ok(text) => text,
+                    Err(error) => return Ok(Err(too_many(error))),
+                };
                 let mut quoted = false;
                 let mut answer = search(connection, &query, &text);
                 if answer.as_ref().is_err_and(is_syntax) {
                     quoted = true;
-                    answer = search(connection, &query, &quote_words(&text));
+                    answer = match normalize(&quote_words(&text)) {
+                        Ok(text) => search(connection, &query, &text),
+                        Err(error) => return Ok(Err(too_many(error))),
+                    };
                 }
                 match answer {
                     Ok((hits, more)) => Ok(Ok(CommitMatches { hits, more, quoted })),
@@ -666,10 +671,5 @@ mod tests {
     #[test]
     fn wildcards_in_paths_are_literal() {
         assert_eq!(like("a_b%c\\d"), "%a\\_b\\%c\\\\d%");
-    }
-
-    #[test]
-    fn quoted_words_hold_no_syntax() {
-        assert_eq!(quote_words("tree-sitter  a\"b foo("), "\"tree-sitter\" \"a\"\"b\" \"foo(\" ");
     }
 }

@@ -9,6 +9,7 @@ mod code;
 mod commitmux;
 mod db;
 mod error;
+mod fts_query;
 #[doc(hidden)]
 pub mod fuzz;
 mod history_read;

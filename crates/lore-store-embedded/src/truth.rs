@@ -13,7 +13,7 @@ use lore_store::{Result, StoreError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::{
-    db::{FileId, file_id, find_file, make_home, open_read_only, prepare},
+    db::{FileId, file_id, find_file, interrupt_when_cancelled, make_home, open_read_only, prepare},
     error::{explain, explain_io},
     migrate::Schema,
     sums,
@@ -98,6 +98,7 @@ impl TruthFile {
             Err(error @ (StoreError::NoAccess { .. } | StoreError::Full(_))) => self.read_only(query)?.ok_or(error),
             Err(error) => Err(error),
             Ok(()) => self.with(&self.reader, |connection| {
+                interrupt_when_cancelled(connection)?;
                 let transaction = connection.transaction()?;
                 self.refuse_newer(&transaction)?;
                 query(&transaction)

@@ -25,9 +25,13 @@ impl Drop for Busy {
     }
 }
 
-/// Runs work that keeps a thread busy, off the async threads. Inside of [`together`] it runs where it is.
+/// Runs work that keeps a thread busy, off the async threads. Inside of [`together`] it runs where it is, unless the task was
+/// cancelled: then the step does not begin, and the task ends here.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     if MAY_BE_BUSY.get() {
+        if Cancel::current().is_cancelled() {
+            return std::future::pending().await;
+        }
         return work();
     }
     apart(work).await

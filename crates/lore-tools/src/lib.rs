@@ -15,6 +15,7 @@ mod told;
 mod tools;
 mod why;
 
+use lore_model::{Code, Failure};
 pub use registry::{
     Answer, Asked, Body, Calling, Context, Effect, Errors, Held, Offered, Progress, Project, Receipt, Source, Tool,
     Toolset, Upkeep,
@@ -30,7 +31,13 @@ pub fn server_tools(toolsets: &[Toolset]) -> Vec<&'static Tool> {
     tools::ALL.iter().copied().filter(|tool| toolsets.contains(&tool.toolset)).collect()
 }
 
+/// The failure of a call that takes longer than it may.
+pub fn too_long(tool: &str) -> Failure {
+    Failure::new(Code::Busy, format!("{tool} took too long and was given up"))
+        .hint("ask for less at a time: fewer repositories, a narrower path, fewer and longer words, a smaller limit")
+}
+
 /// A failure as a tool with [`Errors::Object`] tells it.
-pub fn failed(failure: lore_model::Failure) -> Answer {
+pub fn failed(failure: Failure) -> Answer {
     repositories::failed(failure, serde_json::Map::new())
 }

@@ -1,11 +1,8 @@
 //! Whatever is asked: no panic, an answer that is right, or an error that says what to do.
 
-use std::{
-    collections::HashSet,
-    time::{Duration, Instant},
-};
+use std::collections::HashSet;
 
-use lore_model::{Code, Failure, RepoPath};
+use lore_model::{Cancel, Code, Failure, RepoPath};
 use lore_store::{TextPlan, Trigram};
 use proptest::{prelude::*, sample::select};
 
@@ -142,8 +139,12 @@ fn says_what_to_do(failure: &Failure) {
 }
 
 fn lines_of(terms: &Terms, text: &[u8]) -> Vec<usize> {
-    let end = Instant::now() + Duration::from_mins(1);
-    terms.lines(text, end).expect("there is time").into_iter().map(|found| found.line.number).collect()
+    terms
+        .lines(text, &Cancel::default())
+        .expect("nothing stops it")
+        .into_iter()
+        .map(|found| found.line.number)
+        .collect()
 }
 
 /// Whether a plan allows a text, by its trigrams.

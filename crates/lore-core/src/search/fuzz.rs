@@ -1,8 +1,6 @@
 //! Ways in to parsers that nothing outside needs, for those who feed them any bytes (`lore-fuzz`). They promise nothing.
 
-use std::time::{Duration, Instant};
-
-use lore_model::{Failure, RepoPath};
+use lore_model::{Cancel, Failure, RepoPath};
 use lore_store::TextPlan;
 
 use super::{
@@ -34,7 +32,6 @@ pub fn query_words(text: &str) -> Vec<String> {
 
 /// The numbers of the lines of a text that have what is wanted, from 0.
 pub fn lines(wanted: &LinesWanted, case_sensitive: bool, text: &[u8]) -> Result<Vec<usize>, Failure> {
-    let end = Instant::now() + Duration::from_mins(10);
-    let found = Terms::new(wanted, case_sensitive)?.lines(text, end).unwrap_or_default();
+    let found = Terms::new(wanted, case_sensitive)?.lines(text, &Cancel::default()).unwrap_or_default();
     Ok(found.into_iter().map(|found| found.line.number).collect())
 }

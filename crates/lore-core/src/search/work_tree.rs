@@ -8,7 +8,7 @@ use std::{
 };
 
 use lore_git::{Repository, WorktreeOptions};
-use lore_model::{Code, CommitId, Failure, Repo, RepoPath};
+use lore_model::{Cancel, Code, CommitId, Failure, Repo, RepoPath};
 use lore_store::LeftOut;
 
 use super::{
@@ -106,6 +106,8 @@ impl Search {
         let ((_, globs), path) = (self.scope(repo), place.to_owned());
         let unknown = self.settings.unknown_ignore(&repo.info.local_path);
         let looked = blocking(move || {
+            // What it finds is for every query that follows: it does not end with the one that happened to need it first.
+            let _shared = Cancel::default().enter();
             // What the project wants to be left out is not known, so nothing may be let in.
             if let Some(failure) = unknown {
                 return Err(failure);
@@ -193,7 +195,7 @@ pub(super) async fn left_out_of(work: Option<Arc<Mutex<Watched>>>) -> Vec<LeftOu
 #[cfg(test)]
 mod tests {
     use lore_embed::StaticModel;
-    use lore_git::{Cancel, Git};
+    use lore_git::Git;
     use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 
     use super::*;

@@ -64,6 +64,7 @@ fn segment_fault(path: &Path, error: crate::segment::SegmentError) -> StoreError
             StoreError::Absent(format!("the segment {}", path.display()))
         }
         crate::segment::SegmentError::Io(error) => explain_io(path, &error),
+        crate::segment::SegmentError::Cancelled => StoreError::Interrupted,
         other => StoreError::CodeDamaged { path: path.to_owned(), what: other.to_string() },
     }
 }

@@ -6,7 +6,8 @@ use rusqlite::{Connection, Result, ToSql, params_from_iter, types::Value};
 
 use super::rows;
 use crate::{
-    history_read::{like, quote_words},
+    fts_query::quote_words,
+    history_read::like,
     rows::{count, path_value},
 };
 

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use lore_model::Cancelled;
 use lore_store::ChunkId;
 
 /// The situations; whoever knows the file adds its path.
@@ -21,7 +22,16 @@ pub(crate) enum SegmentError {
     /// A chunk of the view is in none of its segments.
     #[error("chunk {0} is in no segment")]
     Missing(ChunkId),
+    /// The query that reads it was cancelled.
+    #[error("cancelled")]
+    Cancelled,
     /// The system said no.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl From<Cancelled> for SegmentError {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Cancelled
+    }
 }

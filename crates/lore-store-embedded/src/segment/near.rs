@@ -4,6 +4,7 @@
 //! near to some beginning of the word; of these, the words that they may stand for decide. What terms have in common is
 //! compared once, and terms that begin with what is too far from every beginning of the word are passed over.
 
+use lore_model::Cancel;
 use lore_store::{ChunkId, ENDS, TextPlan, WordDistance, is_word_border, spellings};
 
 use super::{
@@ -150,8 +151,9 @@ impl View {
     pub(crate) fn chunks_with_word_near(&self, word: &str, changes: usize) -> Result<Vec<ChunkId>> {
         let folded = word.to_lowercase();
         let word = WordDistance::new(word, false);
-        let mut chunks = Vec::new();
+        let (mut chunks, cancel) = (Vec::new(), Cancel::current());
         for share in &self.shares {
+            cancel.check()?;
             let mut walk = Walk::new(&folded, changes);
             let mut found = Bits::below(share.segment.len() as usize);
             let mut terms = share.segment.dictionary().cursor();

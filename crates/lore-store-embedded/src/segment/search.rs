@@ -8,6 +8,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use lore_model::Cancel;
 use lore_store::{Ask, AskWord, Scored};
 
 use super::{
@@ -205,7 +206,9 @@ impl Work {
         let having_all: Option<Vec<Bits>> =
             ask.all_words.then(|| view.shares.iter().map(|share| having_all(share, words)).collect()).transpose()?;
         let mut all_read = Ok(());
+        let cancel = Cancel::current();
         for (word, bits) in words.iter().zip(&mut self.words) {
+            cancel.check()?;
             bits.reset(view.slots);
             for (at, share) in view.shares.iter().enumerate() {
                 let wanted = having_all.as_ref().map_or(&share.members, |having| &having[at]);

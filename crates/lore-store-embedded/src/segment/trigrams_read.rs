@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use lore_model::Cancel;
 use lore_store::{ChunkId, TextPlan, Trigram};
 
 use super::{
@@ -216,8 +217,9 @@ impl View {
     }
 
     fn members_with(&self, plan: &TextPlan, members: fn(&Share) -> &Bits) -> Result<Vec<ChunkId>> {
-        let mut chunks = Vec::new();
+        let (mut chunks, cancel) = (Vec::new(), Cancel::current());
         for share in &self.shares {
+            cancel.check()?;
             let mut lost = false;
             let emit = |ordinal: usize| match u32::try_from(ordinal).ok().and_then(|at| share.segment.id(at)) {
                 Some(id) => chunks.push(id),

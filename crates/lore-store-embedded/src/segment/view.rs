@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
+use lore_model::Cancel;
 use lore_store::{Ask, ChunkId, ChunkKey, Scored};
 
 use super::{
@@ -142,8 +143,9 @@ impl View {
     }
 
     fn count(&self, token: &str) -> Result<usize> {
-        let mut count = 0;
+        let (mut count, cancel) = (0, Cancel::current());
         for share in &self.shares {
+            cancel.check()?;
             let Some(lists) = lists_of(share, token)? else { continue };
             let mut found = Bits::below(share.segment.len() as usize);
             for list in &lists {
@@ -165,8 +167,9 @@ impl View {
     /// Calls `visit` with the texts of these chunks, which ascend, until it returns false. Neighbours are read together.
     pub(crate) fn for_each_text(&self, ids: &[ChunkId], visit: &mut dyn FnMut(ChunkId, &[u8]) -> bool) -> Result<()> {
         const ABSENT: SegmentError = SegmentError::Damaged("a text is not where it should be");
-        let mut last: Option<(usize, Arc<TextBlock>)> = None;
+        let (mut last, cancel): (Option<(usize, Arc<TextBlock>)>, _) = (None, Cancel::current());
         for &id in ids {
+            cancel.check()?;
             let (share, ordinal) = self.place(self.slot(id).ok_or(SegmentError::Missing(id))?);
             let is_known = |(known, block): &(usize, Arc<TextBlock>)| *known == share && block.get(ordinal).is_some();
             let (_, block) = match last.take().filter(is_known) {

@@ -3,8 +3,8 @@
 use std::{collections::HashSet, sync::Arc};
 
 use lore_model::{
-    BranchChoice, CommitId, CommitPrefix, CommitRecord, FileChange, FileStatus, NewRepo, Patch, PatchAbsence, Person,
-    Problem, Repo, RepoId, RepoName, RepoPath, Source, Tip,
+    BranchChoice, Cancel, CommitId, CommitPrefix, CommitRecord, FileChange, FileStatus, NewRepo, Patch, PatchAbsence,
+    Person, Problem, Repo, RepoId, RepoName, RepoPath, Source, Tip,
 };
 
 use super::OK;
@@ -23,6 +23,7 @@ pub async fn check_history(make: impl Fn() -> Arc<dyn HistoryStore>) {
     putting_twice_is_putting_once(&*make()).await;
     search_ranks_and_filters_before_the_limit(&*make()).await;
     any_text_is_a_query(&*make()).await;
+    what_a_query_costs_is_bounded(&*make()).await;
     touches_are_newest_first_and_literal(&*make()).await;
     subjects_are_newest_first_without_merges(&*make()).await;
     the_last_change_of_a_path_is_known(&*make()).await;
@@ -280,6 +281,39 @@ async fn any_text_is_a_query(store: &dyn HistoryStore) {
             assert!(matches!(error, StoreError::BadQuery(_)), "{text}: {error}");
         }
     }
+}
+
+async fn what_a_query_costs_is_bounded(store: &dyn HistoryStore) {
+    let commits = (1..=200).map(|number| commit(number, &format!("word{number} alpha beta"))).collect();
+    let (_writer, _) = with_repo(store, "r", commits).await;
+    // However often a word is repeated, it is one word.
+    let matches = store.search_commits(&query(&"a*".repeat(4_000))).await.expect(OK);
+    assert_eq!((matches.hits.len(), matches.more, matches.quoted), (10, true, false));
+    let many: String = (0..1_000).map(|number| format!("w{number}* ")).collect();
+    for text in [many.clone(), format!("({many})"), many.replace('*', "-")] {
+        let refused = store.search_commits(&query(&text)).await;
+        let Err(StoreError::BadQuery(why)) = refused else { panic!("{refused:?}") };
+        assert!(why.contains("1000 different words"), "{why}");
+    }
+    // A query ends with the work that it belongs to, whatever it is about.
+    let cancelled = Cancel::default();
+    cancelled.cancel();
+    let touches = TouchQuery {
+        path: "src".to_owned(),
+        repos: None,
+        hidden: Hidden::default(),
+        since: None,
+        until: None,
+        author: Some("nobody".to_owned()),
+        limit: 10,
+    };
+    let entered = cancelled.enter();
+    let searched = store.search_commits(&query("alpha OR (beta* AND word*)")).await;
+    let touched = store.list_touches(&touches).await;
+    drop(entered);
+    assert!(matches!(searched, Err(StoreError::Interrupted)), "{searched:?}");
+    assert!(matches!(touched, Err(StoreError::Interrupted)), "{touched:?}");
+    assert_eq!(found(store, &query("alpha")).await.len(), 10, "others are not concerned");
 }
 
 async fn touches_are_newest_first_and_literal(store: &dyn HistoryStore) {

@@ -39,11 +39,13 @@ mod switch_branch;
 mod sync_repository;
 mod was_tried;
 
+use std::time::Duration;
+
 use lore_model::Failure;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Answer, Calling, Context, Tool, arguments};
+use crate::{Answer, Calling, Context, Effect, Tool, arguments, too_long};
 
 /// The registry. The order is the order of `tools/list`.
 pub(crate) static ALL: &[&Tool] = &[
@@ -87,16 +89,25 @@ pub(crate) static ALL: &[&Tool] = &[
     &get_all_repositories_status::TOOL,
 ];
 
-/// Reads the arguments and runs the tool on them.
+/// How long a tool that only reads may take. Clients give up at about the same time.
+const QUERY_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Reads the arguments and runs the tool on them. A query that takes too long is cancelled.
 fn run<I, F>(tool: &'static Tool, context: Context, args: Map<String, Value>, call: fn(Context, I) -> F) -> Calling
 where
     I: DeserializeOwned + Send + 'static,
     F: Future<Output = Result<Answer, Failure>> + Send + 'static,
 {
-    Box::pin(lore_core::together(async move {
+    let work = lore_core::together(async move {
         let input = arguments::read(tool.name, &(tool.input)(), args)?;
         call(context, input).await
-    }))
+    });
+    if tool.effect != Effect::Reads {
+        return Box::pin(work);
+    }
+    Box::pin(
+        async move { tokio::time::timeout(QUERY_TIMEOUT, work).await.unwrap_or_else(|_| Err(too_long(tool.name))) },
+    )
 }
 
 /// The date as the contract has it: 0 where git prints none.
@@ -107,7 +118,7 @@ fn date(seconds: Option<i64>) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Effect, Offered};
+    use crate::Offered;
 
     #[test]
     fn tools_that_take_away_or_reach_out_say_so() {

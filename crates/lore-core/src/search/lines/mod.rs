@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_model::{Failure, Repo, RepoPath};
+use lore_model::{Cancel, Failure, Repo, RepoPath};
 use lore_store::StoreError;
 
 pub(super) use self::pattern::Pattern;
@@ -162,7 +162,9 @@ impl Search {
         let (wanted, case_sensitive) = (request.wanted.clone(), request.case_sensitive);
         let terms = Arc::new(blocking(move || Terms::new(&wanted, case_sensitive)).await?);
         let files = Arc::new(Files::new(&request.files)?);
-        let (mut tries, end) = (0, Instant::now() + request.time);
+        let cancel = Cancel::current();
+        let stop = cancel.until(Instant::now() + request.time);
+        let mut tries = 0;
         loop {
             tries += 1;
             let Seen { parts, freshness, mut gaps, former, .. } = self.see(&request.repos, &request.when).await?;
@@ -176,9 +178,14 @@ impl Search {
                     let limit = if request.limit == 0 { LINES_MAX } else { request.limit.min(LINES_MAX) };
                     let (terms, files) = (Arc::clone(&terms), Arc::clone(&files));
                     let (context, once, best) = (request.context.min(CONTEXT_MAX), request.once, request.best);
+                    let (stop, cancel) = (stop.clone(), cancel.clone());
                     blocking(move || {
-                        Scan { loaded: &loaded, terms: &terms, files: &files, names, once, best, end, pasts }
-                            .run(limit, context)
+                        let scan =
+                            Scan { loaded: &loaded, terms: &terms, files: &files, names, once, best, stop, pasts };
+                        let found = scan.run(limit, context)?;
+                        // What a cancelled scan has found is of no use: it looks like one whose time was up.
+                        cancel.check()?;
+                        Ok(found)
                     })
                     .await
                 }

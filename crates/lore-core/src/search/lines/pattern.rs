@@ -6,10 +6,9 @@
 use std::{
     ops::Range,
     sync::{Arc, OnceLock},
-    time::Instant,
 };
 
-use lore_model::{Code, Failure, brief};
+use lore_model::{Cancel, Code, Failure, brief};
 use lore_store::TextPlan;
 use regex_automata::{Input, hybrid::dfa::DFA, meta, nfa::thompson};
 use regex_syntax::{
@@ -83,17 +82,17 @@ impl Pattern {
 
     /// Calls `hit` for the first match in each line that has one: the number of the line, from 0, where it begins and ends,
     /// and the place of the match, all in `text`. `None` where time was up before the end.
-    pub(super) fn for_each_line(&self, text: &[u8], end: Instant, hit: &mut dyn FnMut(Line)) -> Option<()> {
+    pub(super) fn for_each_line(&self, text: &[u8], stop: &Cancel, hit: &mut dyn FnMut(Line)) -> Option<()> {
         let (mut at, mut number, mut counted) = (0, 0, 0);
         while at < text.len() {
             let until = some_lines(text, at);
             let found = if until - at > AT_ONCE {
-                self.find_in_long_line(text, at..until, end).ok()?
+                self.find_in_long_line(text, at..until, stop).ok()?
             } else {
                 self.find_within(text, at..until)
             };
             let Some(found) = found else {
-                if until < text.len() && Instant::now() >= end {
+                if until < text.len() && stop.is_cancelled() {
                     return None;
                 }
                 at = until;
@@ -119,7 +118,7 @@ impl Pattern {
         &self,
         text: &[u8],
         line: Range<usize>,
-        end: Instant,
+        stop: &Cancel,
     ) -> Result<Option<Range<usize>>, TimeIsUp> {
         let whole = || Ok(self.find_within(text, line.clone()));
         let Some(automaton) = self.stepwise.get_or_init(|| stepwise(&self.hir)) else { return whole() };
@@ -129,7 +128,7 @@ impl Pattern {
         };
         let mut at = line.start;
         for part in text[line.clone()].chunks(STEPS_AT_ONCE) {
-            if Instant::now() >= end {
+            if stop.is_cancelled() {
                 return Err(TimeIsUp);
             }
             for &byte in part {
@@ -286,8 +285,8 @@ mod tests {
 
     fn lines(pattern: &Pattern, text: &str) -> Vec<usize> {
         let mut found = Vec::new();
-        let end = Instant::now() + std::time::Duration::from_mins(1);
-        pattern.for_each_line(text.as_bytes(), end, &mut |line| found.push(line.number + 1)).expect("there is time");
+        let stop = Cancel::default();
+        pattern.for_each_line(text.as_bytes(), &stop, &mut |line| found.push(line.number + 1)).expect("there is time");
         found
     }
 
@@ -355,8 +354,8 @@ mod tests {
     fn time_is_looked_at_within_a_line() {
         let text = "é".repeat(3 << 20);
         let pattern = Pattern::regex(r"(\p{L}.{1,200}){3}\p{Nd}", true).unwrap();
-        let end = Instant::now() + std::time::Duration::from_millis(50);
-        assert_eq!(pattern.for_each_line(text.as_bytes(), end, &mut |_| panic!("nothing is there")), None);
+        let stop = Cancel::default().until(std::time::Instant::now() + std::time::Duration::from_millis(50));
+        assert_eq!(pattern.for_each_line(text.as_bytes(), &stop, &mut |_| panic!("nothing is there")), None);
     }
 
     #[test]

@@ -10,10 +10,9 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
-    time::Instant,
 };
 
-use lore_model::RepoId;
+use lore_model::{Cancel, RepoId};
 use lore_store::{ChunkId, FieldWeight, Result as StoreResult};
 
 use super::{AROUND_LEAST, AROUND_MAX, LineHit, LinesAnswer, terms::Terms};
@@ -84,8 +83,8 @@ pub(super) struct Scan<'a> {
     pub(super) once: bool,
     /// The lines that fit best are enough.
     pub(super) best: bool,
-    /// When time is up.
-    pub(super) end: Instant,
+    /// Cancelled when time is up.
+    pub(super) stop: Cancel,
     /// The lines of the pasts that are shown.
     pub(super) pasts: Vec<Line>,
 }
@@ -193,11 +192,11 @@ impl Scan<'_> {
         let part = |chunks: &[ChunkId]| -> StoreResult<Vec<(ChunkId, Found)>> {
             let mut found = Vec::new();
             self.loaded.view.for_each_text(chunks, &mut |chunk, text| {
-                if is_over.load(Ordering::Relaxed) || Instant::now() >= self.end {
+                if is_over.load(Ordering::Relaxed) || self.stop.is_cancelled() {
                     is_over.store(true, Ordering::Relaxed);
                     return false;
                 }
-                let Some(lines) = self.terms.lines(text, self.end) else {
+                let Some(lines) = self.terms.lines(text, &self.stop) else {
                     is_over.store(true, Ordering::Relaxed);
                     return false;
                 };
@@ -324,7 +323,7 @@ impl Scan<'_> {
         let context = u32::try_from(context).unwrap_or(u32::MAX);
         let mut done = 0;
         for file in files {
-            if done >= AROUND_LEAST && Instant::now() >= self.end {
+            if done >= AROUND_LEAST && self.stop.is_cancelled() {
                 break;
             }
             let here = &of_file[&file];

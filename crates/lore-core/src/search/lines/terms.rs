@@ -1,8 +1,8 @@
 //! What a line must have: one literal or expression, or words that are all to be found near each other.
 
-use std::{ops::Range, time::Instant};
+use std::ops::Range;
 
-use lore_model::{Code, Failure, brief};
+use lore_model::{Cancel, Code, Failure, brief};
 use lore_store::{
     Accuracy, Ask, AskWord, ChunkId, CodeView, FieldWeight, LONGEST_TOKEN, Result as StoreResult, TextPlan,
     WordDistance, is_word_border, tokens,
@@ -139,10 +139,10 @@ impl Terms {
     /// up before that was known.
     ///
     /// Where no line has all of it, the first of those that have most.
-    pub(in crate::search) fn lines(&self, text: &[u8], end: Instant) -> Option<Vec<Match>> {
+    pub(in crate::search) fn lines(&self, text: &[u8], stop: &Cancel) -> Option<Vec<Match>> {
         let mut all: Vec<(usize, Match)> = Vec::new();
         for term in &self.all {
-            let found = term.matches(text, end)?;
+            let found = term.matches(text, stop)?;
             if found.is_empty() {
                 return Some(Vec::new());
             }
@@ -179,11 +179,11 @@ const WORDS_AT_ONCE: usize = 1024;
 
 impl Term {
     /// The lines that have it, with the first place in each; `None` where time was up.
-    fn matches(&self, text: &[u8], end: Instant) -> Option<Vec<Match>> {
+    fn matches(&self, text: &[u8], stop: &Cancel) -> Option<Vec<Match>> {
         let mut found = Vec::new();
         match self {
             Self::Pattern(pattern) => {
-                pattern.for_each_line(text, end, &mut |line| found.push(Match { line, changes: 0 }))?;
+                pattern.for_each_line(text, stop, &mut |line| found.push(Match { line, changes: 0 }))?;
             }
             Self::Word { pattern, is_prefix } => {
                 let mut lines = Lines::new(text);
@@ -191,7 +191,7 @@ impl Term {
                 while let Some(place) = pattern.find_from(text, at).filter(|place| !place.is_empty()) {
                     at = place.start + 1;
                     looked += 1;
-                    if looked.is_multiple_of(WORDS_AT_ONCE) && Instant::now() >= end {
+                    if looked.is_multiple_of(WORDS_AT_ONCE) && stop.is_cancelled() {
                         return None;
                     }
                     if is_word_border(text, place.start) && (*is_prefix || is_word_border(text, place.end)) {
@@ -210,7 +210,7 @@ impl Term {
                 while let Some((place, changes, next)) = near.find_from(text, at) {
                     at = next;
                     looked += 1;
-                    if looked.is_multiple_of(WORDS_AT_ONCE) && Instant::now() >= end {
+                    if looked.is_multiple_of(WORDS_AT_ONCE) && stop.is_cancelled() {
                         return None;
                     }
                     let line = lines.at(place);
@@ -499,7 +499,7 @@ mod tests {
     fn lines(words: &str, text: &str) -> Vec<(usize, usize)> {
         let terms =
             Terms::new(&LinesWanted::Near { text: words.to_owned(), changes: 1 }, false).expect("these are words");
-        let found = terms.lines(text.as_bytes(), Instant::now() + std::time::Duration::from_mins(1));
+        let found = terms.lines(text.as_bytes(), &Cancel::default());
         found.expect("there is time").into_iter().map(|found| (found.line.number, found.changes)).collect()
     }
 
@@ -515,8 +515,7 @@ mod tests {
     fn words_on_very_many_lines_are_found_in_time() {
         let text = "aa\nbb\n".repeat(125_000);
         let terms = Terms::new(&LinesWanted::Words("aa bb".to_owned()), false).expect("these are words");
-        let end = Instant::now() + std::time::Duration::from_mins(30);
-        let found = terms.lines(text.as_bytes(), end).expect("there is time");
+        let found = terms.lines(text.as_bytes(), &Cancel::default()).expect("there is time");
         assert_eq!(found.iter().map(|found| found.line.number).collect::<Vec<_>>(), [0], "no line has both");
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use lore_embed::Mode;
 use lore_git::unquote_path;
-use lore_model::{Failure, Repo, RepoPath};
+use lore_model::{Cancel, Failure, Repo, RepoPath};
 use lore_store::{CommitMessage, Hidden, PatchText};
 
 use super::{Period, When};
@@ -113,7 +113,7 @@ impl Search {
     async fn commits(&self, request: &CommitsRequest, hidden: &Hidden) -> Result<CommitsAnswer, Failure> {
         When::During(request.period.clone()).check()?;
         let files = Files::new(&request.files)?;
-        let end = Instant::now() + request.time;
+        let stop = Cancel::current().until(Instant::now() + request.time);
         let mut answer = CommitsAnswer::default();
         let (mut looked, mut all) = (0, 0);
         for (repo, place) in &request.repos {
@@ -126,7 +126,7 @@ impl Search {
             all += messages.len();
             match &request.text {
                 CommitText::Meaning(query) => {
-                    let (found, here) = self.by_meaning(repo, query, messages, request.min_score, end).await?;
+                    let (found, here) = self.by_meaning(repo, query, messages, request.min_score, &stop).await?;
                     looked += here;
                     answer.total += found.len();
                     answer.found.extend(found);
@@ -134,11 +134,11 @@ impl Search {
                 CommitText::Messages(wanted) => {
                     let terms = Terms::new(wanted, request.case_sensitive)?;
                     for commit in messages {
-                        if Instant::now() >= end {
+                        if stop.is_cancelled() {
                             break;
                         }
                         let text = whole(&commit);
-                        let Some(lines) = terms.lines(text.as_bytes(), end) else { break };
+                        let Some(lines) = terms.lines(text.as_bytes(), &stop) else { break };
                         looked += 1;
                         let Some(first) = lines.into_iter().next() else { continue };
                         answer.total += 1;
@@ -151,7 +151,7 @@ impl Search {
                     let terms = Terms::new(wanted, request.case_sensitive)?;
                     let mut of_repo = 0;
                     for commit in messages {
-                        if Instant::now() >= end {
+                        if stop.is_cancelled() {
                             break;
                         }
                         let patch = self.store.find_patch(repo.id, commit.commit).await.map_err(store_failure)?;
@@ -160,7 +160,7 @@ impl Search {
                             looked += 1;
                             continue;
                         };
-                        let Some(hits) = in_patch(&patch, &terms, &files, request.context, end) else { break };
+                        let Some(hits) = in_patch(&patch, &terms, &files, request.context, &stop) else { break };
                         looked += 1;
                         for hit in hits {
                             answer.total += 1;
@@ -198,14 +198,14 @@ impl Search {
         query: &str,
         messages: Vec<CommitMessage>,
         min_score: f32,
-        end: Instant,
+        stop: &Cancel,
     ) -> Result<(Vec<CommitFound>, usize), Failure> {
         let asked = self.embedder.embed(&[query], Mode::Query).await.map_err(embed_failure)?.pop().unwrap_or_default();
         let words: Vec<String> =
             content_words(query, MAX_WORDS).iter().flat_map(|word| lore_store::tokens(word)).collect();
         let (mut found, mut looked) = (Vec::new(), 0);
         for batch in messages.chunks(BATCH) {
-            if Instant::now() >= end {
+            if stop.is_cancelled() {
                 break;
             }
             looked += batch.len();
@@ -267,7 +267,7 @@ struct DiffLine<'a> {
 }
 
 /// The added and removed lines of a patch that have what is looked for; `None` where time was up.
-fn in_patch(patch: &[u8], terms: &Terms, files: &Files, context: usize, end: Instant) -> Option<Vec<Hit>> {
+fn in_patch(patch: &[u8], terms: &Terms, files: &Files, context: usize, stop: &Cancel) -> Option<Vec<Hit>> {
     let (mut hits, mut path): (Vec<Hit>, Option<RepoPath>) = (Vec::new(), None);
     let mut lines = patch.split(|byte| *byte == b'\n').peekable();
     let mut old_path = None;
@@ -301,7 +301,7 @@ fn in_patch(patch: &[u8], terms: &Terms, files: &Files, context: usize, end: Ins
             let Some(path) = &path else { continue };
             let language = lore_chunk::Language::of(&path.to_text(), b"").name();
             if files.is_any() || files.admits(path, language) {
-                in_hunk(&hunk, path, terms, context, end, &mut hits)?;
+                in_hunk(&hunk, path, terms, context, stop, &mut hits)?;
             }
         }
     }
@@ -314,7 +314,7 @@ fn in_hunk(
     path: &RepoPath,
     terms: &Terms,
     context: usize,
-    end: Instant,
+    stop: &Cancel,
     hits: &mut Vec<Hit>,
 ) -> Option<()> {
     // What was added and what was removed are two texts: words that must stand together stand in one of them.
@@ -324,7 +324,7 @@ fn in_hunk(
             continue;
         }
         let text: Vec<u8> = of_sign.iter().flat_map(|at| hunk[*at].text.iter().copied().chain([b'\n'])).collect();
-        for Match { line, .. } in terms.lines(&text, end)? {
+        for Match { line, .. } in terms.lines(&text, stop)? {
             let Some(&at) = of_sign.get(line.number) else { continue };
             let shown = &hunk[at.saturating_sub(context)..(at + context + 1).min(hunk.len())];
             let text = shown.iter().fold(String::new(), |mut text, line| {
@@ -398,8 +398,8 @@ Binary files a/image.png and b/image.png differ
 
     fn found(wanted: &LinesWanted, files: &FileFilter, context: usize) -> Vec<(String, u32, String)> {
         let terms = Terms::new(wanted, false).unwrap();
-        let end = Instant::now() + Duration::from_hours(1);
-        let hits = in_patch(PATCH.as_bytes(), &terms, &Files::new(files).unwrap(), context, end).unwrap();
+        let hits =
+            in_patch(PATCH.as_bytes(), &terms, &Files::new(files).unwrap(), context, &Cancel::default()).unwrap();
         hits.into_iter().map(|hit| (hit.path.to_string(), hit.line, hit.text)).collect()
     }
 

@@ -11,7 +11,9 @@ use lore_model::{CommitId, Failure, LineCommit, Repo, RepoPath};
 use lore_store::{BlobKey, NewPast, NewVersion, PastInfo};
 
 use crate::{
-    blocking, failure::cancel_failure, git_failure,
+    blocking,
+    failure::cancel_failure,
+    git_failure,
     search::{CodeEvent, CodeTask, Search, index::clean_up, reading::rules},
     store_failure,
 };
