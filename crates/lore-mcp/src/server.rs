@@ -96,6 +96,7 @@ enum Outcome {
     Failed(Failure),
     Panicked,
     Cancelled,
+    Disconnected,
     TooLong,
 }
 
@@ -242,7 +243,7 @@ async fn run(
         }
     };
     let call = async {
-        let place = UnderWay::turn(&context.extensions).await;
+        let place = UnderWay::worker(&context.extensions).await;
         asked.place.clone_from(&place);
         let ended = (tool.call)(arguments, asked).await;
         drop(place);
@@ -253,6 +254,7 @@ async fn run(
         // First: what is cancelled before it began never begins.
         biased;
         () = context.ct.cancelled() => Outcome::Cancelled,
+        () = UnderWay::abandoned(&context.extensions) => Outcome::Disconnected,
         ended = call => match ended {
             Ok(Ok(answer)) => Outcome::Answered(Box::new(answer)),
             Ok(Err(failure)) => Outcome::Failed(failure),
@@ -495,9 +497,14 @@ impl ServerHandler for Server {
                 told(tool, failure)?
             }
             Outcome::Panicked => told(tool, fault(&tool.name, access.log_id().as_deref()))?,
-            Outcome::TooLong => told(tool, too_long(&tool.name))?,
+            Outcome::TooLong => told(tool, lore_tools::too_long(&tool.name))?,
             // Sent only when the server stops: the answer to a request that its client cancelled is dropped.
             Outcome::Cancelled => return Err(ErrorData::internal_error("the server is stopping", None)),
+            // For a client that resumes too late.
+            Outcome::Disconnected => {
+                let why = "the call was cancelled because the connection was closed: call the tool again";
+                return Err(ErrorData::internal_error(why, None));
+            }
         };
         Ok(result.into())
     }
@@ -525,11 +532,6 @@ fn fault(tool: &str, log_id: Option<&str>) -> Failure {
     }
 }
 
-fn too_long(tool: &str) -> Failure {
-    Failure::new(Code::Busy, format!("{tool} took too long and was given up"))
-        .hint("ask for less at a time: fewer repositories, a narrower path, a smaller limit")
-}
-
 impl Outcome {
     /// The word that logs and metrics have for it.
     fn name(&self) -> &'static str {
@@ -538,6 +540,7 @@ impl Outcome {
             Self::Failed(failure) => failure.code.name(),
             Self::Panicked => "panicked",
             Self::Cancelled => "cancelled",
+            Self::Disconnected => "disconnected",
             Self::TooLong => "too_long",
         }
     }

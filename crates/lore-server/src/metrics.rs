@@ -49,6 +49,8 @@ pub(crate) struct Gauges {
     pub(crate) kept: usize,
     /// Calls of tools that are worked on, and that wait for their turn.
     pub(crate) load: (usize, usize),
+    /// How long a call has been waiting while every worker was busy.
+    pub(crate) starving: Duration,
 }
 
 impl Metrics {
@@ -133,6 +135,11 @@ impl Metrics {
             ("lore_mcp_kept_bytes", "Answers kept for broken connections.", Some(gauges.kept as u64)),
             ("lore_mcp_calls_working", "Calls of tools that are worked on.", Some(gauges.load.0 as u64)),
             ("lore_mcp_calls_waiting", "Calls of tools that wait for their turn.", Some(gauges.load.1 as u64)),
+            (
+                "lore_mcp_starving_seconds",
+                "How long a call of a tool has been waiting while every worker was busy.",
+                Some(gauges.starving.as_secs()),
+            ),
             ("lore_connections", "Open connections.", Some(connections as u64)),
             ("process_resident_memory_bytes", "Memory of the process.", resident_memory()),
             ("process_start_time_seconds", "When the server was started.", u64::try_from(self.started).ok()),

@@ -10,6 +10,7 @@ mod accept;
 mod allowed;
 mod body;
 mod resume;
+mod scheduler;
 mod sessions;
 mod under_way;
 

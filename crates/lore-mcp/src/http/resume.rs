@@ -18,7 +18,10 @@ use rmcp::{
 };
 use tokio::{runtime::Handle, time::Instant};
 
-use super::{sessions::Sessions, under_way::UnderWay};
+use super::{
+    sessions::Sessions,
+    under_way::{Listener, UnderWay},
+};
 
 /// How long an answer is kept.
 const KEPT_FOR: Duration = Duration::from_mins(1);
@@ -141,7 +144,7 @@ fn is_answer(event: &ServerSseMessage) -> bool {
 }
 
 /// Which event of which request an id names: rmcp writes `index/request`.
-fn place(event_id: &str) -> Option<(u64, u64)> {
+pub(super) fn place(event_id: &str) -> Option<(u64, u64)> {
     let (index, request) = event_id.split_once('/')?;
     Some((index.parse().ok()?, request.parse().ok()?))
 }
@@ -153,18 +156,24 @@ pub(super) struct Recorded {
     heard: VecDeque<ServerSseMessage>,
     session: SessionId,
     sessions: Sessions,
-    /// The call that they come from is under way until they end.
+    /// The call that they come from is in progress until they end.
     under_way: Option<UnderWay>,
+    /// The client waits for the answer of that call.
+    listener: Option<Listener>,
+    /// Whether the session knows the stream by its number.
+    noted: bool,
 }
 
 impl Recorded {
     pub(super) fn new(events: Events, session: &SessionId, sessions: &Sessions) -> Self {
         let heard = VecDeque::new();
-        Self { events: Some(events), heard, session: session.clone(), sessions: sessions.clone(), under_way: None }
+        let (session, sessions) = (session.clone(), sessions.clone());
+        Self { events: Some(events), heard, session, sessions, under_way: None, listener: None, noted: false }
     }
 
-    /// The same for a call that is under way.
+    /// The same for a call in progress.
     pub(super) fn of(mut self, under_way: Option<UnderWay>) -> Self {
+        self.listener = under_way.as_ref().map(UnderWay::listen);
         self.under_way = under_way;
         self
     }
@@ -188,11 +197,18 @@ impl Stream for Recorded {
                 if let Some(under_way) = self.under_way.as_ref().filter(|_| is_answer(event)) {
                     under_way.note_answered();
                 }
+                // The first event tells the number.
+                if let (false, Some(under_way)) = (self.noted, &self.under_way)
+                    && let Some((_, number)) = event.event_id.as_deref().and_then(place)
+                {
+                    self.sessions.note_stream(&self.session, number, under_way);
+                    self.noted = true;
+                }
                 hear(&mut self.heard, event.clone());
             }
             Poll::Ready(None) => {
                 self.events = None;
-                self.under_way = None;
+                (self.under_way, self.listener) = (None, None);
                 let heard = std::mem::take(&mut self.heard);
                 self.sessions.keep_answer(&self.session, heard);
             }

@@ -28,8 +28,8 @@ use tokio::{runtime::Handle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    resume::{Answers, Recorded},
-    under_way::{Calls, UnderWay},
+    resume::{Answers, Recorded, place},
+    under_way::{Calls, UnderWay, WeakCall},
 };
 
 /// How many sessions and calls there may be, and how long they wait.
@@ -45,9 +45,11 @@ pub struct SessionLimits {
     pub calls: usize,
     /// How long one more waits for its turn before it is refused.
     pub waiting: Duration,
-    /// Calls of all users that are worked on at a time; the others wait for their turn. A user has half of the places at
-    /// most. More than the machine has cores for makes each of them slower, and none of them faster.
+    /// Workers: calls of all users that run at a time; the others wait. More than the machine has cores for makes each call
+    /// slower, and none faster.
     pub working: usize,
+    /// Workers that one user may hold; a quarter of them where it is not set.
+    pub working_per_user: Option<usize>,
     /// How long a call of a tool may take: longer than any tool waits by itself.
     pub call: Duration,
     /// The most bytes of answers that are kept for clients whose connection broke.
@@ -63,6 +65,7 @@ impl Default for SessionLimits {
             calls: 16,
             waiting: Duration::from_secs(3),
             working: std::thread::available_parallelism().map_or(8, |cores| (4 * cores.get()).max(8)),
+            working_per_user: None,
             call: Duration::from_mins(10),
             kept: 64 * 1024 * 1024,
         }
@@ -106,6 +109,8 @@ struct Session {
     manager: Arc<LocalSessionManager>,
     /// What rmcp finds the stream of an answer by, for the calls under way, and whether each is answered.
     claimed: HashMap<Key, Arc<AtomicBool>>,
+    /// The calls in progress, by the number under which rmcp resumes their streams.
+    streams: HashMap<u64, WeakCall>,
 }
 
 /// What only one call of a session may have at a time: rmcp would send the answer of one to the client of the other.
@@ -178,7 +183,12 @@ impl Sessions {
 
     /// How many calls of tools are worked on, and how many wait for their turn.
     pub fn load(&self) -> (usize, usize) {
-        self.0.calls.load()
+        self.0.calls.scheduler().load()
+    }
+
+    /// How long a call has been waiting while other calls held every worker; zero where none waits for that.
+    pub fn starving_for(&self) -> Duration {
+        self.0.calls.scheduler().starving_for()
     }
 
     /// Takes nothing new, and ends the streams on which somebody only listens. Calls that are under way go on.
@@ -253,6 +263,19 @@ impl Sessions {
         session.used = Instant::now();
         session.responses += 1;
         Some(InUse { id, sessions: self.clone() })
+    }
+
+    /// Notes under which number the stream of a call is resumed.
+    pub(super) fn note_stream(&self, id: &SessionId, number: u64, call: &UnderWay) {
+        if let Some(session) = self.lock().sessions.get_mut(id) {
+            session.streams.retain(|_, call| call.upgrade().is_some());
+            session.streams.insert(number, call.downgrade());
+        }
+    }
+
+    /// The call in progress whose stream is resumed under this number.
+    fn call_of_stream(&self, id: &SessionId, number: u64) -> Option<UnderWay> {
+        self.lock().sessions.get(id)?.streams.get(&number)?.upgrade()
     }
 
     /// Keeps what a stream of a session ended with.
@@ -389,7 +412,8 @@ impl SessionManager for Manager {
             let (owner, endpoint) = (opening.owner, opening.endpoint);
             let manager = Arc::clone(&self.local);
             let (used, claimed) = (Instant::now(), HashMap::new());
-            let session = Session { owner, endpoint, used, responses: 0, manager, claimed };
+            let streams = HashMap::new();
+            let session = Session { owner, endpoint, used, responses: 0, manager, claimed, streams };
             self.sessions.lock().sessions.insert(id.clone(), session);
         });
         if owned.is_err() {
@@ -451,12 +475,13 @@ impl SessionManager for Manager {
                 // rmcp begins with the event that the client names, which it has. On the stream beside all requests the first
                 // event is called 0 like the one before it, with which a stream begins: that one may be all that the client has.
                 let has_it = last_event_id != "0";
+                let call = place(&last_event_id).and_then(|(_, number)| self.sessions.call_of_stream(id, number));
                 let is_missed = move |event: &ServerSseMessage| {
                     let is_named = event.event_id.as_deref() == Some(last_event_id.as_str());
                     future::ready(!(has_it && is_named))
                 };
                 let events = Box::pin(events.filter(is_missed));
-                Ok(Recorded::new(events, id, &self.sessions).left_stream())
+                Ok(Recorded::new(events, id, &self.sessions).of(call).left_stream())
             }
             Err(error) => {
                 let missed = self.sessions.lock().answers.after(id, &last_event_id);

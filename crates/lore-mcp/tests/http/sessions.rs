@@ -297,10 +297,7 @@ async fn a_user_has_only_so_many_calls_under_way() {
     let hang = |id| Ask::post(&with_id(call("hang", &json!({})), id)).by(&ada()).header("mcp-session-id", &session);
     let listen = Ask::method("GET").by(&ada()).header("accept", "text/event-stream").header("mcp-session-id", &session);
     let _listening = listen.begin(&place.mcp).await;
-    // In a session a call goes on when its client goes away, and it counts for as long.
-    for id in [11, 12] {
-        drop(hang(id).begin(&place.mcp).await);
-    }
+    let waiting = [hang(11).begin(&place.mcp).await, hang(12).begin(&place.mcp).await];
     let echo = call("echo", &json!({}));
     for ask in [Ask::post(&echo), Ask::post(&echo).header("mcp-session-id", &session), stateless(echo.clone())] {
         let begun = tokio::time::Instant::now();
@@ -313,6 +310,7 @@ async fn a_user_has_only_so_many_calls_under_way() {
     assert_eq!(place.post(&bob(), None, &echo).await.said(), "{}", "others have places of their own");
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 11}});
     assert_eq!(place.post(&ada(), Some(&session), &cancel).await.status, 202);
+    drop(waiting);
     assert_eq!(place.post(&ada(), None, &echo).await.said(), "{}");
 }
 

@@ -113,10 +113,15 @@ async fn a_client_that_goes_away_cancels_a_call_outside_sessions() {
 
 /// Begins a slow call in a session, breaks its stream, and gives the id of the last event.
 async fn broken(place: &Place, session: &str) -> String {
+    broken_after(place, session, Duration::ZERO).await
+}
+
+async fn broken_after(place: &Place, session: &str, wait: Duration) -> String {
     let slow = Ask::post(&call("slow", &json!({}))).by(&ada()).header("mcp-session-id", session);
     let mut answering = slow.begin(&place.mcp).await;
     let begun = read_until(answering.body_mut(), "id:").await;
     let id = begun.lines().find_map(|line| line.strip_prefix("id:")).expect("an id").trim().to_owned();
+    tokio::time::sleep(wait).await;
     drop(answering);
     id
 }
@@ -154,10 +159,45 @@ async fn what_a_client_has_is_not_sent_again() {
 async fn an_answer_that_came_while_its_client_was_away_is_kept_for_a_while() {
     let place = Place::new();
     let session = place.shake_hands(&ada()).await;
-    let last = broken(&place, &session).await;
+    let last = broken_after(&place, &session, Duration::from_secs(9)).await;
     tokio::time::sleep(Duration::from_secs(20)).await;
     let resumed = resume(&session, &last).send(&place.mcp).await;
     assert_eq!((resumed.said(), &resumed.answer()["id"]), ("\"slow\"".to_owned(), &json!(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_cancelled_when_its_client_does_not_come_back() {
+    let place = Place::new();
+    let session = place.shake_hands(&ada()).await;
+    let hang = async |id: u64| {
+        let mut message = call("hang", &json!({}));
+        message["id"] = json!(id);
+        let ask = Ask::post(&message).by(&ada()).header("mcp-session-id", &session);
+        let mut answering = ask.begin(&place.mcp).await;
+        let begun = read_until(answering.body_mut(), "id:").await;
+        (answering, begun.lines().find_map(|line| line.strip_prefix("id:")).expect("an id").trim().to_owned())
+    };
+    let dropped = || place.seen.dropped.load(Ordering::SeqCst);
+    let (answering, last) = hang(1).await;
+    drop(answering);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // Whoever resumes in time keeps the call, as often as the connection breaks.
+    let resumed = resume(&session, &last).begin(&place.mcp).await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    assert_eq!((dropped(), place.sessions.load()), (0, (1, 0)));
+    drop(resumed);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!((dropped(), place.sessions.load()), (1, (0, 0)), "it holds no worker any more");
+    let late = resume(&session, &last).send(&place.mcp).await;
+    let why = "the call was cancelled because the connection was closed: call the tool again";
+    assert_eq!(late.answer()["error"]["message"], why);
+    // The others of the session go on.
+    let (answering, _) = hang(2).await;
+    let (other, _) = hang(3).await;
+    drop(other);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!((dropped(), place.sessions.load()), (2, (1, 0)));
+    drop(answering);
 }
 
 #[tokio::test(start_paused = true)]

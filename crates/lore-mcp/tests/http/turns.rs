@@ -31,17 +31,24 @@ async fn begin(place: &Arc<Place>, who: Caller, tool: &'static str) -> JoinHandl
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_wait_for_their_turn_and_nobody_has_all_places() {
-    let (place, begun) = (place(2, CALL), Instant::now());
-    let first = begin(&place, ada(), "hang").await;
-    let second = begin(&place, ada(), "hang").await;
-    assert_eq!(place.sessions.load(), (1, 1), "one user has half of the places");
-    let third = begin(&place, bob(), "hang").await;
+async fn calls_wait_for_a_worker_and_no_user_holds_more_than_a_quarter_of_them() {
+    let (place, begun) = (place(8, CALL), Instant::now());
+    let mut first = Vec::new();
+    for who in [ada(), ada(), ada(), bob(), bob(), user(5, Role::NormalUser), user(5, Role::NormalUser)] {
+        first.push(begin(&place, who, "hang").await);
+    }
+    assert_eq!(place.sessions.load(), (6, 1), "the third call of one user waits although two workers are free");
+    assert_eq!(place.sessions.starving_for(), Duration::ZERO);
+    for who in [user(6, Role::NormalUser), user(6, Role::NormalUser)] {
+        first.push(begin(&place, who, "hang").await);
+    }
     tokio::time::sleep(CALL / 2).await;
     let carol = user(4, Role::NormalUser);
     let last = begin(&place, carol, "echo").await;
-    assert_eq!((place.sessions.load(), place.seen.begun.load(Ordering::SeqCst)), ((2, 2), 2));
-    for given_up in [first, second, third] {
+    assert_eq!((place.sessions.load(), place.seen.begun.load(Ordering::SeqCst)), ((8, 2), 8));
+    tokio::time::sleep(Duration::from_secs(9)).await;
+    assert_eq!(place.sessions.starving_for().as_secs(), 9, "all workers are held");
+    for given_up in first {
         assert!(given_up.await.unwrap().said().ends_with("took too long and was given up"));
     }
     assert!(begun.elapsed() < CALL + Duration::from_secs(1), "waiting counts");

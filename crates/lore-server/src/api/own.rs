@@ -20,6 +20,9 @@ use crate::{
 /// How long what the server stands on may take to answer.
 const READY: Duration = Duration::from_secs(5);
 
+/// How long a call waits for a worker before the server counts as starved.
+const STARVED: Duration = Duration::from_secs(5);
+
 pub(crate) async fn healthz(_: Arc<App>, _: Asked, _: Nothing) -> Result<Text, Refusal> {
     Ok(Text("ok".to_owned()))
 }
@@ -31,6 +34,11 @@ pub(crate) async fn readyz(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text, 
     }
     if !app.jobs_run() {
         return Err(not_ready("no jobs are being done".to_owned()));
+    }
+    let starving = app.mcp.sessions.starving_for();
+    if starving >= STARVED {
+        let waited = starving.as_secs();
+        return Err(not_ready(format!("every worker is busy, and a call has been waiting for one for {waited} s")));
     }
     // Whoever asks may be nobody: which file and why is for the log.
     let broken = |what: &str, failure: Failure| {
@@ -54,6 +62,7 @@ pub(crate) async fn metrics(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text,
         sessions: app.mcp.sessions.count(),
         kept: app.mcp.sessions.kept_bytes(),
         load: app.mcp.sessions.load(),
+        starving: app.mcp.sessions.starving_for(),
     })))
 }
 

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use http::StatusCode;
 use lore_core::Cancel;
+use lore_mcp::{BoundTool, Server, ServerText, SessionLimits};
+use lore_model::Permission;
 use lore_server::ServerOptions;
+use lore_tools::{Answer, Effect, Errors};
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, PASSWORD, Told, ask, login, server};
+use crate::support::{Fixture, PASSWORD, Told, ask, login, server, server_with};
 
 async fn call(server: &Fixture, token: &str, line: &str, body: Value) -> Told {
     let asked = ask(line).token(token);
@@ -189,6 +192,70 @@ async fn a_server_whose_jobs_are_not_done_is_not_ready_and_does_them_again() {
     supervised.await.unwrap();
     assert_eq!(begun.load(std::sync::atomic::Ordering::SeqCst), 2);
     assert_eq!(ready().await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_server_whose_workers_are_all_held_says_so_and_recovers() {
+    let released = std::sync::Arc::new(tokio::sync::Notify::new());
+    let release = std::sync::Arc::clone(&released);
+    let hold = BoundTool {
+        name: "hold".to_owned(),
+        title: "Hold".to_owned(),
+        about: "Holds a worker.".to_owned(),
+        permission: Permission::QueryRepos,
+        effect: Effect::Reads,
+        errors: Errors::Result,
+        about_project: false,
+        toolset: None,
+        input: std::sync::Arc::default(),
+        call: Box::new(move |_, _| {
+            let release = std::sync::Arc::clone(&release);
+            Box::pin(async move {
+                release.notified().await;
+                Ok(Answer::json(json!("held"), serde_json::Map::new()))
+            })
+        }),
+    };
+    let limits = SessionLimits { working: 2, ..SessionLimits::default() };
+    let text = ServerText { version: "0".to_owned(), instructions: String::new() };
+    let holding = vec![("hold".to_owned(), Server::of(vec![hold], text))];
+    let server = std::sync::Arc::new(server_with(ServerOptions::default(), limits, holding).await);
+    let metrics = server.token_of("admin").await;
+    let starving = async || {
+        let text = ask("GET /metrics").token(&metrics).of(&server).await.text;
+        let line = text.lines().find_map(|line| line.strip_prefix("lore_mcp_starving_seconds "));
+        line.unwrap().parse::<u64>().unwrap()
+    };
+    let ready = async || ask("GET /readyz").of(&server).await;
+    let mut calls = Vec::new();
+    for token in [metrics.clone(), server.token_of("power").await, server.token_of("normal").await] {
+        let server = std::sync::Arc::clone(&server);
+        calls.push(tokio::spawn(async move {
+            let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "hold"}});
+            ask("POST /mcp/hold").token(&token).header("accept", "application/json").json(&message).of(&server).await
+        }));
+    }
+    while !ask("GET /metrics").token(&metrics).of(&server).await.text.contains("lore_mcp_calls_waiting 1\n") {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!((ready().await.status, starving().await), (StatusCode::OK, 0), "a short wait is not starvation");
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(7)).await;
+    let told = ready().await;
+    assert_eq!(told.status, StatusCode::SERVICE_UNAVAILABLE);
+    let why = "every worker is busy, and a call has been waiting for one for 7 s";
+    assert_eq!(told.json()["error"]["message"], why);
+    assert_eq!(starving().await, 7);
+    tokio::time::resume();
+    while ready().await.status != StatusCode::OK {
+        released.notify_one();
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(starving().await, 0);
+    for call in calls {
+        released.notify_one();
+        assert_eq!(call.await.unwrap().status, StatusCode::OK);
+    }
 }
 
 #[tokio::test]

@@ -96,6 +96,11 @@ fn ask_all_subscribers() {
 
 /// A server with the users `admin`, `power` and `normal`.
 pub(crate) async fn server(options: ServerOptions) -> Fixture {
+    server_with(options, SessionLimits::default(), Vec::new()).await
+}
+
+/// The same with other limits, and more endpoints at `/mcp/<name>`.
+pub(crate) async fn server_with(options: ServerOptions, limits: SessionLimits, more: Vec<(String, Server)>) -> Fixture {
     ask_all_subscribers();
     let folder = tempfile::tempdir().unwrap();
     let lore = lore(folder.path());
@@ -113,8 +118,8 @@ pub(crate) async fn server(options: ServerOptions) -> Fixture {
     };
     let mcp = McpSetup {
         all: serving(&[Toolset::History, Toolset::Repos, Toolset::Admin]),
-        toolsets: vec![("history".to_owned(), serving(&[Toolset::History]))],
-        sessions: Sessions::new(SessionLimits::default()),
+        toolsets: [("history".to_owned(), serving(&[Toolset::History]))].into_iter().chain(more).collect(),
+        sessions: Sessions::new(limits),
     };
     let setup = ServerSetup { team: Arc::clone(&team), clock: Arc::clone(&clock) as _, mcp, options };
     let app = App::new(setup).unwrap();

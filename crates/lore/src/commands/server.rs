@@ -97,6 +97,12 @@ pub(crate) struct Args {
     /// Jobs of one user that run side by side [default: all but one, so that a place is left for the others]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     jobs_per_user: Option<u32>,
+    /// Calls of tools that run at a time [default: four for each core, and at least 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    workers: Option<u32>,
+    /// Calls of one user that run at a time [default: a quarter of the workers]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    workers_per_user: Option<u32>,
     /// Connections that are served at a time; fewer where the system does not allow as many open files
     #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     connections: u32,
@@ -116,6 +122,16 @@ impl Args {
             hosts: self.allow_hosts.clone(),
             http: self.allow_http,
             git_config: self.git_config.clone(),
+        }
+    }
+
+    fn session_limits(&self) -> SessionLimits {
+        let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let usual = SessionLimits::default();
+        SessionLimits {
+            working: self.workers.map_or(usual.working, count),
+            working_per_user: self.workers_per_user.map(count),
+            ..usual
         }
     }
 
@@ -162,7 +178,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let team = wire::team(&context.loaded, data, TeamOptions { policy, settings });
     team.recover().await?;
     let is_open = options.is_open();
-    let mcp = mcp(&team, &toolsets);
+    let mcp = mcp(&team, &toolsets, args.session_limits());
     let app = App::new(ServerSetup { team: Arc::clone(&team), clock: Arc::new(SystemClock), mcp, options })?;
     // Where the address is taken or the certificate cannot be read, nothing has been made yet.
     let bound = Bound::open(Arc::clone(&app)).await?;
@@ -263,7 +279,7 @@ fn limits(jobs: u32, per_user: Option<u32>) -> JobLimits {
 }
 
 /// The MCP servers: all toolsets together, and each by itself.
-fn mcp(team: &Arc<Team>, toolsets: &[Toolset]) -> McpSetup {
+fn mcp(team: &Arc<Team>, toolsets: &[Toolset], limits: SessionLimits) -> McpSetup {
     let tools = ToolContext::for_team(Arc::clone(team));
     let server = |sets: &[Toolset]| {
         let text =
@@ -273,7 +289,7 @@ fn mcp(team: &Arc<Team>, toolsets: &[Toolset]) -> McpSetup {
     McpSetup {
         all: server(toolsets),
         toolsets: toolsets.iter().map(|set| (set.name().to_owned(), server(&[*set]))).collect(),
-        sessions: Sessions::new(SessionLimits::default()),
+        sessions: Sessions::new(limits),
     }
 }
 
