@@ -2,6 +2,7 @@
 
 use std::{
     path::{Path, PathBuf},
+    pin::pin,
     sync::Arc,
     time::Duration,
 };
@@ -86,12 +87,21 @@ impl Lore {
         let history_task = SyncTask { writer, options, cancel, progress: &history };
         // What was registered by URL has to be fetched first; elsewhere the code can be asked soonest.
         if repo.info.source == Source::Local {
-            let code = match self.sync_code(repo, task).await {
-                // What keeps code from being read says nothing of the history; it is told once that is read.
-                Err(failure) if !matches!(failure.code, Code::Interrupted | Code::DiskFull) => Err(failure),
-                other => Ok(other?),
+            let (mut code, history) = (pin!(self.sync_code(repo, task)), self.history.sync(repo, &history_task));
+            let first = tokio::select! {
+                biased;
+                code = &mut code => Some(code),
+                () = self.history.is_waited_for() => None,
             };
-            let history = self.history.sync(repo, &history_task).await?;
+            let (code, history) = match first {
+                // What keeps code from being read says nothing of the history; it is told once that is read.
+                Some(Err(failure)) if matches!(failure.code, Code::Interrupted | Code::DiskFull) => {
+                    return Err(failure);
+                }
+                Some(code) => (code, history.await),
+                None => tokio::join!(code, history),
+            };
+            let history = history?;
             self.sync_evidence(repo, writer, history.added > 0 || options.retry_missing, cancel).await?;
             let code = code?;
             let past = self.sync_past(repo, task).await?;

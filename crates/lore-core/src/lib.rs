@@ -14,6 +14,7 @@ pub mod history;
 pub mod messages;
 mod project;
 pub mod search;
+mod sync_progress;
 pub mod team;
 mod watch;
 pub mod why;

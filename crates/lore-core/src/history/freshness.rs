@@ -6,7 +6,7 @@ use lore_git::{RefProbe, Repository, is_ref_of};
 use lore_model::{BranchChoice, CommitId, Repo, RepoId, Source, Tip};
 
 use super::{History, sync::is_up_to_rules};
-use crate::blocking;
+use crate::{blocking, sync_progress::SyncProgress};
 
 /// How fresh an answer is.
 #[derive(Debug, Clone, Default)]
@@ -26,6 +26,8 @@ pub struct RepoFreshness {
     pub last_synced_at: Option<i64>,
     /// HEAD as indexed, or the branch that is asked about in its place.
     pub head: Option<CommitId>,
+    /// How much of the sync is done, in percent, while this process syncs it.
+    pub progress: Option<u8>,
 }
 
 /// How an index relates to its repository.
@@ -76,13 +78,14 @@ impl History {
             repos.iter().filter(|repo| scope.is_none_or(|ids| ids.contains(&repo.id))).cloned().collect();
         let before = self.probes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // A few `stat` calls for each repository; a slow disk must not hold up other calls.
-        let (fresh, seen) = blocking(move || look(&asked, before)).await;
+        let syncing = self.syncing.clone();
+        let (fresh, seen) = blocking(move || look(&asked, before, &syncing)).await;
         self.probes.lock().unwrap_or_else(PoisonError::into_inner).extend(seen);
         Freshness { repos: fresh }
     }
 }
 
-fn look(repos: &[Repo], mut before: Probes) -> (Vec<RepoFreshness>, Probes) {
+fn look(repos: &[Repo], mut before: Probes, syncing: &SyncProgress) -> (Vec<RepoFreshness>, Probes) {
     let mut seen = Probes::new();
     let fresh = repos.iter().map(|repo| {
         let now = observe(repo, before.remove(&repo.id));
@@ -92,7 +95,8 @@ fn look(repos: &[Repo], mut before: Probes) -> (Vec<RepoFreshness>, Probes) {
             None => (state(repo, refs), repo.sync.last_synced_sha),
         };
         seen.extend(now.map(|now| (repo.id, now)));
-        RepoFreshness { name: repo.name().to_owned(), state, last_synced_at: repo.sync.last_synced_at, head }
+        let progress = syncing.percent(repo.id);
+        RepoFreshness { name: repo.name().to_owned(), state, last_synced_at: repo.sync.last_synced_at, head, progress }
     });
     (fresh.collect(), seen)
 }

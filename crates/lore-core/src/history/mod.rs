@@ -23,7 +23,9 @@ pub use query::{
 pub use register::{AddRequest, Target};
 pub use sync::{PATCH_CAP, Progress, SyncEvent, SyncOptions, SyncReport, SyncTask};
 
-use crate::{Clock, store_failure};
+use tokio::sync::watch;
+
+use crate::{Clock, store_failure, sync_progress::SyncProgress};
 
 /// Where Lore keeps what is its own beside the index.
 #[derive(Debug, Clone)]
@@ -45,6 +47,18 @@ pub struct History {
     blames: Mutex<blame::Blames>,
     branches: Mutex<branch::Branches>,
     policy: Option<RemotePolicy>,
+    syncing: SyncProgress,
+    /// Queries that wait until there is some history to answer from.
+    waiting: watch::Sender<usize>,
+}
+
+/// A query that waits for history.
+pub struct HistoryWait<'a>(&'a watch::Sender<usize>);
+
+impl Drop for HistoryWait<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|waiting| *waiting -= 1);
+    }
 }
 
 impl History {
@@ -60,6 +74,8 @@ impl History {
             blames: Mutex::default(),
             branches: Mutex::default(),
             policy: None,
+            syncing: SyncProgress::default(),
+            waiting: watch::Sender::new(0),
         }
     }
 
@@ -68,6 +84,19 @@ impl History {
     pub fn with_policy(mut self, policy: Option<RemotePolicy>) -> Self {
         self.policy = policy;
         self
+    }
+
+    /// Notes that a query waits for history, until the guard is dropped: a sync that reads code first reads both then.
+    pub fn wait_for_sync(&self) -> HistoryWait<'_> {
+        self.waiting.send_modify(|waiting| *waiting += 1);
+        HistoryWait(&self.waiting)
+    }
+
+    /// Ready once a query waits for history.
+    pub(crate) async fn is_waited_for(&self) {
+        if self.waiting.subscribe().wait_for(|waiting| *waiting > 0).await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 
     /// The store beneath, for those who look after it.

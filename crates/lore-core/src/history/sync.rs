@@ -134,7 +134,16 @@ struct Plan {
 impl History {
     /// Brings one repository's history up to date.
     pub async fn sync(&self, repo: &Repo, task: &SyncTask<'_>) -> Result<SyncReport, Failure> {
-        let done = self.sync_inner(repo, task).await;
+        let running = self.syncing.begin(repo.id);
+        let heard = |event: SyncEvent| {
+            match &event {
+                SyncEvent::Fetching(_) => {}
+                SyncEvent::Started(total) => running.set_total(*total),
+                SyncEvent::Advanced(done) => running.set_done(*done),
+            }
+            (task.progress)(event);
+        };
+        let done = self.sync_inner(repo, &SyncTask { progress: &heard, ..*task }).await;
         if let Err(failure) = &done
             && failure.code != Code::Interrupted
         {

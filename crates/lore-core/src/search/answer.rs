@@ -134,6 +134,8 @@ pub struct CodeFreshness {
     pub uncommitted_error: Option<String>,
     /// Why the repository's own list of files to leave out cannot be used.
     pub ignore_error: Option<String>,
+    /// How much of the sync is done, in percent, while this process syncs it.
+    pub progress: Option<u8>,
 }
 
 impl CodeFreshness {
@@ -437,6 +439,7 @@ impl Search {
                 .settings
                 .ignore_problem(&repo.info.local_path)
                 .or_else(|| part.filter(|part| !part.notes.is_empty()).map(|part| some_of(&part.notes))),
+            progress: self.syncing.percent(repo.id),
         }
     }
 

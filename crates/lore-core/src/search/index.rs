@@ -105,6 +105,19 @@ pub(super) async fn clean_up(writer: &dyn CodeWriter) {
 impl Search {
     /// Brings the index of one repository's code up to date.
     pub async fn sync(&self, repo: &Repo, task: &CodeTask<'_>) -> Result<CodeReport, Failure> {
+        let running = self.syncing.begin(repo.id);
+        let heard = |event: CodeEvent| {
+            match &event {
+                CodeEvent::Started(total) => running.set_total(*total),
+                CodeEvent::Advanced(done) => running.set_done(*done),
+                CodeEvent::Published => {}
+            }
+            (task.progress)(event);
+        };
+        self.sync_inner(repo, &CodeTask { progress: &heard, ..*task }).await
+    }
+
+    async fn sync_inner(&self, repo: &Repo, task: &CodeTask<'_>) -> Result<CodeReport, Failure> {
         let CodeTask { writer, cancel, progress, .. } = *task;
         let mut seen = self.look_at_tips(repo).await?;
         let rules = rules(&*self.embedder);

@@ -75,7 +75,7 @@ use tips::TipCache;
 use views::{Loaded, Views};
 use work_tree::Watched;
 
-use crate::{Clock, blocking, store_failure};
+use crate::{Clock, blocking, store_failure, sync_progress::SyncProgress};
 
 /// How long those wait for a model who use one only.
 const CHOSEN_WAIT: Duration = Duration::from_secs(30);
@@ -105,6 +105,7 @@ pub struct Search {
     reading: Shared<(RepoId, i64), Option<Arc<Evidence>>>,
     /// When and why a look at a work tree failed.
     failed: Mutex<HashMap<PathBuf, (Instant, String)>>,
+    syncing: SyncProgress,
 }
 
 impl Search {
@@ -128,6 +129,7 @@ impl Search {
             times: Mutex::default(),
             evidence: Mutex::default(),
             failed: Mutex::default(),
+            syncing: SyncProgress::default(),
         }
     }
 
