@@ -66,14 +66,9 @@ pub fn git_failure(error: GitError) -> Failure {
             Failure::new(Code::DiskFull, message).hint("free some space and run it again: nothing is lost")
         }
         GitError::Io { .. } => Failure::new(Code::NoAccess, message).hint("check the permissions of that folder"),
-        GitError::Cancelled => Failure::new(Code::Interrupted, message).hint("run it again to go on where it stopped"),
+        GitError::Cancelled => Failure::from(Cancelled),
     };
     failure.caused_by(error)
-}
-
-/// The failure of work that was cancelled.
-pub(crate) fn cancel_failure(Cancelled: Cancelled) -> Failure {
-    git_failure(GitError::Cancelled)
 }
 
 /// What a fault of storage means to the user.

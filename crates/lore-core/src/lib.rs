@@ -28,7 +28,7 @@ use history::History;
 pub use lore_git::Cancel;
 pub use lore_store::{beside, blocking, together};
 use messages::Messages;
-pub use project::{FoundProject, ProjectFolder};
+pub use project::{Extent, FoundProject, IndexState, ProjectFolder};
 use search::Search;
 
 /// Everything that an agent or a person can ask.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use lore_model::{Failure, Repo};
 use tokio::sync::watch;
 
-use crate::{Cancel, Lore};
+use crate::{Cancel, Lore, history::FreshState};
 
 /// The folder of a server's project, which its client may still say or change.
 #[derive(Debug, Clone)]
@@ -20,6 +20,30 @@ pub struct FoundProject {
     pub place: PathBuf,
     /// The registered repository, once it is.
     pub repo: Option<Repo>,
+}
+
+/// How much of a project's index is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Nothing.
+    Absent,
+    /// A part that can be searched.
+    Partial,
+    /// All of it, as far as the last sync goes.
+    Whole,
+}
+
+/// What there is of a project's index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexState {
+    /// The name of the repository, once it is registered.
+    pub repo: Option<String>,
+    /// Its code.
+    pub code: Extent,
+    /// Its history.
+    pub history: Extent,
+    /// How much of the sync in progress is done, in percent: of the code, of the history.
+    pub progress: (Option<u8>, Option<u8>),
 }
 
 impl ProjectFolder {
@@ -67,6 +91,23 @@ impl Lore {
     pub async fn find_project(&self, folder: &Path) -> Result<FoundProject, Failure> {
         let (place, repo) = self.history.locate(folder).await?;
         Ok(FoundProject { place, repo })
+    }
+
+    /// What there is of the index of the repository that a folder is in.
+    pub async fn index_state(&self, folder: &Path) -> Result<IndexState, Failure> {
+        let Some(repo) = self.find_project(folder).await?.repo else {
+            let (code, history) = (Extent::Absent, Extent::Absent);
+            return Ok(IndexState { repo: None, code, history, progress: (None, None) });
+        };
+        let (code, code_progress) = self.search.extent(&repo).await?;
+        let fresh = self.history.freshness(std::slice::from_ref(&repo), None).await;
+        let history = match fresh.repos.first().map(|fresh| fresh.state) {
+            None | Some(FreshState::NeverSynced) => Extent::Absent,
+            Some(FreshState::Partial) => Extent::Partial,
+            Some(FreshState::Current | FreshState::Stale | FreshState::Missing) => Extent::Whole,
+        };
+        let progress = (code_progress, fresh.repos.first().and_then(|fresh| fresh.progress));
+        Ok(IndexState { repo: Some(repo.name().to_owned()), code, history, progress })
     }
 
     /// Keeps fresh what is the project at the moment; see [`Lore::keep_fresh`].

@@ -21,6 +21,7 @@ async fn main() -> io::Result<()> {
         errors: Errors::Result,
         about_project: false,
         toolset: None,
+        ready: None,
         input: json!({ "type": "object", "properties": {} }).as_object().cloned().unwrap_or_default().into(),
         call: Box::new(|arguments, _| {
             let value = Value::Object(arguments.clone());

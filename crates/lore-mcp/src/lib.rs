@@ -33,4 +33,4 @@ pub use called::McpCalled;
 pub use roots::RootsListener;
 pub use serve::{serve, serve_stdio};
 pub use server::{Condition, Server, ServerText};
-pub use tool::{BoundTool, Call};
+pub use tool::{BoundTool, Call, Ready};

@@ -243,6 +243,9 @@ async fn run(
         }
     };
     let call = async {
+        if let Some(ready) = &tool.ready {
+            ready(&arguments, &asked).await;
+        }
         let place = UnderWay::worker(&context.extensions).await;
         asked.place.clone_from(&place);
         let ended = (tool.call)(arguments, asked).await;

@@ -11,6 +11,9 @@ use serde_json::{Map, Value};
 /// Runs a tool with the arguments of a call.
 pub type Call = Box<dyn Fn(Map<String, Value>, Asked) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync>;
 
+/// Waits until there is something to answer a call from. It holds no worker.
+pub type Ready = Box<dyn Fn(&Map<String, Value>, &Asked) -> BoxFuture<'static, ()> + Send + Sync>;
+
 /// A tool together with what it works on.
 pub struct BoundTool {
     /// Its name.
@@ -31,6 +34,8 @@ pub struct BoundTool {
     pub toolset: Option<Toolset>,
     /// The JSON schema of its arguments.
     pub input: Arc<Map<String, Value>>,
+    /// Waits before it runs.
+    pub ready: Option<Ready>,
     /// Runs it.
     pub call: Call,
 }
@@ -38,7 +43,12 @@ pub struct BoundTool {
 impl BoundTool {
     /// A tool of the registry, given what all calls are given.
     pub fn new(tool: &'static Tool, context: &Context) -> Self {
-        let context = context.clone();
+        let (context, need) = (context.clone(), tool.index_need());
+        let waiting = context.clone();
+        let ready = move |arguments: &Map<String, Value>, asked: &Asked| {
+            let (context, repos) = (Context { asked: asked.clone(), ..waiting.clone() }, named_repos(arguments));
+            Box::pin(async move { context.wait_until_indexed(need, repos).await }) as BoxFuture<'static, ()>
+        };
         Self {
             name: tool.name.to_owned(),
             title: tool.title.to_owned(),
@@ -49,6 +59,7 @@ impl BoundTool {
             about_project: tool.toolset != Toolset::History,
             toolset: Some(tool.toolset),
             input: (tool.input)(),
+            ready: (!need.is_none()).then(|| Box::new(ready) as Ready),
             call: Box::new(move |arguments, asked| tool.run(Context { asked, ..context.clone() }, arguments)),
         }
     }
@@ -65,4 +76,14 @@ impl BoundTool {
             .with_title(self.title.clone())
             .with_annotations(annotations)
     }
+}
+
+/// The repositories that a call names.
+fn named_repos(arguments: &Map<String, Value>) -> Vec<String> {
+    let given = ["repo", "repos", "repository_alias"].into_iter().filter_map(|name| arguments.get(name));
+    let texts = given.flat_map(|value| match value {
+        Value::Array(names) => names.iter().collect::<Vec<_>>(),
+        one => vec![one],
+    });
+    texts.filter_map(Value::as_str).flat_map(|names| names.split(',')).map(|name| name.trim().to_owned()).collect()
 }

@@ -12,6 +12,8 @@ use std::{
     time::Instant,
 };
 
+use crate::{Code, Failure};
+
 thread_local! {
     static CURRENT: RefCell<Option<Cancel>> = const { RefCell::new(None) };
 }
@@ -30,6 +32,12 @@ struct State {
 /// The work was cancelled, or its deadline passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cancelled;
+
+impl From<Cancelled> for Failure {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::new(Code::Interrupted, "stopped").hint("run it again to go on where it stopped")
+    }
+}
 
 impl Cancel {
     /// The token of the work that this thread does; a token that nothing cancels where there is none.

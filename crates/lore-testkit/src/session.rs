@@ -98,6 +98,11 @@ impl Session {
         Ok(self.last_id)
     }
 
+    /// Sends a notification.
+    pub fn notify(&mut self, method: &str, params: &Value) -> Result<()> {
+        self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
+    }
+
     /// Asks and waits for the whole answer, whatever it is; notifications on the way are passed over.
     pub fn answer(&mut self, method: &str, params: &Value) -> Result<Value> {
         let id = self.send(method, params)?;

@@ -7,7 +7,7 @@ use lore_core::{
 use lore_model::{Failure, escape_controls};
 use serde_json::{Map, Value, json};
 
-use crate::{Answer, Body, Receipt};
+use crate::{Answer, Body, Receipt, cold::history_notice};
 
 /// Names of repositories that are listed before the rest is only counted.
 const LISTED_MAX: usize = 50;
@@ -88,6 +88,7 @@ impl AnswerBuilder {
     /// Adds how fresh the index is; repositories in `mentioned` are listed in any case.
     pub(crate) fn finish(mut self, freshness: &Freshness, mentioned: &dyn Fn(&str) -> bool) -> Answer {
         self.note("freshness", freshness_json(freshness, mentioned));
+        self.remarks.extend(history_notice(freshness));
         self.done()
     }
 

@@ -3,6 +3,7 @@
 
 mod answer;
 mod arguments;
+mod cold;
 pub mod commands;
 pub mod messages;
 pub mod prompts;
@@ -15,6 +16,7 @@ mod told;
 mod tools;
 mod why;
 
+pub use cold::IndexNeed;
 use lore_model::{Code, Failure};
 pub use registry::{
     Answer, Asked, Body, Calling, Context, Effect, Errors, Held, Offered, Progress, Project, Receipt, Source, Tool,

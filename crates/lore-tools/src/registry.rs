@@ -11,7 +11,7 @@ use lore_core::{Lore, search::ChunkFiles, team::Team};
 use lore_model::{Caller, Failure, Permission};
 use serde_json::{Map, Value};
 
-use crate::told::Telling;
+use crate::{IndexNeed, told::Telling};
 
 /// A group of tools that is switched on and off together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -227,6 +227,17 @@ pub trait Project: Send + Sync {
 
     /// What questions about code are answered from.
     fn source(&self) -> BoxFuture<'_, Result<Source, Failure>>;
+
+    /// Waits a while until the index of the project has what a call needs, if it is being made. Calls that name repositories
+    /// wait only if the project is among them.
+    fn wait_until_indexed(
+        &self,
+        _need: IndexNeed,
+        _repos: Vec<String>,
+        _progress: Option<Progress>,
+    ) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// A project whose folder is known and which nobody keeps fresh.

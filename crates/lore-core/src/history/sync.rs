@@ -16,7 +16,7 @@ use lore_store::{AuthorAlias, HistoryWriter, PatchPacker, SyncEnd};
 use tokio::sync::mpsc;
 
 use super::{History, register::check_branch};
-use crate::{blocking, failure::cancel_failure, git_failure, store_failure};
+use crate::{blocking, git_failure, store_failure};
 
 /// Larger patches are not kept.
 pub const PATCH_CAP: usize = 1 << 20;
@@ -425,7 +425,7 @@ async fn read_all(
     }
     let error = work.first_error.lock().unwrap_or_else(PoisonError::into_inner).take();
     // Work that was told to stop may fail in other ways too.
-    cancel.check().map_err(cancel_failure)?;
+    cancel.check()?;
     error.map_or(Ok(()), |error| Err(git_failure(error)))
 }
 

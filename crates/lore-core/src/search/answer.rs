@@ -19,7 +19,7 @@ use super::{
     signals::{Role, folder_tags},
     snippet::{Snippet, estimate_tokens},
 };
-use crate::{blocking, store_failure, together};
+use crate::{Extent, blocking, store_failure, together};
 
 /// How many answers there are unless somebody says otherwise.
 pub const LIMIT_DEFAULT: usize = 15;
@@ -441,6 +441,20 @@ impl Search {
                 .or_else(|| part.filter(|part| !part.notes.is_empty()).map(|part| some_of(&part.notes))),
             progress: self.syncing.percent(repo.id),
         }
+    }
+
+    /// How much of a repository's code is indexed, and how much of the sync in progress is done, in percent.
+    pub(crate) async fn extent(&self, repo: &Repo) -> Result<(Extent, Option<u8>), Failure> {
+        let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
+        let extent = if state.snapshots.iter().any(|snapshot| snapshot.files > 0) {
+            if state.partial && !state.complete { Extent::Partial } else { Extent::Whole }
+        } else if self.holds(repo, &state).await == Some(false) {
+            Extent::Absent
+        } else {
+            // Of branches without a commit there is nothing, and that is all of it.
+            Extent::Whole
+        };
+        Ok((extent, self.syncing.percent(repo.id)))
     }
 
     pub(super) async fn code_state(

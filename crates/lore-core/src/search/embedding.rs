@@ -13,7 +13,7 @@ use lore_model::{Failure, Repo};
 use lore_store::{ChunkId, CodeView, NewVector, PassageKey, SnapshotId, StoreError, VectorSet, VectorWriter, ViewPart};
 
 use super::{Search, Second, index::embed_failure, reading::passage};
-use crate::{blocking, failure::cancel_failure, git_failure, store_failure};
+use crate::{blocking, git_failure, store_failure};
 
 /// How soon somebody who wants it to stop is heard, and a busy writer is tried again.
 const STEP: Duration = Duration::from_millis(50);
@@ -142,7 +142,7 @@ impl Work<'_> {
             let mut done = total - missing.len() as u64;
             (self.progress)(EmbedEvent { model: Arc::clone(&model), done, total });
             for group in missing.chunks(self.second.embedder.group()) {
-                self.cancel.check().map_err(cancel_failure)?;
+                self.cancel.check()?;
                 let known = self.embed(&**writer, group).await?;
                 report.known += known;
                 report.embedded += group.len() as u64 - known;
@@ -209,7 +209,7 @@ impl Work<'_> {
         loop {
             match call().await {
                 Err(StoreError::Locked) => {
-                    self.cancel.check().map_err(cancel_failure)?;
+                    self.cancel.check()?;
                     tokio::time::sleep(STEP).await;
                 }
                 other => return other.map_err(store_failure),

@@ -22,7 +22,7 @@ use super::{
     Search,
     reading::{FileReader, MAX_FILE, rules},
 };
-use crate::{blocking, failure::cancel_failure, git_failure, store_failure};
+use crate::{blocking, git_failure, store_failure};
 
 /// Files that one worker takes at a time: neighbours, because their contents are stored near each other.
 const BATCH: usize = 16;
@@ -126,7 +126,7 @@ impl Search {
             return self.report(&before, 0).await;
         }
         writer.begin_code(repo.id, &rules).await.map_err(store_failure)?;
-        cancel.check().map_err(cancel_failure)?;
+        cancel.check()?;
         // What is complete need not be listed again: a sync costs what changed.
         let reusable = before.complete && before.rules == rules && before.scope == seen.scope && !task.retry_missing;
         let kept: HashSet<CommitId> =
@@ -294,7 +294,7 @@ impl Search {
         stored.map_err(store_failure)?;
         // What was read whole is kept, whatever happened after it.
         writer.flush().await.map_err(store_failure)?;
-        cancel.check().map_err(cancel_failure)?;
+        cancel.check()?;
         if let Some(failure) = work.first_error.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failure);
         }

@@ -13,7 +13,7 @@ use super::{
     Search,
     evidence::{self, Evidence},
 };
-use crate::{blocking, failure::cancel_failure, store_failure};
+use crate::{blocking, store_failure};
 
 impl Search {
     /// Whether what is kept of a repository's commits is as new as its history.
@@ -35,7 +35,7 @@ impl Search {
         if repo.sync.partial || (!anew && is_made_of(&state, repo) && self.can_read_evidence(repo.id).await?) {
             return Ok(());
         }
-        cancel.check().map_err(cancel_failure)?;
+        cancel.check()?;
         let mut there: HashSet<RepoPath> = HashSet::new();
         for snapshot in &state.snapshots {
             let part = ViewPart::snapshot(snapshot.id);
@@ -43,7 +43,7 @@ impl Search {
             there.extend(view.files().iter().map(|file| file.path.clone()));
         }
         let subjects = self.store.list_subjects(repo.id, evidence::MAX_FILES).await.map_err(store_failure)?;
-        cancel.check().map_err(cancel_failure)?;
+        cancel.check()?;
         let packed = blocking(move || evidence::pack(&subjects, &|path| there.contains(path))).await;
         let made_of = evidence::made_of(&repo.sync, &state);
         writer.put_evidence(repo.id, &made_of, packed).await.map_err(store_failure)

@@ -376,6 +376,7 @@ fn tool(name: &str, permission: Permission, call: Call) -> BoundTool {
         errors: Errors::Result,
         about_project: false,
         toolset: None,
+        ready: None,
         input: Arc::new(object(json!({"type": "object", "properties": {}}))),
         call,
     }

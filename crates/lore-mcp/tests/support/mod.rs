@@ -140,6 +140,7 @@ fn tool(name: &str, about: &str, call: impl Fn(Arguments) -> Ended + Send + Sync
         errors: Errors::Result,
         about_project: false,
         toolset: None,
+        ready: None,
         input: object(json!({ "type": "object", "properties": {} })).into(),
         call: Box::new(move |arguments, _| call(arguments)),
     }

@@ -207,6 +207,7 @@ async fn a_server_whose_workers_are_all_held_says_so_and_recovers() {
         errors: Errors::Result,
         about_project: false,
         toolset: None,
+        ready: None,
         input: std::sync::Arc::default(),
         call: Box::new(move |_, _| {
             let release = std::sync::Arc::clone(&release);

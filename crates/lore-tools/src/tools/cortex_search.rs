@@ -17,6 +17,7 @@ use super::run;
 use crate::{
     Answer, Context, Effect, Errors, Offered, Source, Tool, Toolset, Upkeep,
     answer::{AnswerBuilder, nothing_committed, size},
+    cold::code_notice,
     schema,
 };
 
@@ -96,7 +97,12 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
                 found.fit(tokens, &|hit| size(&hit_json(hit, &freshness)));
             }
             let results = found.hits.iter().map(|hit| hit_json(hit, &found.freshness)).collect();
-            Ok(answer(results, took(index_metadata(&found, &coming))))
+            let mut answer = answer(results, took(index_metadata(&found, &coming)));
+            answer.remarks.extend(match coming.unregistered() {
+                Some(name) => Some(format!("the code of {name} has not been indexed yet: {}", coming.note())),
+                None => code_notice(&found.freshness),
+            });
+            Ok(answer)
         }
     }
 }

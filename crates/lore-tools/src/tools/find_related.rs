@@ -13,6 +13,7 @@ use super::run;
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::{AnswerBuilder, size},
+    cold::code_notice,
     schema,
     why::{Fields, MAX_TOKENS, file},
 };
@@ -77,6 +78,9 @@ async fn related(context: Context, input: Input) -> Result<Answer, Failure> {
     row.put("uncommitted_files", fresh.uncommitted);
     row.put_some("uncommitted_error", fresh.uncommitted_error.as_deref());
     answer.note("freshness", json!({"state": fresh.state.as_str(), "repos": [row.0]}));
+    if let Some(notice) = code_notice(std::slice::from_ref(fresh)) {
+        answer.remark(notice);
+    }
     Ok(answer.done())
 }
 

@@ -13,6 +13,7 @@ use super::run;
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::{AnswerBuilder, size},
+    cold::{code_notice, history_notice},
     repositories::line,
     schema,
     scope::find,
@@ -96,6 +97,10 @@ async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
     let mut answer = AnswerBuilder::object(fields.0);
     let fresh = found.freshness.iter().map(|fresh| json!({"repo": fresh.repo, "state": fresh.state.as_str()}));
     answer.note("freshness", fresh.collect::<Vec<Value>>());
+    let history = context.lore.history.freshness(std::slice::from_ref(&request.repo.0), None).await;
+    for notice in code_notice(&found.freshness).into_iter().chain(history_notice(&history)) {
+        answer.remark(notice);
+    }
     Ok(answer.done())
 }
 

@@ -1,21 +1,22 @@
 //! `lore serve`: answers an agent over MCP on standard input and output.
 
 use std::{
+    collections::HashSet,
     io::IsTerminal,
     path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
 };
 
 use futures::future::BoxFuture;
 use lore_core::{
-    Cancel, Lore, ProjectFolder,
+    Cancel, Extent, Lore, ProjectFolder,
     commands::{AgentCommands, CommandError},
     search::{ChunkFiles, ChunksPlace},
 };
 use lore_mcp::{Server, ServerText};
 use lore_model::{Code, Failure, closest};
-use lore_tools::{Asked, Context as ToolContext, Source, Toolset, Upkeep};
+use lore_tools::{Asked, Context as ToolContext, IndexNeed, Progress, Source, Toolset, Upkeep};
 
 use super::Context;
 use crate::{
@@ -25,6 +26,15 @@ use crate::{
     instructions::instructions,
     ui,
 };
+
+/// How long a call waits for an index that does not exist yet.
+const COLD_WAIT: Duration = Duration::from_secs(10);
+
+/// How long a call that found no index waits for all of it, where a part is there before.
+const WHOLE_WAIT: Duration = Duration::from_secs(2);
+
+/// How often a call that waits looks again.
+const COLD_STEP: Duration = Duration::from_millis(50);
 
 /// How long a sync that is under way may take to stop when the server ends.
 const STOPPING: Duration = Duration::from_secs(3);
@@ -141,6 +151,8 @@ struct Project {
     provider_of: Option<PathBuf>,
     /// What happens by itself to what is kept fresh.
     upkeep: Upkeep,
+    /// What calls need not wait for any more: it is indexed, or they have waited for it in vain.
+    waited: std::sync::Mutex<HashSet<(PathBuf, IndexNeed)>>,
     /// Chunk files that the user named.
     chosen: Option<OpenFiles>,
     /// Chunk files that the project at this folder names, if it does.
@@ -181,6 +193,7 @@ impl Project {
                 (false, false) => Upkeep::Registered,
                 (false, true) => Upkeep::Project,
             },
+            waited: std::sync::Mutex::default(),
             chosen,
             own: tokio::sync::Mutex::default(),
         };
@@ -218,6 +231,37 @@ impl Project {
         self.folder.set(folder);
     }
 
+    /// Waits until what a call needs is indexed, or until it makes no sense to wait for it any longer.
+    async fn wait_for_index(&self, folder: &Path, need: IndexNeed, repos: &[String], progress: Option<&Progress>) {
+        let _wait = need.history.then(|| self.lore.history.wait_for_sync());
+        let started = Instant::now();
+        while started.elapsed() < COLD_WAIT {
+            let Ok(state) = self.lore.index_state(folder).await else { return };
+            let is_coming = state.repo.is_some() || self.upkeep == Upkeep::Project;
+            let is_named = repos.is_empty() || state.repo.as_ref().is_none_or(|name| repos.contains(name));
+            if !is_coming || !is_named {
+                return;
+            }
+            let wanted = [(need.code, state.code), (need.history, state.history)];
+            let is_there = |least: Extent| {
+                let has = |extent| extent == Extent::Whole || (extent == Extent::Partial && least == Extent::Partial);
+                wanted.iter().all(|(needed, extent)| !needed || has(*extent))
+            };
+            if is_there(Extent::Whole) || (is_there(Extent::Partial) && started.elapsed() >= WHOLE_WAIT) {
+                return;
+            }
+            if let Some(progress) = progress {
+                let (what, percent) = if need.code && state.code != Extent::Whole {
+                    ("indexing the code", state.progress.0)
+                } else {
+                    ("reading the history", state.progress.1)
+                };
+                progress.tell(f64::from(percent.unwrap_or(0)), Some(100.0), what);
+            }
+            tokio::time::sleep(COLD_STEP).await;
+        }
+    }
+
     /// The chunk files that the project at this folder names.
     async fn own_files(&self, folder: &Path) -> Result<Option<Arc<ChunkFiles>>, Failure> {
         let mut own = self.own.lock().await;
@@ -248,6 +292,22 @@ impl lore_tools::Project for Project {
                 self.hear(None);
                 environment::working_directory()
             })
+        })
+    }
+
+    fn wait_until_indexed(&self, need: IndexNeed, repos: Vec<String>, progress: Option<Progress>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if self.upkeep == Upkeep::Nothing || (self.chosen.is_some() && !need.history) {
+                return;
+            }
+            let folder = lore_tools::Project::folder(self).await;
+            let key = (folder.clone(), need);
+            let has_waited = |key| self.waited.lock().unwrap_or_else(PoisonError::into_inner).contains(key);
+            if has_waited(&key) || self.fresh.get().as_ref() != Some(&folder) {
+                return;
+            }
+            self.wait_for_index(&folder, need, &repos, progress.as_ref()).await;
+            self.waited.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
         })
     }
 

@@ -169,7 +169,7 @@ fn copy(
     // What is longer is another file, however much longer it is.
     let mut source = source.take(length + 1);
     loop {
-        cancel.check().map_err(lore_core::git_failure)?;
+        cancel.check()?;
         let read = source.read(&mut buffer).map_err(|error| not_it(to, &error.to_string()))?;
         if read == 0 {
             break;

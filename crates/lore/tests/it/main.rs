@@ -6,6 +6,7 @@ mod bridge;
 mod bridge_logins;
 mod cli;
 mod clients;
+mod cold_start;
 mod commands;
 mod commands_cli;
 mod concurrent;

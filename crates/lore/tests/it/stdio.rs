@@ -63,6 +63,18 @@ impl Server {
         }
     }
 
+    /// Sends a request without waiting for its answer, and gives its id.
+    #[track_caller]
+    pub(crate) fn begin(&mut self, method: &str, params: &Value) -> u64 {
+        self.0.send(method, params).expect("the server reads")
+    }
+
+    /// Sends a notification.
+    #[track_caller]
+    pub(crate) fn notify(&mut self, method: &str, params: &Value) {
+        self.0.notify(method, params).expect("the server reads");
+    }
+
     /// Asks the same again and again until the answer is right.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, tool: &str, arguments: &Value, right: impl Fn(&Answer) -> bool) -> Answer {

@@ -11,9 +11,7 @@ use lore_model::{CommitId, Failure, LineCommit, Repo, RepoPath};
 use lore_store::{BlobKey, NewPast, NewVersion, PastInfo};
 
 use crate::{
-    blocking,
-    failure::cancel_failure,
-    git_failure,
+    blocking, git_failure,
     search::{CodeEvent, CodeTask, Search, index::clean_up, reading::rules},
     store_failure,
 };
@@ -94,7 +92,7 @@ impl Search {
         if let Some(past) = usable.as_ref().filter(|past| is_same(past)) {
             return Ok(Some(report(past, 0, 0)));
         }
-        cancel.check().map_err(cancel_failure)?;
+        cancel.check()?;
         let Plan { keep, commits, changes, mut contents, scope } = plan;
         let keys = contents.iter().map(|(key, _)| key.clone()).collect();
         let held = writer.known_blobs(&rules, keys).await.map_err(store_failure)?;
