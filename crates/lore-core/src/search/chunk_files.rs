@@ -6,7 +6,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
-    time::{Duration, SystemTime},
+    time::SystemTime,
 };
 
 use lore_embed::{DIMENSIONS, Embedder, Mode, Scratch};
@@ -15,15 +15,14 @@ use lore_store::{
     Base, BlobRecord, ChunkId, ChunkInput, ChunkKey, Entry, IndexStore, OverlayFile, OverlayInput, PreparedChunk,
     ViewPart,
 };
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
-use tokio::sync::mpsc;
 
 use super::{
     CHOSEN_WAIT, CodeRequest, LIMIT_MAX, Loaded,
     answer::fit,
     chunk_folder::Folder,
+    chunk_watch::{Watch, Watched, follow},
     filter::Filter,
     index::embed_failure,
     query::{Query, QueryKind},
@@ -40,17 +39,11 @@ const FILES: [(&str, ChunkKind); 4] = [
     ("doc-chunks.json", ChunkKind::Documentation),
 ];
 
+/// Their names.
+const NAMES: [&str; FILES.len()] = [FILES[0].0, FILES[1].0, FILES[2].0, FILES[3].0];
+
 /// Larger files are not read.
 const MAX_FILE: u64 = 1 << 30;
-
-/// Files are read again when none has changed for this long: their writer writes several.
-const DEBOUNCE: Duration = Duration::from_millis(500);
-
-/// A writer that never rests is not waited for longer.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How often files are looked at where the system does not tell of changes.
-const POLL: Duration = Duration::from_secs(2);
 
 /// The chunk files of one folder. Questions never wait for files that are being read.
 pub struct ChunkFiles {
@@ -196,58 +189,12 @@ impl ChunkFiles {
         Ok(ChunkAnswer { stale, ..answer })
     }
 
-    /// Reads the files again whenever they change. It ends only when dropped.
+    /// Reloads the files whenever they change, until dropped.
     pub async fn keep_fresh(&self) {
-        let mut watch = Watch::new();
-        let mut seen = Some(self.now().state.signature);
-        loop {
-            watch.begin(&self.place.folder);
-            // Where the system does not tell of changes, the time alone lets them be seen.
-            let told = watch.changed_within(POLL).await;
-            tracing::trace!(told, "the chunk files are looked at");
-            if seen == Some(self.signature().await) {
-                continue;
-            }
-            let signature = self.quiet(&mut watch).await;
-            watch.forget_if_gone(&self.place.folder);
-            let reloaded = self.reload().await;
-            let folder = self.place.folder.display();
-            seen = match reloaded {
-                Ok(count) => {
-                    tracing::info!(%folder, chunks = count, "the chunk files were read again");
-                    Some(signature)
-                }
-                Err(failure) => {
-                    tracing::warn!(%folder, %failure, "the chunk files changed and cannot be read: what was read before is kept");
-                    // A service may be back soon; a file is looked at when it changes again.
-                    Some(signature).filter(|_| failure.code != Code::EmbeddingFailed)
-                }
-            };
-        }
+        follow(Watch::new(&self.place.folder, &NAMES), self, self.now().state.signature).await;
     }
 
-    /// Waits until the files rest, and gives their signature then.
-    async fn quiet(&self, watch: &mut Watch) -> Signature {
-        let until = tokio::time::Instant::now() + PATIENCE;
-        let mut before = self.signature().await;
-        loop {
-            if watch.changed_within(DEBOUNCE).await && tokio::time::Instant::now() < until {
-                continue;
-            }
-            let now = self.signature().await;
-            if now == before || tokio::time::Instant::now() >= until {
-                return now;
-            }
-            before = now;
-        }
-    }
-
-    async fn signature(&self) -> Signature {
-        let folder = self.place.folder.clone();
-        blocking(move || signature(&folder)).await
-    }
-
-    async fn reload(&self) -> Result<usize, Failure> {
+    async fn try_reload(&self) -> Result<usize, Failure> {
         let before = self.now().state;
         let loaded = load(&self.place, &self.store, &self.embedder, before.readable, &before.prepared).await;
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
@@ -266,6 +213,30 @@ impl ChunkFiles {
 
     fn now(&self) -> Now {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Watched for ChunkFiles {
+    type Look = Signature;
+
+    async fn look(&self) -> Signature {
+        let folder = self.place.folder.clone();
+        blocking(move || signature(&folder)).await
+    }
+
+    async fn reload(&self) -> bool {
+        let (reloaded, folder) = (self.try_reload().await, self.place.folder.display());
+        match reloaded {
+            Ok(chunks) => {
+                tracing::info!(%folder, chunks, "the chunk files were read again");
+                true
+            }
+            Err(failure) => {
+                tracing::warn!(%folder, %failure, "the chunk files changed and cannot be read: what was read before is kept");
+                // A service may be back soon.
+                failure.code != Code::EmbeddingFailed
+            }
+        }
     }
 }
 
@@ -323,60 +294,6 @@ impl State {
         }
         let (chunks, skipped) = (self.count(), self.skipped);
         Ok(ChunkAnswer { hits, kind: query.kind, more, query_cut: query.cut, no_room: 0, chunks, skipped, stale: None })
-    }
-}
-
-/// A folder that is watched as long as it is there.
-struct Watch {
-    watcher: Option<RecommendedWatcher>,
-    watched: bool,
-    changes: mpsc::Receiver<()>,
-    /// Kept: without a watcher the channel would be closed, and waiting for a change would not wait.
-    open: mpsc::Sender<()>,
-}
-
-impl Watch {
-    fn new() -> Self {
-        let mut watch = Self::blind();
-        let changes = watch.open.clone();
-        let told = move |_: notify::Result<notify::Event>| {
-            // One that waits already says as much as two.
-            if changes.try_send(()).is_err() {}
-        };
-        match RecommendedWatcher::new(told, notify::Config::default()) {
-            Ok(watcher) => watch.watcher = Some(watcher),
-            Err(error) => {
-                tracing::debug!(%error, "the system does not tell of changes: the chunk files are looked at instead");
-            }
-        }
-        watch
-    }
-
-    /// One that is told nothing.
-    fn blind() -> Self {
-        let (open, changes) = mpsc::channel(1);
-        Self { watcher: None, watched: false, changes, open }
-    }
-
-    /// Waits for a change, at most so long; whether there was one.
-    async fn changed_within(&mut self, limit: Duration) -> bool {
-        tokio::time::timeout(limit, self.changes.recv()).await.is_ok()
-    }
-
-    fn begin(&mut self, folder: &Path) {
-        if let Some(watcher) = self.watcher.as_mut().filter(|_| !self.watched) {
-            self.watched = watcher.watch(folder, RecursiveMode::NonRecursive).is_ok();
-        }
-    }
-
-    /// Another folder may have taken the place of the one that was watched; it is cheap to begin anew.
-    fn forget_if_gone(&mut self, folder: &Path) {
-        if let Some(watcher) = self.watcher.as_mut().filter(|_| self.watched) {
-            self.watched = false;
-            if let Err(error) = watcher.unwatch(folder) {
-                tracing::trace!(%error, "the folder was not watched any more");
-            }
-        }
     }
 }
 
@@ -709,17 +626,4 @@ fn chunk_input<'a>(key: ChunkKey, chunk: &'a FileChunk, vector: Option<&'a [f32;
     let (code, prose) = if is_prose { ("", chunk.text.as_str()) } else { (chunk.text.as_str(), "") };
     let vector = vector.filter(|vector| vector.iter().any(|value| *value != 0.0));
     ChunkInput { key, text: chunk.text.as_bytes(), names: &chunk.title, code, prose, vector, exact: false }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn where_nothing_tells_of_changes_the_files_are_looked_at_now_and_then() {
-        let (mut watch, started) = (Watch::blind(), std::time::Instant::now());
-        let pause = Duration::from_millis(20);
-        assert!(!watch.changed_within(pause).await && !watch.changed_within(pause).await);
-        assert!(started.elapsed() >= 2 * pause, "it waits; it does not spin");
-    }
 }

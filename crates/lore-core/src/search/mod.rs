@@ -5,6 +5,7 @@ mod answer;
 mod any_question;
 mod chunk_files;
 mod chunk_folder;
+mod chunk_watch;
 mod embedding;
 mod evidence;
 mod exact;
