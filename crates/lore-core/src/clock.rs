@@ -4,6 +4,11 @@
 pub trait Clock: Send + Sync {
     /// Seconds since 1970.
     fn now(&self) -> i64;
+
+    /// Milliseconds since 1970.
+    fn now_millis(&self) -> i64 {
+        self.now().saturating_mul(1000)
+    }
 }
 
 /// The clock of the machine.
@@ -11,11 +16,25 @@ pub trait Clock: Send + Sync {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the Clock that everything else takes")]
     fn now(&self) -> i64 {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        now.map_or(0, |elapsed| i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX))
+        self.now_millis() / 1000
     }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the Clock that everything else takes")]
+    fn now_millis(&self) -> i64 {
+        millis(std::time::SystemTime::now())
+    }
+}
+
+/// Milliseconds since 1970; 0 for what was before.
+pub(crate) fn millis(time: std::time::SystemTime) -> i64 {
+    let elapsed = time.duration_since(std::time::UNIX_EPOCH);
+    elapsed.map_or(0, |elapsed| i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// A moment (milliseconds since 1970) as RFC 3339 in UTC, always with its milliseconds.
+pub(crate) fn rfc3339_millis(millis: i64) -> String {
+    format!("{:.3}", jiff::Timestamp::from_millisecond(millis).unwrap_or_default())
 }
 
 /// A moment (seconds since 1970) as contracts write it: RFC 3339 in UTC. One beyond all calendars is the first second.

@@ -22,6 +22,7 @@ pub mod why;
 use std::sync::Arc;
 
 pub use clock::{Clock, SystemClock, rfc3339};
+pub(crate) use clock::{millis, rfc3339_millis};
 use commands::Commands;
 pub use failure::{git_failure, store_failure, team_failure};
 use history::History;

@@ -17,6 +17,9 @@ pub trait MessageStore: Send + Sync {
     /// Keeps a message, durably. What was sent before under the same key is not kept again.
     async fn add(&self, message: &NewMessage, at: i64) -> Result<Added>;
 
+    /// The message of this key, unless it was taken back.
+    async fn find_key(&self, key: [u8; 32]) -> Result<Option<MessageId>>;
+
     /// Claims the oldest waiting messages of a project.
     async fn claim(&self, project: &Path, limit: usize, others: Others) -> Result<Claimed>;
 

@@ -2,9 +2,9 @@
 //!
 //! The tool `check_lazygit_messages` and the resource `lazygit://messages` show the same.
 
-use std::{collections::HashSet, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
-use lore_core::messages::{Fate, Placed, SymbolAt};
+use lore_core::messages::{Fate, Placed, SymbolAt, Unreadable};
 use lore_model::{Failure, MessageId, RepoPath};
 use serde_json::{Map, Value, json};
 
@@ -38,9 +38,6 @@ const QUOTED: usize = 200;
 /// How often the file of lazygit-mcp-bridge is looked at.
 const INBOX: Duration = Duration::from_millis(500);
 
-/// Different problems that are logged.
-const TOLD: usize = 100;
-
 /// How long to leave messages alone where they cannot be read.
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -48,10 +45,12 @@ const RETRY: Duration = Duration::from_secs(5);
 pub async fn read(context: &Context) -> Result<(String, Map<String, Value>), Failure> {
     let folder = context.folder().await;
     let waiting = context.lore.messages.waiting(&folder).await?;
-    Ok((
-        text(&waiting.messages, waiting.left, "check_lazygit_messages gives these and then the next"),
-        fields(&waiting.messages, waiting.left),
-    ))
+    let mut fields = fields(&waiting.messages, waiting.left);
+    let notes = notes(&waiting.unreadable);
+    if !notes.is_empty() {
+        fields.insert("notes".to_owned(), notes.into());
+    }
+    Ok((text(&waiting.messages, waiting.left, "check_lazygit_messages gives these and then the next"), fields))
 }
 
 /// Tells of messages that arrive.
@@ -82,17 +81,15 @@ impl Follower {
                 }
             }
         };
-        let mut told = HashSet::new();
+        let mut reported: Option<String> = None;
         let mut folder: Option<PathBuf> = None;
         loop {
-            let imported = messages.import().await;
-            let problems = imported.unreadable.into_iter().map(|(path, why)| format!("{}: {why}", path.display()));
-            for problem in problems.chain(imported.failed.map(|failure| failure.to_string())) {
-                // Once, not twice a second.
-                if told.len() < TOLD && told.insert(problem.clone()) {
-                    tracing::warn!(problem, "a message of lazygit-mcp-bridge cannot be taken over");
-                }
+            let failed = messages.take_inbox().await.err().map(|failure| failure.to_string());
+            // Once, not twice a second.
+            if let Some(problem) = failed.as_ref().filter(|_| failed != reported) {
+                tracing::warn!(problem, "the messages of lazygit-mcp-bridge are left in its file");
             }
+            reported = failed;
             messages.settle(Vec::new(), Vec::new()).await;
             let now = context.project.folder_now();
             let is_other = folder.as_ref().is_some_and(|folder| *folder != now);
@@ -181,6 +178,14 @@ fn shown(path: &RepoPath) -> String {
         }
         text
     })
+}
+
+/// What the reader must know of files that hold no message.
+pub(crate) fn notes(unreadable: &[Unreadable]) -> Vec<String> {
+    let note = |(path, why): &Unreadable| {
+        format!("a review comment may be missing: {} {why}; the user can correct or remove the file", path.display())
+    };
+    unreadable.iter().map(note).collect()
 }
 
 /// What the text cannot carry.

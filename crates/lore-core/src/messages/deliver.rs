@@ -10,7 +10,7 @@ use lore_model::{Failure, MessageId};
 use lore_store::{Claimed, Others};
 use tokio::time::Instant;
 
-use super::{Messages, Placed, failure, place, project_root};
+use super::{Messages, Placed, Unreadable, failure, place, project_root};
 use crate::blocking;
 
 /// Messages that one call gives.
@@ -29,6 +29,8 @@ pub struct Delivery {
     pub messages: Vec<Placed>,
     /// How many more are waiting.
     pub left: usize,
+    /// Files in the inbox that hold no message.
+    pub unreadable: Vec<Unreadable>,
     /// To be acknowledged once the agent has them.
     pub claim: Claim,
 }
@@ -40,6 +42,8 @@ pub struct Waiting {
     pub messages: Vec<Placed>,
     /// How many more there are.
     pub left: usize,
+    /// Files in the inbox that hold no message.
+    pub unreadable: Vec<Unreadable>,
 }
 
 /// The right to deliver messages. Dropped without having been acknowledged, it lets the next reader deliver them.
@@ -78,7 +82,7 @@ impl Drop for Claim {
 impl Messages {
     /// Claims what waits for the project that this folder is in.
     pub async fn deliver(self: &Arc<Self>, folder: &Path) -> Result<Delivery, Failure> {
-        self.take_inbox().await?;
+        let unreadable = self.take_inbox().await?;
         self.settle(Vec::new(), Vec::new()).await;
         let root = root(folder).await;
         let deadline = Instant::now() + ANSWERING;
@@ -92,16 +96,16 @@ impl Messages {
         let ids = claimed.iter().map(|message| message.id).collect();
         // From here on it is given back, whatever happens.
         let claim = Claim { messages: Arc::clone(self), ids };
-        Ok(Delivery { messages: place::all(claimed).await, left, claim })
+        Ok(Delivery { messages: place::all(claimed).await, left, unreadable, claim })
     }
 
     /// What waits for the project that this folder is in, without claiming it.
     pub async fn waiting(&self, folder: &Path) -> Result<Waiting, Failure> {
-        self.take_inbox().await?;
+        let unreadable = self.take_inbox().await?;
         let root = root(folder).await;
         let (messages, all) = self.store.list_waiting(&root, PER_CALL).await.map_err(failure)?;
         let left = all.saturating_sub(messages.len());
-        Ok(Waiting { messages: place::all(messages).await, left })
+        Ok(Waiting { messages: place::all(messages).await, left, unreadable })
     }
 
     /// Notes which claims came to an end, delivered or not; those before that could not be noted as well.

@@ -7,6 +7,7 @@ use std::{
     fs::{self, OpenOptions},
     io,
     path::{Path, PathBuf},
+    sync::PoisonError,
     time::Duration,
 };
 
@@ -16,9 +17,9 @@ use serde::Deserialize;
 
 use super::{
     Messages, failure, project_root,
-    write::{Surroundings, key, repo_path, resolve},
+    write::{Surroundings, bridge_key, comment_key, repo_path, resolve},
 };
-use crate::{blocking, rfc3339};
+use crate::{blocking, millis, rfc3339_millis};
 
 /// The largest file that is taken for a message.
 const FILE_MAX: u64 = 1 << 20;
@@ -26,10 +27,13 @@ const FILE_MAX: u64 = 1 << 20;
 /// What is put behind the file's name while it is being taken over.
 const ASIDE: &str = ".lore-";
 
+/// So many unreadable contents are remembered as reported.
+const REPORTED_MAX: usize = 1000;
+
 /// How long a writer may take to write all of its message.
 const WRITING: Duration = Duration::from_secs(2);
 
-/// A file that holds no message, and why.
+/// A file that cannot be taken over, and why: what follows its name in a sentence.
 pub type Unreadable = (PathBuf, String);
 
 /// What was taken over.
@@ -37,7 +41,8 @@ pub type Unreadable = (PathBuf, String);
 pub struct Imported {
     /// Messages that are new.
     pub messages: Vec<MessageId>,
-    /// Files that hold no message, each with the reason. They stay where they are.
+    /// Files that hold no message, or cannot be removed. They stay as they are: their writer may have more to write, their
+    /// user can correct them, and the next message replaces them.
     pub unreadable: Vec<Unreadable>,
     /// Why messages that were understood could not be taken over. They stay where they are.
     pub failed: Option<Failure>,
@@ -76,7 +81,7 @@ impl Line {
     }
 }
 
-/// A message in a file, and when the file was written (seconds since 1970).
+/// A message in a file, and when the file was written (milliseconds since 1970).
 struct Found {
     left: Left,
     written: i64,
@@ -99,7 +104,7 @@ impl Messages {
                 }
                 if let Err(error) = blocking(move || set_aside(&inbox)).await {
                     let path = self.inbox.clone().unwrap_or_default();
-                    imported.unreadable.push((path, format!("it is taken over and cannot be removed: {error}")));
+                    imported.unreadable.push((path, format!("was taken over and cannot be removed: {error}")));
                     return imported;
                 }
             }
@@ -136,7 +141,7 @@ impl Messages {
         imported
     }
 
-    /// What is in the inbox and cannot be read; nothing is changed.
+    /// Files that hold no message, each with the reason, also one that is perhaps still being written. Nothing is changed.
     pub async fn unreadable(&self) -> Vec<Unreadable> {
         let mut files = self.aside().await;
         files.extend(self.inbox.clone());
@@ -147,18 +152,33 @@ impl Messages {
         .await
     }
 
-    /// The same as [`Self::import`], for those who want to know only that nothing was left behind.
-    pub(super) async fn take_inbox(&self) -> Result<(), Failure> {
-        let imported = self.import().await;
-        for (path, why) in imported.unreadable {
-            tracing::warn!(path = %path.display(), why, "a message of lazygit-mcp-bridge cannot be taken over");
+    /// The same as [`Self::import`], logged: files that hold no message are reported once for each content. Gives them too.
+    pub async fn take_inbox(&self) -> Result<Vec<Unreadable>, Failure> {
+        let Imported { unreadable, failed, .. } = self.import().await;
+        for (path, why) in &unreadable {
+            let file = (path.clone(), why.clone());
+            let content = blocking(move || content(&file.0, &file.1)).await;
+            let is_new = {
+                let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+                if reported.len() >= REPORTED_MAX {
+                    reported.clear();
+                }
+                reported.insert(content)
+            };
+            if is_new {
+                tracing::warn!("{} {why}: correct or remove the file", path.display());
+            }
         }
-        imported.failed.map_or(Ok(()), Err)
+        failed.map_or(Ok(unreadable), Err)
     }
 
     async fn keep(&self, found: Found, imported: &mut Imported) -> Result<(), ()> {
         let message = blocking(move || convert(found)).await;
-        match self.store.add(&message, self.clock.now()).await {
+        let added = match self.store.find_key(comment_key(&message)).await {
+            Ok(None) => self.store.add(&message, self.clock.now()).await,
+            known => known.map(|id| Added::Known(id.unwrap_or_default())),
+        };
+        match added {
             Ok(Added::New(id)) => imported.messages.push(id),
             Ok(Added::Known(_)) => {}
             Err(error) => {
@@ -177,10 +197,10 @@ impl Messages {
 
     /// Whether a file that holds no message will not hold one a moment later either.
     async fn if_settled(&self, file: PathBuf, why: String) -> Option<Unreadable> {
-        let now = self.clock.now();
+        let now = self.clock.now_millis();
         let path = file.clone();
         let written = blocking(move || modified(&path)).await;
-        (now - written > i64::try_from(WRITING.as_secs()).unwrap_or(0)).then_some((file, why))
+        (now - written > i64::try_from(WRITING.as_millis()).unwrap_or(0)).then_some((file, why))
     }
 
     /// What is aside: of this process, and of those that died over it.
@@ -227,13 +247,25 @@ fn set_aside(inbox: &Path) -> io::Result<()> {
 }
 
 fn modified(file: &Path) -> i64 {
-    let time = fs::metadata(file).and_then(|meta| meta.modified()).ok();
-    let age = time.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    age.map_or(0, |age| i64::try_from(age.as_secs()).unwrap_or(0))
+    fs::metadata(file).and_then(|meta| meta.modified()).map_or(0, millis)
+}
+
+/// Names the unreadable content of a file.
+fn content(file: &Path, why: &str) -> blake3::Hash {
+    let is_read = fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= FILE_MAX);
+    let bytes = if is_read { fs::read(file).ok() } else { None };
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(file.as_os_str().as_encoded_bytes());
+    hasher.update(&bytes.unwrap_or_else(|| format!("{why} {}", modified(file)).into_bytes()));
+    hasher.finalize()
 }
 
 /// The message in a file; none where there is no file.
 fn read(file: &Path) -> Result<Option<Found>, String> {
+    try_read(file).map_err(|why| format!("holds no message that can be read: {why}"))
+}
+
+fn try_read(file: &Path) -> Result<Option<Found>, String> {
     match fs::metadata(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.to_string()),
@@ -295,23 +327,36 @@ fn convert(found: Found) -> NewMessage {
         project,
         lines,
         comment: left.comment,
-        time: left.time.filter(|time| !time.is_empty()).unwrap_or_else(|| rfc3339(written)),
+        time: left.time.filter(|time| !time.is_empty()).unwrap_or_else(|| rfc3339_millis(written)),
         branch: seen.head.branch,
         head: seen.head.commit,
         hunk: seen.hunk,
         anchor: seen.anchor,
         key: [0; 32],
     };
-    message.key = key(&message);
+    message.key = bridge_key(&message);
     message
 }
 
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::{os::unix::fs::symlink, sync::Arc};
+
+    use lore_store::MessageStore as _;
+    use lore_store_embedded::EmbeddedMessages;
 
     use super::*;
+    use crate::{Clock, messages::CommentRequest};
+
+    /// A clock that stands still.
+    struct Noon;
+
+    impl Clock for Noon {
+        fn now(&self) -> i64 {
+            43_200
+        }
+    }
 
     /// What becomes of a message about a file, whose code is read if the file is found.
     fn taken(root: &Path, file: &Path) -> NewMessage {
@@ -351,5 +396,64 @@ mod tests {
         assert_eq!((&*gone.file.to_text(), gone.anchor), ("gone/a.rs", None));
         let elsewhere = folder.path().join("elsewhere.rs");
         assert_eq!(&*taken(&link, &elsewhere).file.to_text(), elsewhere.to_str().unwrap());
+    }
+
+    /// Messages in a folder, and what the bridge left there: line 4 or 5, the rest the same.
+    fn messages(folder: &Path) -> (Arc<EmbeddedMessages>, Messages, impl Fn(u32)) {
+        let store = Arc::new(EmbeddedMessages::new(folder.join("home")));
+        let inbox = folder.join("mcp-messages.json");
+        let messages = Messages::new(Arc::<EmbeddedMessages>::clone(&store), Arc::new(Noon), Some(inbox.clone()));
+        let root = folder.to_owned();
+        let leave = move |line| {
+            let left = serde_json::json!({
+                "file": "a.go", "line": line, "comment": "again", "project_root": root, "time": "2025-07-01T10:30:00Z",
+            });
+            fs::write(&inbox, left.to_string()).unwrap();
+        };
+        (store, messages, leave)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_message_of_the_bridge_is_known_by_file_comment_and_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, messages, leave) = messages(folder.path());
+        leave(4);
+        assert_eq!(messages.import().await.messages.len(), 1);
+        leave(5);
+        assert_eq!(messages.import().await.messages, []);
+        assert_eq!(messages.check_store().await.unwrap(), Vec::<String>::new());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_message_of_the_bridge_in_an_older_database_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, messages, leave) = messages(folder.path());
+        leave(4);
+        let found = read(messages.inbox.as_deref().unwrap()).unwrap().unwrap();
+        let mut older = convert(found);
+        older.key = comment_key(&older);
+        assert!(matches!(store.add(&older, 1).await.unwrap(), Added::New(_)));
+        assert_eq!(messages.import().await.messages, []);
+        assert_eq!(messages.check_store().await.unwrap(), Vec::<String>::new());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn two_comments_are_two_even_in_one_millisecond() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, messages, _) = messages(folder.path());
+        let mut times = Vec::new();
+        for _ in 0..3 {
+            let request = CommentRequest {
+                folder: folder.path().to_owned(),
+                project: None,
+                file: "a.go".into(),
+                lines: Some((4, 4)),
+                text: "again".to_owned(),
+            };
+            times.push(messages.comment(request).await.unwrap().message.time);
+        }
+        let expected = ["1970-01-01T12:00:00.000Z", "1970-01-01T12:00:00.001Z", "1970-01-01T12:00:00.002Z"];
+        assert_eq!(times, expected);
+        assert_eq!(messages.waiting(folder.path()).await.unwrap().messages.len(), 3);
     }
 }

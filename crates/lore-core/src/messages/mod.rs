@@ -9,11 +9,12 @@ mod relocate;
 mod write;
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
 
-use lore_model::{Code, Failure, MessageId, RepoPath};
+use lore_model::{Code, Failure, MessageId, NewMessage, RepoPath};
 use lore_store::{MessageQuery, MessageStore, StoreError, Withdrawal};
 use tokio::sync::watch;
 
@@ -41,12 +42,21 @@ pub struct Messages {
     /// Claims that came to an end and could not be noted yet: delivered, and not delivered.
     unsettled: Mutex<(Vec<MessageId>, Vec<MessageId>)>,
     importing: tokio::sync::Mutex<()>,
+    /// Contents of the inbox that hold no message and were logged.
+    reported: Mutex<HashSet<blake3::Hash>>,
 }
 
 impl Messages {
     /// Messages kept in this store. What appears in the file `inbox` is taken over.
     pub fn new(store: Arc<dyn MessageStore>, clock: Arc<dyn Clock>, inbox: Option<PathBuf>) -> Self {
-        Self { store, clock, inbox, unsettled: Mutex::default(), importing: tokio::sync::Mutex::default() }
+        Self {
+            store,
+            clock,
+            inbox,
+            unsettled: Mutex::default(),
+            importing: tokio::sync::Mutex::default(),
+            reported: Mutex::default(),
+        }
     }
 
     /// Messages that fit, newest first (a search: best first), each with where its code is now; the flag says whether more
@@ -111,7 +121,9 @@ impl Messages {
             let messages = self.store.list_bare(after, PAGE).await.map_err(failure)?;
             let Some(last) = messages.last() else { return Ok(damage) };
             after = last.id;
-            let changed = messages.iter().filter(|message| write::key(&message.sent) != message.sent.key);
+            let is_changed =
+                |sent: &NewMessage| ![write::comment_key(sent), write::bridge_key(sent)].contains(&sent.key);
+            let changed = messages.iter().filter(|message| is_changed(&message.sent));
             damage.extend(changed.map(|message| format!("comment {} is not what was said", message.id.0)));
         }
     }

@@ -13,7 +13,7 @@ use super::{
     place::{FILE_MAX, symbol_at},
     relocate::lines,
 };
-use crate::{blocking, rfc3339};
+use crate::{blocking, rfc3339_millis};
 
 /// The longest comment.
 pub const COMMENT_MAX: usize = 1 << 20;
@@ -50,8 +50,6 @@ pub struct CommentRequest {
 pub struct Commented {
     /// Its number.
     pub id: MessageId,
-    /// Whether the same was said in the same second already.
-    pub known: bool,
     /// The message.
     pub message: NewMessage,
     /// What its writer should know.
@@ -77,14 +75,17 @@ impl Messages {
             return Err(invalid(format!("the comment has more than {COMMENT_MAX} bytes"))
                 .hint("put long text into a file and name that"));
         }
-        let now = self.clock.now();
-        let (message, notes) = blocking(move || compose(&request, now)).await?;
-        let added = self.store.add(&message, now).await.map_err(failure)?;
-        let (id, known) = match added {
-            Added::New(id) => (id, false),
-            Added::Known(id) => (id, true),
-        };
-        Ok(Commented { id, known, message, notes })
+        let mut time = self.clock.now_millis();
+        let (mut message, notes) = blocking(move || compose(&request)).await?;
+        loop {
+            message.time = rfc3339_millis(time);
+            message.key = comment_key(&message);
+            match self.store.add(&message, time / 1000).await.map_err(failure)? {
+                Added::New(id) => return Ok(Commented { id, message, notes }),
+                // Two comments are never one, even where they are the same and the clock did not advance between them.
+                Added::Known(_) => time += 1,
+            }
+        }
     }
 }
 
@@ -92,11 +93,21 @@ fn invalid(message: String) -> Failure {
     Failure::new(Code::InvalidArgument, message)
 }
 
-/// Equal for what is one message: the same text about the same place at the same time.
-pub(super) fn key(message: &NewMessage) -> [u8; 32] {
+/// The key of a comment: text, place and time. Older databases have it for messages of lazygit-mcp-bridge as well.
+pub(super) fn comment_key(message: &NewMessage) -> [u8; 32] {
+    key(message, message.lines)
+}
+
+/// The key of a message of lazygit-mcp-bridge: file (which is one of a project), text and time. As its documentation says,
+/// the line is no part of it.
+pub(super) fn bridge_key(message: &NewMessage) -> [u8; 32] {
+    key(message, None)
+}
+
+fn key(message: &NewMessage, lines: Option<(u32, u32)>) -> [u8; 32] {
     let mut hash = Sha256::new();
     let project = message.project.as_ref().map(|project| project.as_os_str().as_encoded_bytes());
-    let lines = message.lines.map(|lines| format!("{lines:?}")).unwrap_or_default();
+    let lines = lines.map(|lines| format!("{lines:?}")).unwrap_or_default();
     for part in [
         message.file.as_bytes(),
         message.comment.as_bytes(),
@@ -111,22 +122,22 @@ pub(super) fn key(message: &NewMessage) -> [u8; 32] {
     hash.finalize().into()
 }
 
-fn compose(request: &CommentRequest, now: i64) -> Result<(NewMessage, Vec<String>), Failure> {
+/// A comment that lacks its time and key.
+fn compose(request: &CommentRequest) -> Result<(NewMessage, Vec<String>), Failure> {
     let (project, file) = locate(request)?;
     let seen = Surroundings::of(&project, &file, request.lines);
-    let mut message = NewMessage {
+    let message = NewMessage {
         project: Some(project),
         file,
         lines: request.lines,
         comment: request.text.clone(),
-        time: rfc3339(now),
+        time: String::new(),
         branch: seen.head.branch,
         head: seen.head.commit,
         hunk: seen.hunk,
         anchor: seen.anchor,
         key: [0; 32],
     };
-    message.key = key(&message);
     Ok((message, seen.notes))
 }
 

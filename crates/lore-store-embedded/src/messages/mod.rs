@@ -101,18 +101,20 @@ fn waiting_count(connection: &Connection, project: &Path) -> rusqlite::Result<us
     Ok(usize::try_from(counted).unwrap_or(0))
 }
 
+fn with_key(connection: &Connection, key: [u8; 32]) -> rusqlite::Result<Option<MessageId>> {
+    let known = "SELECT id FROM messages WHERE key = ?1 AND state <> 'withdrawn'";
+    connection.prepare_cached(known)?.query_row([key], |row| row.get(0).map(MessageId)).optional()
+}
+
 #[async_trait]
 impl MessageStore for EmbeddedMessages {
     async fn add(&self, message: &NewMessage, at: i64) -> Result<Added> {
         let message = message.clone();
         let inner = Arc::clone(&self.inner);
         run(move || {
-            let added = inner.file.write(|transaction| {
-                let known = "SELECT id FROM messages WHERE key = ?1 AND state <> 'withdrawn'";
-                match transaction.query_row(known, [message.key], |row| row.get(0)).optional()? {
-                    Some(id) => Ok(Added::Known(MessageId(id))),
-                    None => Ok(rows::insert(transaction, &message, at).map(Added::New)?),
-                }
+            let added = inner.file.write(|transaction| match with_key(transaction, message.key)? {
+                Some(id) => Ok(Added::Known(id)),
+                None => Ok(rows::insert(transaction, &message, at).map(Added::New)?),
             })?;
             // What was known is no news: whoever finds the same message again and again must not wake everybody.
             if matches!(added, Added::New(_))
@@ -124,6 +126,10 @@ impl MessageStore for EmbeddedMessages {
             Ok(added)
         })
         .await
+    }
+
+    async fn find_key(&self, key: [u8; 32]) -> Result<Option<MessageId>> {
+        self.read(move |connection| with_key(connection, key)).await
     }
 
     async fn claim(&self, project: &Path, limit: usize, others: Others) -> Result<Claimed> {

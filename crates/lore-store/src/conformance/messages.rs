@@ -105,12 +105,15 @@ async fn messages_come_back_as_they_were_sent(store: &impl MessageStore) {
 async fn what_is_sent_twice_is_kept_once(store: &impl MessageStore) {
     let first = add(store, &message(1, "one")).await;
     assert_eq!(store.add(&message(1, "one"), 8).await.expect(OK), Added::Known(first));
+    assert_eq!(store.find_key(message(1, "one").key).await.expect(OK), Some(first));
+    assert_eq!(store.find_key([0xff; 32]).await.expect(OK), None);
     let (claimed, _) = claim(store, 10).await;
     assert_eq!(ids(&claimed), [first]);
     store.acknowledge(&[first], 9).await.expect(OK);
     assert_eq!(store.add(&message(1, "one"), 9).await.expect(OK), Added::Known(first), "delivered or not");
     let second = add(store, &message(2, "two")).await;
     assert_eq!(store.withdraw(second, 9).await.expect(OK), Withdrawal::Done);
+    assert_eq!(store.find_key(message(2, "two").key).await.expect(OK), None);
     assert_ne!(add(store, &message(2, "two")).await, second, "what was taken back can be said again");
 }
 

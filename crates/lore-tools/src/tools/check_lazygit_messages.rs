@@ -32,6 +32,7 @@ async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
     let text = messages::text(&delivery.messages, delivery.left, "call check_lazygit_messages again");
     let mut answer = AnswerBuilder::text(text, messages::fields(&delivery.messages, delivery.left));
     answer.content(messages::CONTENT);
+    answer.notes(&messages::notes(&delivery.unreadable));
     let claim = delivery.claim;
     answer.receipt(Receipt::new(move || Box::pin(claim.acknowledge())));
     Ok(answer.done())

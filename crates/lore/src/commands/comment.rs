@@ -58,7 +58,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let ui = context.ui;
     if ui.is_json() {
         return ui.value(&json!({
-            "id": kept.id.0, "known": kept.known, "file": message.file.to_text(),
+            "id": kept.id.0, "known": false, "file": message.file.to_text(),
             "line": message.lines.map(|lines| lines.0), "last_line": message.lines.map(|lines| lines.1),
             "project": message.project.as_ref().map(|project| project.to_string_lossy()), "time": message.time,
             "symbol": message.anchor.as_ref().and_then(|anchor| anchor.symbol.as_ref()), "notes": kept.notes,
@@ -68,8 +68,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         ui.warn(note);
     }
     let place = super::comments::place(&message.file, message.lines);
-    let state = if kept.known { "was there already" } else { "is waiting for the agent" };
-    ui.line(&format!("comment {} on {} {state}", kept.id, one_line(&place)))
+    ui.line(&format!("comment {} on {} is waiting for the agent", kept.id, one_line(&place)))
 }
 
 /// What is said, as it was given or from standard input.

@@ -84,9 +84,17 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
 
 /// Takes over what the old bridge left, and says what cannot be taken over.
 async fn import(context: &Context<'_>) {
-    let imported = context.lore.messages.import().await;
-    for (path, why) in imported.unreadable {
-        context.ui.warn(&format!("{}: {why}", path.display()));
+    let messages = &context.lore.messages;
+    let imported = messages.import().await;
+    let mut unreadable = imported.unreadable;
+    // What was written just now may not be whole yet, but whoever asks now wants to know.
+    for (path, why) in messages.unreadable().await {
+        if !unreadable.iter().any(|(known, _)| *known == path) {
+            unreadable.push((path, why));
+        }
+    }
+    for (path, why) in unreadable {
+        context.ui.warn(&format!("{} {why}: correct or remove the file", path.display()));
     }
     if let Some(failure) = imported.failed {
         context.ui.warn(&failure.message);

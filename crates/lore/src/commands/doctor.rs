@@ -304,7 +304,7 @@ async fn comments(context: &Context<'_>) -> Vec<Finding> {
         Ok(_) => {}
     }
     for (path, why) in messages.unreadable().await {
-        let text = format!("{} holds no message that can be read: {why}", path.display());
+        let text = format!("{} {why}", path.display());
         findings.push(with_hint(finding(Level::Attention, "comments", text), "correct or remove the file"));
     }
     findings

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::messages_agent::{Agent, Desk, NOTHING, URI, finished};
+use crate::messages_agent::{Agent, Desk, NOTHING, TOOL, URI, finished};
 
 const TIME: &str = "2025-07-01T10:30:00Z";
 
@@ -84,6 +84,12 @@ fn the_same_file_written_twice_is_one_message() {
     desk.leave(&message(&desk, "again").to_string());
     assert_eq!(desk.agent().check().text, NOTHING);
     assert_eq!(files(&desk), Vec::<String>::new());
+    // The line is no part of what tells two apart.
+    let mut elsewhere = message(&desk, "again");
+    elsewhere["line"] = json!("7");
+    desk.leave(&elsewhere.to_string());
+    assert_eq!(agent.check().text, NOTHING);
+    assert_eq!(files(&desk), Vec::<String>::new());
     // Another time is another message.
     let mut later = message(&desk, "again");
     later["time"] = json!("2025-07-01T10:30:01Z");
@@ -122,7 +128,9 @@ fn what_cannot_be_read_is_told_and_stays() {
         let file = fs::OpenOptions::new().write(true).open(desk.inbox()).expect("the file is there");
         file.set_modified(UNIX_EPOCH + Duration::from_hours(400_000)).expect("a time can be set");
         let mut agent = desk.agent();
-        assert!(agent.read()["text"].as_str().is_some_and(|text| text.contains("unharmed")), "{garbage}");
+        let shown = agent.read();
+        assert!(shown["text"].as_str().is_some_and(|text| text.contains("unharmed")), "{garbage}");
+        assert!(shown["_meta"]["notes"][0].as_str().is_some_and(|note| note.contains("mcp-messages.json")), "{shown}");
         agent.logged("mcp-messages.json");
         let listed = finished(&mut desk.lore(&["comments", "list"]));
         assert!(listed.status.success() && listed.stderr.contains("mcp-messages.json"), "{garbage}: {}", listed.stderr);
@@ -138,6 +146,41 @@ fn what_cannot_be_read_is_told_and_stays() {
     desk.leave(&huge.to_string());
     assert_eq!(desk.agent().check().comments(), ["unharmed"]);
     assert!(desk.inbox().exists());
+}
+
+#[test]
+fn what_cannot_be_read_is_reported_once_for_each_content_and_holds_up_nothing() {
+    let desk = Desk::new();
+    let old = |content: &str| {
+        desk.leave(content);
+        let file = fs::OpenOptions::new().write(true).open(desk.inbox()).expect("the file is there");
+        file.set_modified(UNIX_EPOCH + Duration::from_hours(400_000)).expect("a time can be set");
+    };
+    let mut agent = desk.agent();
+    agent.request("resources/subscribe", &json!({"uri": URI}));
+    // The reason is the same for both.
+    for content in ["[1]", "[2]"] {
+        old(content);
+        for _ in 0..3 {
+            let answer = agent.request("tools/call", &json!({"name": TOOL, "arguments": {}}));
+            let content = &answer["result"]["content"];
+            assert_eq!(content[0]["text"], NOTHING, "{answer}");
+            assert!(content[1]["text"].as_str().is_some_and(|note| note.contains("mcp-messages.json")), "{answer}");
+        }
+        let said = finished(&mut desk.lore(&["doctor"]));
+        assert!(String::from_utf8_lossy(&said.stdout).contains("mcp-messages.json"), "{}", said.stderr);
+    }
+    // The next message replaces it, as the next message always does.
+    desk.leave(&message(&desk, "valid").to_string());
+    agent.notification();
+    assert_eq!(agent.check().comments(), ["valid"]);
+    let (_, log) = agent.end();
+    assert_eq!(log.matches("mcp-messages.json").count(), 2, "{log}");
+    // Whoever asks right after the file was written wants to know at once.
+    desk.leave("not JSON");
+    let listed = finished(&mut desk.lore(&["comments", "list"]));
+    assert!(listed.stderr.contains("mcp-messages.json holds no message that can be read"), "{}", listed.stderr);
+    assert_eq!(fs::read_to_string(desk.inbox()).expect("it is still there"), "not JSON");
 }
 
 #[test]
