@@ -408,7 +408,7 @@ pub(crate) enum Embedded<'a> {
 
 /// Whether a repository is among those that are watched.
 pub(crate) fn is_watched(repo: &Repo, names: &[String]) -> bool {
-    repo.info.source == Source::Local && (names.is_empty() || names.iter().any(|name| name == repo.name()))
+    repo.info.source == Source::Local && (names.is_empty() || names.iter().any(|name| repo.answers_to(name)))
 }
 
 /// How a project is left alone.

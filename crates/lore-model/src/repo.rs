@@ -106,6 +106,8 @@ pub struct Repo {
     pub id: RepoId,
     /// What was said when it was registered.
     pub info: NewRepo,
+    /// Other names that it answers to. They are unique like its own.
+    pub aliases: Vec<RepoName>,
     /// When that was (seconds since 1970); `None` where an earlier Lore did it.
     pub added_at: Option<i64>,
     /// How far its history has been read.
@@ -126,6 +128,11 @@ impl Repo {
     /// The repository's name as text.
     pub fn name(&self) -> &str {
         self.info.name.as_str()
+    }
+
+    /// Whether this is its name or an alias.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.name() == name || self.aliases.iter().any(|alias| alias.as_str() == name)
     }
 
     /// Whether its history is that of one branch: the one that is shown, or HEAD's.

@@ -30,6 +30,8 @@ struct Known {
     repos: Vec<Vec<Value>>,
     /// Repositories whose past is wanted.
     pasts: Vec<i64>,
+    /// The aliases of each that has some, as they are kept.
+    aliases: Vec<(i64, String)>,
     /// When each was registered.
     added: Vec<(i64, Option<i64>)>,
     /// The last number that a repository had: none is used again.
@@ -102,6 +104,10 @@ fn read(file: &Path) -> Result<Known> {
     let pasts = || -> rusqlite::Result<Vec<i64>> {
         connection.prepare("SELECT repo_id FROM pasts")?.query_map([], |row| row.get(0))?.collect()
     };
+    let aliases = || -> rusqlite::Result<Vec<(i64, String)>> {
+        let mut statement = connection.prepare("SELECT repo_id, aliases FROM repos WHERE aliases IS NOT NULL")?;
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    };
     let added = || -> rusqlite::Result<Vec<(i64, Option<i64>)>> {
         let mut statement = connection.prepare("SELECT repo_id, added_at FROM ingest_state")?;
         statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
@@ -114,6 +120,7 @@ fn read(file: &Path) -> Result<Known> {
     Ok(Known {
         repos,
         pasts: pasts().unwrap_or_default(),
+        aliases: aliases().unwrap_or_default(),
         added: added().unwrap_or_default(),
         last: last().unwrap_or(0),
         // One that is damaged may be any number.
@@ -131,6 +138,9 @@ fn make(fresh: &Path, known: &Known) -> Result<()> {
         }
         transaction.execute("UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'repos'", [known.last])?;
         transaction.execute("INSERT INTO ingest_state (repo_id) SELECT repo_id FROM repos", [])?;
+        for (repo, aliases) in &known.aliases {
+            transaction.execute("UPDATE repos SET aliases = ?2 WHERE repo_id = ?1", (repo, aliases))?;
+        }
         for (repo, at) in &known.added {
             transaction.execute("UPDATE ingest_state SET added_at = ?2 WHERE repo_id = ?1", (repo, at))?;
         }

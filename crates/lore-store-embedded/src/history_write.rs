@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use async_trait::async_trait;
 use lore_model::{
-    BranchChoice, CommitId, CommitRecord, NewRepo, Patch, PatchAbsence, Person, Repo, RepoId, RepoPath, Source,
-    SyncState,
+    BranchChoice, CommitId, CommitRecord, NewRepo, Patch, PatchAbsence, Person, Repo, RepoId, RepoName, RepoPath,
+    Source, SyncState,
 };
 use lore_store::{HistoryWriter, Result, StoreError, SyncEnd};
 use rusqlite::{OptionalExtension, ToSql, Transaction, params, types::Value};
@@ -180,20 +180,20 @@ impl Writer {
     }
 }
 
+fn exists(repo: &Repo) -> StoreError {
+    let place = repo.info.local_path.to_string_lossy().into_owned();
+    StoreError::RepoExists { name: repo.name().to_owned(), place }
+}
+
 #[async_trait]
 impl HistoryWriter for Writer {
     async fn add_repo(&self, new: &NewRepo, at: i64) -> Result<Repo> {
         let new = new.clone();
         self.write(move |transaction, _| {
             let place = rows::path_value(&new.local_path);
-            let taken = transaction
-                .query_row("SELECT name, local_path FROM repos WHERE name = ?1 OR local_path = ?2", params![new.name.as_str(), place], |row| {
-                    let place = row.get_ref(1)?.as_bytes()?;
-                    Ok(StoreError::RepoExists { name: row.get(0)?, place: String::from_utf8_lossy(place).into_owned() })
-                })
-                .optional()?;
-            if let Some(taken) = taken {
-                return Ok(Err(taken));
+            let is_taken = |repo: &Repo| repo.answers_to(new.name.as_str()) || repo.info.local_path == new.local_path;
+            if let Some(taken) = rows::repos(transaction, None)?.iter().find(|repo| is_taken(repo)) {
+                return Ok(Err(exists(taken)));
             }
             let url = if let Source::Url(url) = &new.source { Some(url) } else { None };
             let id = transaction
@@ -231,6 +231,23 @@ impl HistoryWriter for Writer {
             tracing::warn!(%error, "what a repository took could not be freed: run `lore doctor --deep`");
         }
         Ok(())
+    }
+
+    async fn set_aliases(&self, repo: RepoId, aliases: &[RepoName]) -> Result<()> {
+        let aliases = aliases.to_vec();
+        self.write(move |transaction, _| {
+            let repos = rows::repos(transaction, None)?;
+            let is_taken = |other: &&Repo| aliases.iter().any(|alias| other.answers_to(alias.as_str()));
+            if let Some(taken) = repos.iter().filter(|other| other.id != repo).find(is_taken) {
+                return Ok(Err(exists(taken)));
+            }
+            let names: Vec<String> = aliases.iter().map(RepoName::to_string).collect();
+            let value = Some(rows::list_json(&names)).filter(|_| !names.is_empty());
+            let changed =
+                transaction.execute("UPDATE repos SET aliases = ?2 WHERE repo_id = ?1", params![repo.0, value])?;
+            Ok(if changed == 0 { Err(StoreError::Absent(format!("repository {repo}"))) } else { Ok(()) })
+        })
+        .await?
     }
 
     async fn set_branches(&self, repo: RepoId, branches: &BranchChoice) -> Result<()> {

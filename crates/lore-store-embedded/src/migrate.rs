@@ -27,6 +27,7 @@ pub(crate) static INDEX: Schema = Schema {
         (7, include_str!("../migrations/0007_activity.sql")),
         (8, include_str!("../migrations/0008_sums.sql")),
         (9, include_str!("../migrations/0009_absences.sql")),
+        (10, include_str!("../migrations/0010_aliases.sql")),
     ],
     // Small ones; rows of the others have sums of their own.
     summed: &[

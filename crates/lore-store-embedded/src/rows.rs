@@ -139,7 +139,7 @@ fn listing(only: Option<RepoId>) -> String {
     format!(
         "SELECT r.repo_id, r.name, r.local_path, r.remote_url, r.default_branch, r.exclude_prefixes, r.author_filter,
                 r.fork_of, r.branches, s.last_synced_at, s.last_synced_sha, s.last_error, s.fingerprint, s.partial,
-                s.commit_count, s.problems, s.added_at, s.sync_count
+                s.commit_count, s.problems, s.added_at, s.sync_count, r.aliases
          FROM repos AS r JOIN ingest_state AS s USING (repo_id) WHERE {which} ORDER BY r.name"
     )
 }
@@ -185,6 +185,9 @@ fn repo(row: &Row<'_>) -> Result<Repo> {
             _ => branches(json(8)?),
         },
     };
+    let aliases = if matches!(row.get_ref(18)?, ValueRef::Null) { Vec::new() } else { json(18)? };
+    let aliases = aliases.iter().map(|alias| RepoName::parse(alias).map_err(|error| unfit(18, error)));
+    let aliases = aliases.collect::<Result<_>>()?;
     let sync = SyncState {
         last_synced_at: row.get(9)?,
         last_synced_sha: if matches!(row.get_ref(10)?, ValueRef::Null) { None } else { Some(commit_id(row, 10)?) },
@@ -196,7 +199,7 @@ fn repo(row: &Row<'_>) -> Result<Repo> {
         problems: problems.into_iter().map(|(reason, count)| Problem { reason, count }).collect(),
         ..SyncState::default()
     };
-    Ok(Repo { id: RepoId(row.get(0)?), info, added_at: row.get(16)?, sync, shown: None, alone: false })
+    Ok(Repo { id: RepoId(row.get(0)?), info, aliases, added_at: row.get(16)?, sync, shown: None, alone: false })
 }
 
 #[cfg(test)]

@@ -143,11 +143,13 @@ async fn an_index_that_is_begun_anew_knows_the_same_repositories() {
     let folder = tempfile::tempdir().unwrap();
     let repo = fill(folder.path()).await;
     let store = EmbeddedStore::new(folder.path());
+    let alias = RepoName::parse("alias").unwrap();
+    store.try_writer().await.unwrap().set_aliases(repo, std::slice::from_ref(&alias)).await.unwrap();
     let before = store.list_repos().await.unwrap();
     let aside = store.begin_anew().await.unwrap();
     assert!(aside.exists());
     let now = store.list_repos().await.unwrap();
-    assert_eq!((now[0].id, &now[0].info), (repo, &before[0].info));
+    assert_eq!((now[0].id, &now[0].info, &now[0].aliases), (repo, &before[0].info, &vec![alias]));
     assert_eq!(now[0].sync.commit_count, 0);
     assert_eq!(store.check(true).await.unwrap(), Vec::<String>::new());
     let connection = Connection::open(folder.path().join("lore.db")).unwrap();

@@ -101,7 +101,7 @@ fn make_old(home: &Path) {
     connection
         .execute_batch("DROP TABLE sums; ALTER TABLE commits DROP COLUMN sum; ALTER TABLE blobs DROP COLUMN sum; ALTER TABLE snapshots DROP COLUMN sum")
         .unwrap();
-    connection.execute_batch("DROP INDEX commits_without_patch").unwrap();
+    connection.execute_batch("DROP INDEX commits_without_patch; ALTER TABLE repos DROP COLUMN aliases").unwrap();
     connection.pragma_update(None, "user_version", 2).unwrap();
 }
 

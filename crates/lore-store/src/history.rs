@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use lore_model::{
     BranchChoice, CommitId, CommitPrefix, CommitRecord, FileChange, FileStatus, NewRepo, PatchAbsence, Person, Problem,
-    Repo, RepoId, RepoPath, SyncState, Tip,
+    Repo, RepoId, RepoName, RepoPath, SyncState, Tip,
 };
 
 use crate::{IndexWriter, Result};
@@ -104,6 +104,10 @@ pub trait HistoryWriter: Send + Sync {
 
     /// Forgets a repository and all that was read from it, at once and whole.
     async fn remove_repo(&self, repo: RepoId) -> Result<()>;
+
+    /// Replaces the aliases of a repository. One that names another repository already is a
+    /// [`RepoExists`](crate::StoreError::RepoExists).
+    async fn set_aliases(&self, repo: RepoId, aliases: &[RepoName]) -> Result<()>;
 
     /// Chooses other branches. What is stored stays as it is until the next sync.
     async fn set_branches(&self, repo: RepoId, branches: &BranchChoice) -> Result<()>;

@@ -145,7 +145,7 @@ pub(crate) async fn find(context: &Context, alias: Option<&str>) -> Result<Found
             Err(failure) => Err(failure),
         };
     };
-    let repo = repos.iter().find(|repo| repo.name() == alias).ok_or_else(|| unknown(alias, &repos))?.clone();
+    let repo = repos.iter().find(|repo| repo.answers_to(alias)).ok_or_else(|| unknown(alias, &repos))?.clone();
     // The project may be another work tree of the repository than the registered one.
     let of_project = project.ok().filter(|found| found.repo.as_ref().is_some_and(|known| known.id == repo.id));
     Ok(Found::local(repo, of_project.map(|project| project.place)))

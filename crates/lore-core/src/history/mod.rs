@@ -157,7 +157,7 @@ impl History {
 
 /// The repository of that name among these.
 fn named<'a>(repos: &'a [Repo], name: &str) -> Result<&'a Repo, Failure> {
-    repos.iter().find(|repo| repo.name() == name).ok_or_else(|| {
+    repos.iter().find(|repo| repo.answers_to(name)).ok_or_else(|| {
         let name = brief(name);
         let names: Vec<&str> = repos.iter().map(Repo::name).collect();
         if names.is_empty() {

@@ -116,6 +116,20 @@ impl History {
         Ok(repo)
     }
 
+    /// Gives a repository another name to be asked by.
+    pub async fn add_alias(&self, writer: &dyn HistoryWriter, repo: &Repo, alias: &RepoName) -> Result<(), Failure> {
+        let mut aliases = self.get_repo(repo.id).await?.aliases;
+        aliases.push(alias.clone());
+        writer.set_aliases(repo.id, &aliases).await.map_err(store_failure)
+    }
+
+    /// Takes such a name away from it.
+    pub async fn remove_alias(&self, writer: &dyn HistoryWriter, repo: &Repo, alias: &str) -> Result<(), Failure> {
+        let mut aliases = self.get_repo(repo.id).await?.aliases;
+        aliases.retain(|known| known.as_str() != alias);
+        writer.set_aliases(repo.id, &aliases).await.map_err(store_failure)
+    }
+
     /// Chooses other branches of a repository; the next sync reads those that are new and forgets those that are not chosen
     /// any more. Returns it as it is registered now.
     ///
@@ -309,7 +323,7 @@ fn excludes(request: &AddRequest) -> Result<Vec<String>, Failure> {
 /// The suggested name, with a number where it is taken.
 fn free_name(suggested: &str, repos: &[Repo]) -> RepoName {
     let first = RepoName::from_any(suggested);
-    let taken = |name: &RepoName| repos.iter().any(|repo| repo.info.name == *name);
+    let taken = |name: &RepoName| repos.iter().any(|repo| repo.answers_to(name.as_str()));
     if !taken(&first) {
         return first;
     }

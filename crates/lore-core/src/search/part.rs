@@ -260,6 +260,7 @@ mod tests {
                 author_filter: None,
                 fork_of: None,
             },
+            aliases: Vec::new(),
             added_at: None,
             sync: SyncState::default(),
             shown: None,

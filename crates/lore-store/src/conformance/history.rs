@@ -18,6 +18,7 @@ pub async fn check_history(make: impl Fn() -> Arc<dyn HistoryStore>) {
     an_empty_store_answers_with_nothing(&*make()).await;
     one_writer_at_a_time(&*make()).await;
     repositories_are_kept_as_given(&*make()).await;
+    a_repository_answers_to_its_aliases(&*make()).await;
     branches_can_be_chosen_later(&*make()).await;
     commits_come_back_as_they_were_put(&*make()).await;
     putting_twice_is_putting_once(&*make()).await;
@@ -146,6 +147,30 @@ async fn repositories_are_kept_as_given(store: &dyn HistoryStore) {
     for taken in [same_name, same_place] {
         assert!(matches!(writer.add_repo(&taken, 5).await, Err(StoreError::RepoExists { .. })), "{taken:?}");
     }
+}
+
+async fn a_repository_answers_to_its_aliases(store: &dyn HistoryStore) {
+    let writer = store.try_writer().await.expect(OK);
+    let name = |text: &str| RepoName::parse(text).expect("a name");
+    let first = writer.add_repo(&new_repo("a"), 5).await.expect(OK);
+    let second = writer.add_repo(&new_repo("b"), 5).await.expect(OK);
+    writer.set_aliases(first.id, &[name("x"), name("y")]).await.expect(OK);
+    let listed = store.list_repos().await.expect(OK);
+    let of: Vec<&[RepoName]> = listed.iter().map(|repo| &*repo.aliases).collect();
+    assert_eq!(of, [&[name("x"), name("y")][..], &[]]);
+    assert!(listed[0].answers_to("a") && listed[0].answers_to("y") && !listed[0].answers_to("b"));
+    // A name means one repository, whether it is its own or an alias.
+    for taken in ["a", "x"] {
+        let refused = writer.set_aliases(second.id, &[name("free"), name(taken)]).await;
+        assert!(matches!(refused, Err(StoreError::RepoExists { name, .. }) if name == "a"), "{taken}");
+    }
+    let taken = NewRepo { local_path: "/elsewhere".into(), ..new_repo("y") };
+    assert!(matches!(writer.add_repo(&taken, 5).await, Err(StoreError::RepoExists { .. })));
+    writer.set_aliases(first.id, &[name("x")]).await.expect(OK);
+    writer.add_repo(&taken, 5).await.expect(OK);
+    writer.remove_repo(first.id).await.expect(OK);
+    writer.set_aliases(second.id, &[name("a"), name("x")]).await.expect(OK);
+    assert!(writer.set_aliases(first.id, &[]).await.is_err(), "it is gone");
 }
 
 async fn branches_can_be_chosen_later(store: &dyn HistoryStore) {

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use rusqlite::Connection;
 
 /// The migrations, as the program has them.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("../../../lore-store-embedded/migrations/0001_history.sql"),
     include_str!("../../../lore-store-embedded/migrations/0002_code.sql"),
     include_str!("../../../lore-store-embedded/migrations/0003_trigrams.sql"),
@@ -16,6 +16,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("../../../lore-store-embedded/migrations/0007_activity.sql"),
     include_str!("../../../lore-store-embedded/migrations/0008_sums.sql"),
     include_str!("../../../lore-store-embedded/migrations/0009_absences.sql"),
+    include_str!("../../../lore-store-embedded/migrations/0010_aliases.sql"),
 ];
 
 /// The first schema whose segments are those of today.

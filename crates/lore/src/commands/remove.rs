@@ -27,6 +27,13 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         history.repo(&args.name).await?
     };
     let writer = context.writer().await?;
+    if args.name != "." && repo.name() != args.name {
+        history.remove_alias(&*writer, &repo, &args.name).await?;
+        if context.ui.is_json() {
+            return context.ui.value(&json!({"removed": args.name, "alias_of": repo.name()}));
+        }
+        return context.ui.line(&format!("removed the alias {} of {}", args.name, repo.name()));
+    }
     history.remove(&*writer, &repo).await?;
     if context.ui.is_json() {
         return context.ui.value(&json!({"removed": repo.name(), "commits": repo.sync.commit_count}));

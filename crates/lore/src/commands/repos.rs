@@ -1,6 +1,6 @@
 //! `lore repos`: what is registered.
 
-use lore_model::{BranchChoice, DEFAULT_EXCLUDES, Failure, Repo, Source};
+use lore_model::{BranchChoice, DEFAULT_EXCLUDES, Failure, Repo, RepoName, Source};
 use serde_json::{Value, json};
 
 use super::Context;
@@ -38,6 +38,10 @@ pub(super) async fn run(context: &Context<'_>, Args {}: Args) -> Result<(), Fail
 fn details(repo: &Repo) -> Vec<String> {
     let info = &repo.info;
     let mut details = Vec::new();
+    if !repo.aliases.is_empty() {
+        let aliases: Vec<&str> = repo.aliases.iter().map(RepoName::as_str).collect();
+        details.push(format!("also called {}", aliases.join(", ")));
+    }
     match &info.branches {
         BranchChoice::Default => {}
         BranchChoice::All => details.push("all branches".to_owned()),
@@ -59,6 +63,7 @@ fn repo_json(repo: &Repo) -> Value {
     let info = &repo.info;
     json!({
         "name": repo.name(),
+        "aliases": repo.aliases.iter().map(RepoName::as_str).collect::<Vec<_>>(),
         "path": info.local_path.to_string_lossy(),
         "url": if let Source::Url(url) = &info.source { Some(url) } else { None },
         "default_branch": info.default_branch,

@@ -449,6 +449,59 @@ fn the_repositories_of_commitmux_are_taken_over() {
 }
 
 #[test]
+fn two_names_of_commitmux_for_one_repository_both_keep_working() {
+    let place = Place::new();
+    three(&place, "api");
+    let db = place.path("db.sqlite3");
+    let connection = Connection::open(&db).expect("a database can be made");
+    connection
+        .execute_batch(&format!(
+            "CREATE TABLE repos (repo_id INTEGER PRIMARY KEY, name TEXT UNIQUE, local_path TEXT, remote_url TEXT, default_branch TEXT,
+                                 fork_of TEXT, author_filter TEXT, exclude_prefixes TEXT);
+             INSERT INTO repos VALUES (1, 'api', '{0}', NULL, 'main', NULL, NULL, '[\"gen/\"]'),
+                                      (2, 'server', '{0}/', NULL, 'main', NULL, NULL, '[\"gen/\"]'),
+                                      (3, 'server-by-ada', '{0}', NULL, 'main', NULL, 'ada@', NULL)",
+            place.path("api"),
+        ))
+        .expect("the database can be filled");
+    let imported = place.lore.run(&["import", "commitmux", "--db", &db]);
+    assert!(imported.status.success(), "{}", imported.stderr);
+    for said in [
+        "server is the same repository as api, which answers to both names",
+        "server-by-ada had other settings: the exclude prefixes and author filter of api counts for both names",
+    ] {
+        assert!(imported.stderr.contains(said), "{}", imported.stderr);
+    }
+    assert!(!imported.stderr.contains("server had other settings"), "{}", imported.stderr);
+    let repos = || place.lore.json(&["repos", "--json"])["repos"].clone();
+    assert_eq!(repos()[0]["aliases"], json!(["server", "server-by-ada"]));
+    assert_eq!(repos().as_array().map(Vec::len), Some(1));
+    let mut server = place.serve(&["--no-refresh"]);
+    for name in ["api", "server", "server-by-ada"] {
+        let found = server.call("commitmux_search", &json!({"query": "three", "repos": [name]})).value;
+        assert_eq!((&found[0]["repo"], &found[0]["subject"]), (&json!("api"), &json!("Three")), "{name}");
+        let asked = json!({"repo": name, "sha": found[0]["sha"]});
+        for tool in ["commitmux_get_commit", "commitmux_get_patch"] {
+            assert_eq!(server.call(tool, &asked).value["sha"], found[0]["sha"], "{tool} {name}");
+        }
+        let touched = server.call("commitmux_touches", &json!({"path_glob": "file", "repos": [name]}));
+        assert!(touched.value.is_array(), "{}", touched.text);
+        assert_eq!(place.lore.json(&["log", "three", "--repo", name, "--json"])["results"][0]["repo"], "api");
+    }
+    drop(server);
+    // Again: everything is there already.
+    let again = place.lore.json(&["import", "commitmux", "--db", &db, "--json"]);
+    assert_eq!((&again["added"], &again["aliases"]), (&json!([]), &json!([])));
+    // A name that is in use is not given away, and may be taken back.
+    let other = three(&place, "other");
+    let path = other.path().to_str().expect("UTF-8");
+    assert!(place.refused(4, &["add", path, "--name", "server"]).contains("registered already"));
+    place.lore.ok(&["remove", "server"]);
+    assert_eq!(repos()[0]["aliases"], json!(["server-by-ada"]));
+    assert!(place.refused(3, &["log", "three", "--repo", "server"]).contains("not found"));
+}
+
+#[test]
 fn remove_leaves_nothing_behind() {
     let place = Place::new();
     let (one, kept) = (three(&place, "one"), three(&place, "kept"));
