@@ -11,6 +11,7 @@ mod quality;
 mod search;
 mod semble;
 mod server;
+mod starvation;
 mod table;
 
 use anyhow::Result;
@@ -34,6 +35,8 @@ pub(crate) enum Bench {
     Search(search::Args),
     /// A team server under load.
     Server(server::Args),
+    /// A team server under costly queries of two users.
+    Starvation(starvation::Args),
     /// How well questions about code are answered.
     Quality(quality::Args),
 }
@@ -47,6 +50,7 @@ pub(crate) fn run(bench: Bench) -> Result<()> {
         Bench::Index(args) => index::run(&args),
         Bench::Search(args) => search::run(&args),
         Bench::Server(args) => server::run(&args),
+        Bench::Starvation(args) => starvation::run(&args),
         Bench::Quality(args) => quality::run(&args),
     }
 }
