@@ -45,6 +45,57 @@ const LOCAL: [&str; 10] = [
     "unresolved delta",
 ];
 
+/// Schemes of URLs, and transports of git, that are written without `//` as well. Git would take each for the name of a host;
+/// a host of that name is reached with `user@host:path` or `ssh://host/path`.
+const SCHEMES: [&str; 46] = [
+    "about",
+    "acct",
+    "blob",
+    "cid",
+    "chrome",
+    "data",
+    "dns",
+    "ext",
+    "facetime",
+    "fd",
+    "feed",
+    "file",
+    "filesystem",
+    "ftp",
+    "ftps",
+    "geo",
+    "git",
+    "gopher",
+    "http",
+    "https",
+    "im",
+    "intent",
+    "jar",
+    "javascript",
+    "ldap",
+    "ldaps",
+    "livescript",
+    "magnet",
+    "mailto",
+    "mhtml",
+    "mid",
+    "news",
+    "nntp",
+    "rsync",
+    "sftp",
+    "sip",
+    "sips",
+    "sms",
+    "ssh",
+    "tel",
+    "urn",
+    "vbscript",
+    "view-source",
+    "ws",
+    "wss",
+    "xmpp",
+];
+
 /// A URL that Lore is willing to fetch from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloneUrl(String);
@@ -55,7 +106,8 @@ impl CloneUrl {
         text.contains("://") || text.contains("::") || scp_like(text).is_some()
     }
 
-    /// Accepts https, http, ssh, git and file URLs and `user@host:path`; refuses whatever could be taken for an option or a program.
+    /// Accepts https, http, ssh, git and file URLs and `user@host:path`; refuses whatever could be taken for an option, a program
+    /// or a URL of another kind.
     pub fn parse(text: &str) -> Result<Self> {
         let bad = |why| Err(GitError::BadUrl { url: redact(text), why });
         if text.starts_with('-') || text.chars().any(char::is_control) {
@@ -69,6 +121,12 @@ impl CloneUrl {
                         || path.starts_with('-')
                     {
                         return bad("its host could be taken for an option");
+                    }
+                    if SCHEMES.iter().any(|scheme| host.eq_ignore_ascii_case(scheme)) {
+                        return bad(
+                            "before its colon is the scheme of a URL: use an https://, ssh://, git:// or file:// URL, or \
+                             user@host:path",
+                        );
                     }
                     Ok(Self(text.to_owned()))
                 }
@@ -622,6 +680,17 @@ mod tests {
             "javascript://x",
             "https://user:secret@host/x",
             "https://host/x\nfoo",
+            "javascript:alert(1)",
+            "JavaScript:alert/1",
+            "vbscript:x",
+            "data:text/html,x",
+            "file:/etc/passwd",
+            "file:x",
+            "FILE:x",
+            "https:host/x",
+            "ssh:host/x",
+            "ext:sh",
+            "mailto:team@example.com",
         ] {
             let error = CloneUrl::parse(bad).expect_err(bad).to_string();
             assert!(!error.contains("secret"), "{error}");
@@ -632,9 +701,15 @@ mod tests {
             ("ssh://git@example.com:22/x/y.git/", "y"),
             ("file:///srv/git/z.git", "z"),
             ("https://user@host/x", "x"),
+            ("nas:repos/api.git", "api"),
+            ("git@data:team/web", "web"),
+            ("data.example.com:web", "web"),
         ] {
             assert_eq!(CloneUrl::parse(good).expect(good).base_name(), name);
         }
+        let error = CloneUrl::parse("javascript:alert(1)").unwrap_err().to_string();
+        expect_test::expect!["`javascript:alert(1)` cannot be cloned: before its colon is the scheme of a URL: use an https://, ssh://, git:// or file:// URL, or user@host:path"].assert_eq(&error);
+        assert!(CloneUrl::looks_like("javascript:alert(1)"), "it is not taken for a folder either");
         assert!(!CloneUrl::looks_like("./folder"));
         assert!(!CloneUrl::looks_like("/a/b"));
         assert!(!CloneUrl::looks_like("C:\\x"));

@@ -154,12 +154,28 @@ struct Parts<'a> {
 }
 
 impl RemotePolicy {
-    /// Says whether a URL may be cloned, without looking anything up.
+    /// Says whether a URL may be cloned, as far as that is known without looking anything up: addresses, and the names of this
+    /// machine, are checked; other names when they are cloned.
     pub fn check(&self, url: &CloneUrl) -> Result<()> {
         if url.as_str().starts_with("file:") {
             return self.local(url).map(|_| ());
         }
-        self.parts(url).map(|_| ())
+        let parts = self.parts(url)?;
+        match &parts.host {
+            Host::Address(address) if !self.is_allowed(&parts.host, *address) => Err(not_public(url, *address)),
+            // Whatever a resolver says, that is what these names are for (RFC 6761).
+            Host::Name(name) if name == "localhost" || name.ends_with(".localhost") => {
+                let own = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
+                let is_allowed = own.iter().any(|address| self.is_allowed(&parts.host, *address));
+                if is_allowed { Ok(()) } else { Err(not_public(url, own[0])) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an address of a host may be reached.
+    fn is_allowed(&self, host: &Host, address: IpAddr) -> bool {
+        is_public(address) || self.allow_hosts.iter().any(|rule| rule.allows(host, address))
     }
 
     /// Looks up where a URL leads and says how git gets there, and only there.
@@ -216,15 +232,8 @@ impl RemotePolicy {
                 found
             }
         };
-        let is_allowed = |address: IpAddr| {
-            is_public(address) || self.allow_hosts.iter().any(|rule| rule.allows(&parts.host, address))
-        };
-        match addresses.iter().find(|address| !is_allowed(**address)) {
-            Some(address) => Err(refused(
-                url,
-                format!("its host is at {address}, which is not on the public internet"),
-                "--allow-host",
-            )),
+        match addresses.iter().find(|address| !self.is_allowed(&parts.host, **address)) {
+            Some(address) => Err(not_public(url, *address)),
             None => Ok(addresses),
         }
     }
@@ -346,6 +355,10 @@ fn unresolved(host: &Host, why: &str) -> GitError {
         Host::Address(address) => address.to_string(),
     };
     GitError::Unresolved { host, why: why.to_owned() }
+}
+
+fn not_public(url: &CloneUrl, address: IpAddr) -> GitError {
+    refused(url, format!("its host is at {address}, which is not on the public internet"), "--allow-host")
 }
 
 fn refused(url: &CloneUrl, why: String, setting: &'static str) -> GitError {
@@ -471,6 +484,42 @@ mod tests {
         }
         for bad in ["", "*", "10.0.0.0/40", "-x", "a b", "host:80"] {
             assert!(HostRule::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_needs_no_lookup_is_decided_without_one() {
+        struct Nobody;
+        impl Resolve for Nobody {
+            fn resolve(&self, host: &str, _: u16) -> io::Result<Vec<IpAddr>> {
+                panic!("{host} was looked up");
+            }
+        }
+        let policy = |rules: &[&str]| RemotePolicy {
+            resolver: Arc::new(Nobody),
+            allow_hosts: rules.iter().map(|rule| HostRule::parse(rule).unwrap()).collect(),
+            ..RemotePolicy::default()
+        };
+        let checked = |policy: &RemotePolicy, url: &str| policy.check(&CloneUrl::parse(url).unwrap());
+        for (url, allowed) in [
+            ("https://127.0.0.1/x", "127.0.0.0/8"),
+            ("https://10.1.2.3:8443/x", "10.1.0.0/16"),
+            ("https://169.254.169.254/latest", "169.254.169.254"),
+            ("https://[::1]/x", "::1"),
+            ("https://[::ffff:10.0.0.1]/x", "10.0.0.0/8"),
+            ("ssh://git@192.168.1.1/x", "192.168.0.0/16"),
+            ("git@10.0.0.1:x", "10.0.0.1"),
+            ("https://localhost/x", "localhost"),
+            ("https://LocalHost:3000/x", "127.0.0.0/8"),
+            ("git@localhost:x", "::1"),
+            ("https://git.localhost/x", "git.localhost"),
+        ] {
+            let refused = checked(&policy(&[]), url);
+            assert!(matches!(refused, Err(GitError::Refused { setting: "--allow-host", .. })), "{url}: {refused:?}");
+            checked(&policy(&[allowed]), url).unwrap();
+        }
+        for url in ["https://8.8.8.8/x", "https://private.test/x", "https://notlocalhost/x", "git@half.test:x"] {
+            checked(&policy(&[]), url).unwrap();
         }
     }
 
