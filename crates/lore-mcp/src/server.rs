@@ -452,7 +452,13 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = self.find_tool(&request.name).inspect_err(|_| Ended::tell(&context.extensions, "unknown_tool"))?;
+        let is_http = context.extensions.get::<Parts>().is_some();
+        let tool = self.find_tool(&request.name).inspect_err(|error| {
+            Ended::tell(&context.extensions, "unknown_tool");
+            if !is_http {
+                tracing::warn!("{}", error.message);
+            }
+        })?;
         let access = Access::of(&context.extensions, self.who);
         if let Err(denied) = access.check(tool) {
             Ended::tell(&context.extensions, "denied");
@@ -494,8 +500,10 @@ impl ServerHandler for Server {
                 answer::answered(*answer)
             }
             Outcome::Failed(failure) => {
-                if let Some(cause) = failure.source() {
-                    tracing::warn!(tool = tool.name, cause, "{failure}");
+                let cause = failure.source();
+                // What users of a team server ask for stands in no log, and so no answer that quotes it.
+                if cause.is_some() || !is_http {
+                    tracing::warn!(tool = tool.name, code = failure.code.name(), cause, "{failure}");
                 }
                 told(tool, failure)?
             }

@@ -69,7 +69,7 @@ pub struct App {
     pub(crate) team: Arc<Team>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) mcp: Endpoints,
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) metrics: Metrics,
     pub(crate) options: ServerOptions,
     pub(crate) issuer: Option<String>,
     pub(crate) routes: Vec<Route>,
@@ -109,7 +109,7 @@ impl App {
             reading,
             auth_reading,
             mcp: Endpoints::new(mcp, &allowed, &options.limits),
-            metrics: Arc::new(Metrics::new(&routes, clock.now())),
+            metrics: Metrics::new(&routes, clock.now()),
             clock,
             options,
             issuer,
@@ -184,7 +184,7 @@ impl App {
         let is_head = parts.method == Method::HEAD;
         let surface = surface(parts.uri.path());
         let mut noted = Noted {
-            metrics: Arc::clone(&self.metrics),
+            app: Arc::clone(self),
             id: id.clone(),
             method: method_word(&parts.method),
             route: None,
@@ -192,9 +192,13 @@ impl App {
             from: None,
             address: None,
             begun: Instant::now(),
-            status: 500,
+            status: None,
             called: None,
         };
+        let trusted = &self.options.trusted_proxies;
+        // What the client speaks, with us or with the proxy in front.
+        let tls = proxies::client_tls(peer.address, &parts.headers, trusted).unwrap_or(peer.tls);
+        let peer = Peer { tls, ..peer };
         let mut page = None;
         let serving = AssertUnwindSafe(self.serve(parts, body, peer, &mut noted, &mut page)).catch_unwind();
         let mut response = match serving.await {
@@ -215,7 +219,7 @@ impl App {
         if let Some(page) = page {
             origin::admit(page, headers);
         }
-        noted.status = response.status().as_u16();
+        noted.status = Some(response.status().as_u16());
         noted.called = response.extensions_mut().remove::<McpCalled>();
         let (head, body) = response.into_parts();
         let body = if is_head { empty(StatusCode::OK).into_body() } else { body };
@@ -234,10 +238,8 @@ impl App {
         B: Body<Data: Send> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let trusted = &self.options.trusted_proxies;
-        let tls = proxies::client_tls(peer.address, &parts.headers, trusted).unwrap_or(peer.tls);
-        let scheme = if tls { "https" } else { "http" };
-        let address = proxies::client_address(peer.address, &parts.headers, trusted);
+        let scheme = if peer.tls { "https" } else { "http" };
+        let address = proxies::client_address(peer.address, &parts.headers, &self.options.trusted_proxies);
         (noted.from, noted.address) = (Some(address), Some(proxies::counted(address)));
         *page = match origin::check(&self.allowed, &parts.uri, &parts.headers, scheme) {
             // Whoever looks whether a server is well often knows no more of it than its address.

@@ -82,10 +82,13 @@ impl Metrics {
         durations.micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
+    /// The name of a tool, where it is one: what a client calls a tool is no label, and stands in no log.
+    pub(crate) fn known_tool(&self, tool: &str) -> &'static str {
+        self.tools.get(tool).copied().unwrap_or("(unknown)")
+    }
+
     /// Counts a call of a tool.
-    pub(crate) fn note_call(&self, tool: &str, outcome: &'static str) {
-        // What a client calls a tool is no label.
-        let tool = self.tools.get(tool).copied().unwrap_or("(unknown)");
+    pub(crate) fn note_call(&self, tool: &'static str, outcome: &'static str) {
         *lock(&self.calls).entry((tool, outcome)).or_default() += 1;
     }
 

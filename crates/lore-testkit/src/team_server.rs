@@ -137,6 +137,14 @@ impl TeamServer {
     /// Starts it again with what it has on disk, and waits until it is ready.
     #[track_caller]
     pub fn restart(&mut self) {
+        self.start_again();
+        let ready = self.http("GET", "/readyz", &[], b"").expect("the server answers");
+        assert_eq!(ready.status, 200, "{ready:?}");
+    }
+
+    /// The same, and whether it is ready is for the test to ask.
+    #[track_caller]
+    pub fn start_again(&mut self) {
         self.kill();
         let running = self.server.start().unwrap_or_else(|error| panic!("the server does not start: {error:#}"));
         self.address = running.address();
@@ -144,8 +152,12 @@ impl TeamServer {
             self.admin_password = Some(password.to_owned());
         }
         self.running = Some(running);
-        let ready = self.http("GET", "/readyz", &[], b"").expect("the server answers");
-        assert_eq!(ready.status, 200, "{ready:?}");
+    }
+
+    /// What it has logged since its start.
+    #[track_caller]
+    pub fn log(&self) -> String {
+        self.running.as_ref().expect("it runs").log().join("\n")
     }
 
     /// Adds a user with a personal token, by the command line beside the server.

@@ -88,6 +88,9 @@ fn start_log(verbose: u8) {
     log(asked.as_deref(), verbose, std::io::stderr).init();
 }
 
+/// Where rmcp says why it answers a request with status 500.
+const RMCP_FAULTS: &str = "rmcp::transport::common::server_side_http";
+
 /// What is logged: what was asked for, or what the flags say where nothing was or it cannot be read.
 fn log<W>(asked: Option<&str>, verbose: u8, writer: W) -> impl tracing::Subscriber + Send + Sync + use<W>
 where
@@ -100,9 +103,12 @@ where
     };
     let asked = asked.and_then(|asked| tracing_subscriber::EnvFilter::try_new(asked).ok());
     let filter = asked.unwrap_or_else(|| tracing_subscriber::EnvFilter::new(level));
-    // rmcp logs whole messages below that, passwords included. No filter is asked about it: a narrower one would win.
+    // rmcp logs messages of clients, passwords and names of their choice included, and takes a client that leaves for an error.
+    // What is worth knowing of a call Lore logs itself; of rmcp's own faults only those are heard that a client hears of. No
+    // filter is asked about it: a narrower one would win.
     let no_messages = tracing_subscriber::filter::filter_fn(|metadata| {
-        *metadata.level() <= tracing::Level::WARN || !metadata.target().starts_with("rmcp")
+        let is_fault = *metadata.level() == tracing::Level::ERROR && metadata.target() == RMCP_FAULTS;
+        is_fault || !metadata.target().starts_with("rmcp")
     });
     let shown = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_target(false);
     shown.finish().with(no_messages)
@@ -139,7 +145,9 @@ mod tests {
                 tracing::trace!(target: "rmcp::transport::streamable_http_server", "a message");
                 tracing::info!(target: "rmcp", "a message");
             });
-            tracing::warn!(target: "rmcp::service", "a warning");
+            tracing::warn!(target: "rmcp::service", "a message");
+            tracing::error!(target: "rmcp::service", "a message");
+            tracing::error!(target: "rmcp::transport::common::server_side_http", "a fault");
         });
         let bytes = captured.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         String::from_utf8(bytes).expect("logs are text")
@@ -160,7 +168,7 @@ mod tests {
         ] {
             let log = logged(asked, 2);
             assert!(!log.contains("a message"), "{asked:?}: {log}");
-            assert!(log.contains("a warning"), "{asked:?}: {log}");
+            assert!(log.contains("a fault"), "{asked:?}: {log}");
         }
         assert!(logged(None, 2).contains("of lore") && !logged(None, 1).contains("of lore"));
         assert!(logged(Some("not a=filter=at all"), 2).contains("of lore"), "what cannot be read changes nothing");

@@ -5,7 +5,12 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use lore_server::ServerOptions;
+use bytes::Bytes;
+use futures::{FutureExt as _, stream};
+use http::Request;
+use http_body::Frame;
+use http_body_util::StreamBody;
+use lore_server::{Peer, ServerOptions};
 use serde_json::json;
 
 use crate::support::{PASSWORD, ask, login, server};
@@ -29,17 +34,22 @@ impl Captured {
     }
 }
 
-#[tokio::test]
-async fn secrets_are_never_logged() {
-    let captured = Captured::default();
+/// Keeps the log of this thread for as long as what it gives is kept.
+fn capture(captured: &Captured) -> tracing::subscriber::DefaultGuard {
     let writer = captured.clone();
     let subscriber = tracing_subscriber::fmt()
-        // As the program has it: rmcp logs whole messages below that.
-        .with_env_filter("trace,rmcp=warn")
+        // As the program has it: rmcp logs what clients send.
+        .with_env_filter("trace,rmcp=off")
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    tracing::subscriber::set_default(subscriber)
+}
+
+#[tokio::test]
+async fn secrets_are_never_logged() {
+    let captured = Captured::default();
+    let _guard = capture(&captured);
     let server = server(ServerOptions::default()).await;
     let mut secrets = vec![PASSWORD.to_owned(), "a wrong secret".to_owned(), "query-secret".to_owned()];
     login("power", "a wrong secret").of(&server).await;
@@ -82,4 +92,56 @@ async fn secrets_are_never_logged() {
     assert!(requests.iter().all(|line| line.contains("address=\"9.9.9.9\"")), "{log}");
     assert!(has(&["path=\"(none)\"", "status=405"]) || has(&["path=\"(none)\""]), "{log}");
     assert!(log.contains("a request panicked"), "{log}");
+}
+
+#[tokio::test]
+async fn only_names_that_the_server_has_are_logged() {
+    let captured = Captured::default();
+    let _guard = capture(&captured);
+    let server = server(ServerOptions::default()).await;
+    let token = server.token_of("normal").await;
+    let message = |method: &str, params: serde_json::Value| {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        ask("POST /mcp").token(&token).json(&message)
+    };
+    for told in [
+        message("chosen/method", json!({})),
+        message("tools/call", json!({"name": "chosen_tool"})),
+        message("prompts/get", json!({"name": "chosen_prompt"})),
+        message("resources/read", json!({"uri": "chosen://resource"})),
+        ask("CHOSEN /chosen/path").token(&token),
+        ask("POST /mcp/chosen").token(&token).json(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
+        message("tools/call", json!({"name": "list_repositories"})),
+    ] {
+        told.of(&server).await;
+    }
+    let log = captured.text();
+    assert!(!log.to_lowercase().contains("chosen"), "{log}");
+    assert!(log.contains("tool=\"(unknown)\" outcome=\"unknown_tool\""), "{log}");
+    assert!(log.contains("rpc=\"unknown\"") && log.contains("tool=\"list_repositories\" outcome=\"ok\""), "{log}");
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_is_no_fault_of_the_server() {
+    let captured = Captured::default();
+    let _guard = capture(&captured);
+    let server = server(ServerOptions::default()).await;
+    let leaves = async || {
+        let body = StreamBody::new(stream::pending::<Result<Frame<Bytes>, std::io::Error>>());
+        let request = Request::post("/auth/login").header("host", "localhost").body(body).unwrap();
+        let peer = Peer { address: [9, 9, 9, 9].into(), tls: false };
+        assert!(server.app.handle(request, peer).now_or_never().is_none(), "it waits for the body");
+    };
+    leaves().await;
+    let log = captured.text();
+    let is_line = |line: &&str| line.contains(" INFO ") && line.contains("status=499");
+    assert_eq!(log.lines().filter(is_line).count(), 1, "{log}");
+    assert!(!log.contains("ERROR") && !log.contains("WARN") && !log.contains("status=500"), "{log}");
+    let metrics = ask("GET /metrics").token(&server.token_of("admin").await).of(&server).await.text;
+    let counted = "lore_http_requests_total{method=\"POST\",route=\"/auth/login\",status=\"499\"} 1";
+    assert!(metrics.contains(counted), "{metrics}");
+    // It is the server that leaves then.
+    server.app.close();
+    leaves().await;
+    assert!(captured.text().contains("status=503"), "{}", captured.text());
 }

@@ -172,3 +172,29 @@ fn one_malformed_tree_does_not_keep_the_rest_out() {
     place.add(&place.path("repo"), &["--all-branches"]);
     assert_eq!(place.subjects(), ["Broken", "One"]);
 }
+
+#[test]
+fn a_call_that_fails_is_a_readable_line_of_the_log() {
+    let place = Place::new();
+    let repo = commits(&place, "shop", &["Begin"]);
+    place.add(repo.path(), &[]);
+    let mut server = place.serve(&["--no-refresh"]);
+    for (tool, arguments) in [
+        ("cortex_search", json!({"query": "x", "limit": "many"})),
+        ("cortex_search", json!({"qeury": "x"})),
+        ("commitmux_get_commit", json!({"repo": "other", "sha": "abcd"})),
+        ("cortex_saerch", json!({"query": "x"})),
+    ] {
+        let params = json!({"name": tool, "arguments": arguments});
+        server.raw(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).to_string());
+    }
+    let log = server.end().log;
+    // Without the time.
+    let lines: Vec<&str> = log.lines().filter_map(|line| Some(line.split_once("Z  ")?.1)).collect();
+    expect_test::expect![[r#"
+        WARN `limit` cannot be "many" tool="cortex_search" code="invalid_argument"
+        WARN `cortex_search` has no argument `qeury` tool="cortex_search" code="invalid_argument"
+        WARN Repository other not found. Registered repositories: shop tool="commitmux_get_commit" code="repo_not_found"
+        WARN Unknown tool: cortex_saerch (did you mean cortex_search?)"#]]
+    .assert_eq(&lines.join("\n"));
+}

@@ -487,6 +487,57 @@ fn urls_that_lead_inside_are_not_cloned() {
 }
 
 #[test]
+fn what_clients_choose_is_not_logged_and_leaving_is_no_error() {
+    use std::io::Write as _;
+
+    use lore_store::HistoryStore as _;
+
+    let mut server = TeamServer::start_with(Path::new(env!("CARGO_BIN_EXE_lore")), &["-v"]);
+    server.add_user("root", "admin");
+    let repo = server.repo("api");
+    repo.write("src/heron.rs", "pub fn heron() {}\n").commit("The heron stands");
+    // Whoever writes the index makes the job wait, and so whoever waits for the job.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");
+    let store = lore_store_embedded::EmbeddedStore::new(server.data());
+    let writer = runtime.block_on(store.try_writer()).expect("nobody writes");
+    let job = server.ask("root", "add_golden_repo", &json!({"url": repo.path(), "alias": "api"}));
+    let left = || {
+        let counted = "lore_http_requests_total{method=\"POST\",route=\"/mcp\",status=\"499\"} ";
+        let metrics = server.rest("root", "GET", "/metrics", &Value::Null).text;
+        let line = metrics.lines().find_map(|line| line.strip_prefix(counted)).map(str::to_owned);
+        line.map_or(0, |count| count.parse::<usize>().expect("a number"))
+    };
+    for accept in ["application/json", "application/json, text/event-stream"] {
+        let before = left();
+        // A client that is gone before its request was read has not asked for anything.
+        while left() == before {
+            let arguments = json!({"job_id": job["job_id"], "wait_seconds": 300});
+            let params = json!({"name": "get_job_details", "arguments": arguments});
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
+            let address = server.url().replace("http://", "");
+            let mut stream = std::net::TcpStream::connect(&address).expect("it listens");
+            let head = format!(
+                "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAuthorization: {}\r\nAccept: {accept}\r\n\
+                 Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+                bearer(&server, "root"),
+                body.len()
+            );
+            stream.write_all((head + &body).as_bytes()).expect("it reads");
+            left();
+        }
+    }
+    server.message("root", "chosen/method", &json!({}));
+    server.message("root", "tools/call", &json!({"name": "chosen_tool"}));
+    drop(writer);
+    server.done("root", &job);
+    let log = server.log();
+    assert!(log.contains("status=499"), "{log}");
+    for word in ["ERROR", "WARN", "status=500", "chosen", "ErrorData"] {
+        assert!(!log.contains(word), "{word} is in the log:\n{log}");
+    }
+}
+
+#[test]
 fn tokens_that_were_tampered_with_are_refused() {
     let server = server();
     let login = json!({"username": "nor", "password": PASSWORD}).to_string();
