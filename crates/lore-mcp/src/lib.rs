@@ -27,7 +27,7 @@ mod transport;
 mod writer;
 
 pub use crate::http::{
-    Allowed, Forbidden, HttpMcp, HttpOptions, Identity, Keeping, ListensUntil, SessionLimits, Sessions,
+    Allowed, Forbidden, HttpMcp, HttpOptions, Identity, Keeping, ListensUntil, SessionLimits, Sessions, is_json,
 };
 pub use called::McpCalled;
 pub use roots::RootsListener;

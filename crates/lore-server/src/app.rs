@@ -50,6 +50,9 @@ const PAUSE_MAX: Duration = Duration::from_mins(1);
 /// How long the message of somebody who shows no token may take to arrive.
 const UNKNOWN: Duration = Duration::from_secs(1);
 
+/// For a year browsers come back with TLS only (RFC 6797). Other hosts below this name are not the server's to speak for.
+const STAY_WITH_TLS: &str = "max-age=31536000";
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What a server is made of.
@@ -211,6 +214,9 @@ impl App {
         };
         let headers = response.headers_mut();
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if tls {
+            headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(STAY_WITH_TLS));
+        }
         // Event streams of MCP bring their own.
         headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         if let Ok(id) = HeaderValue::from_str(&id) {

@@ -7,9 +7,10 @@ use std::{
 };
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use http_body::Body;
 use http_body_util::BodyExt as _;
+use lore_mcp::is_json;
 use lore_model::{Code, UserId, brief, closest};
 use percent_encoding::percent_decode_str;
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -77,7 +78,7 @@ impl Fields {
         } else if is_json(headers) {
             body
         } else {
-            let message = "the body must be JSON, with `Content-Type: application/json`";
+            let message = "the body must be JSON in UTF-8, with `Content-Type: application/json`";
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::InvalidArgument, message));
         };
         let unfit = |error: serde_json::Error| Refusal::invalid(format!("the body cannot be read: {error}"));
@@ -121,14 +122,6 @@ fn decoded(text: &str) -> Result<String, Refusal> {
     let spaced = text.replace('+', " ");
     let text = percent_decode_str(&spaced).decode_utf8();
     text.map(std::borrow::Cow::into_owned).map_err(|_| Refusal::invalid("the query is no text"))
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let media = |value: &HeaderValue| {
-        let text = value.to_str().ok()?;
-        Some(text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
-    };
-    headers.get(header::CONTENT_TYPE).and_then(media).is_some_and(|media| media == "application/json")
 }
 
 /// How many bytes of bodies there may be in memory: of all together, and of one user or address. Nobody alone can have all.

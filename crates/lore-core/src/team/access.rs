@@ -121,7 +121,16 @@ struct Claims {
     sub: String,
     login: i64,
     iat: i64,
+    /// Lore's own tokens are valid at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nbf: Option<i64>,
     exp: i64,
+}
+
+impl Claims {
+    fn is_valid_at(&self, now: i64) -> bool {
+        now < self.exp && self.nbf.is_none_or(|begin| begin <= now)
+    }
 }
 
 /// The keys that access tokens are signed with.
@@ -253,6 +262,7 @@ impl Team {
             sub: user.id.0.to_string(),
             login: login.0,
             iat: now,
+            nbf: None,
             exp: now + self.settings.access_seconds,
         };
         let signed = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.keys().await?.sign);
@@ -298,7 +308,7 @@ impl Team {
             let known = Known { caller: Caller::from(&user), through: Through::Token(token.expires_at) };
             return Ok((known, Some(token.id)));
         }
-        let claims = self.claims(credential).await?.filter(|claims| now < claims.exp).ok_or_else(refused)?;
+        let claims = self.claims(credential).await?.filter(|claims| claims.is_valid_at(now)).ok_or_else(refused)?;
         let login = LoginId(claims.login);
         let user = self.store.user_of_login(login, now).await.map_err(team_failure)?;
         let user = user.filter(|user| user.id.0.to_string() == claims.sub).ok_or_else(refused)?;
@@ -556,6 +566,7 @@ pub(super) fn sign(subject: &str, expires: i64, key: &[u8]) -> Option<String> {
         sub: subject.to_owned(),
         login: 7,
         iat: 0,
+        nbf: None,
         exp: expires,
     };
     jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &Keys::new(key).sign).ok()

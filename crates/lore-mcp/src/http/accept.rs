@@ -1,7 +1,7 @@
 //! What a client takes as an answer, and what it says it sent.
 
 use http::{
-    HeaderMap, HeaderValue,
+    HeaderMap,
     header::{ACCEPT, CONTENT_TYPE},
 };
 
@@ -51,13 +51,18 @@ impl Takes {
     }
 }
 
-/// Whether a body says that it is JSON.
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let media = |value: &HeaderValue| {
-        let text = value.to_str().ok()?;
-        Some(text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+/// Whether a body says that it is JSON, in the one encoding that is read (RFC 8259, section 8.1).
+pub fn is_json(headers: &HeaderMap) -> bool {
+    let Some(text) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else { return false };
+    let mut parts = text.split(';').map(str::trim);
+    let is_utf8 = |parameter: &str| match parameter.split_once('=') {
+        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
+            let value = value.trim().trim_matches('"');
+            ["utf-8", "utf8", "us-ascii"].iter().any(|charset| value.eq_ignore_ascii_case(charset))
+        }
+        _ => true,
     };
-    headers.get(CONTENT_TYPE).and_then(media).is_some_and(|media| media == "application/json")
+    parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json")) && parts.all(is_utf8)
 }
 
 #[cfg(test)]
@@ -92,6 +97,14 @@ mod tests {
         for (kind, expected) in [
             ("application/json", true),
             ("application/json; charset=utf-8", true),
+            ("application/json;CHARSET=\"UTF-8\"", true),
+            ("application/json; charset=utf8; x=y", true),
+            ("application/json; x=charset", true),
+            ("application/json; charset=us-ascii", true),
+            ("application/json; charset=utf-16", false),
+            ("application/json; x=y; charset = iso-8859-1", false),
+            ("application/json; charset=utf-8; charset=utf-16", false),
+            ("application/json; charset=", false),
             ("application/jsonp", false),
             ("text/plain", false),
             ("application/x-www-form-urlencoded", false),

@@ -38,11 +38,12 @@ use tokio::time::Instant;
 
 pub(crate) use self::under_way::UnderWay;
 use self::{
-    accept::{Takes, is_json},
+    accept::Takes,
     body::{HttpResponse, Listening, Unread, empty, refusal},
     sessions::{Endpoint, InUse, Key, Owner},
 };
 pub use self::{
+    accept::is_json,
     allowed::{Allowed, Forbidden},
     body::{Keeping, ListensUntil},
     sessions::{SessionLimits, Sessions},
@@ -231,7 +232,7 @@ impl Inner {
 
     async fn post<B: Body + Send>(&self, asking: Asking, body: B) -> HttpResponse {
         if !is_json(&asking.parts.headers) {
-            let why = "Unsupported Media Type: Content-Type must be application/json";
+            let why = "Unsupported Media Type: Content-Type must be application/json, in UTF-8";
             return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, REFUSED, why);
         }
         if asking.takes == Takes::Nothing {

@@ -139,7 +139,8 @@ async fn a_client_that_only_posts_gets_json() {
 #[tokio::test]
 async fn a_body_must_say_that_it_is_json() {
     let place = Place::new();
-    for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""] {
+    let utf16 = "application/json; charset=utf-16";
+    for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", utf16, ""] {
         let ask = Ask::post(&request("ping", &json!({}))).by(&ada()).header("content-type", kind);
         assert_eq!(ask.send(&place.mcp).await.status, 415, "{kind}");
     }

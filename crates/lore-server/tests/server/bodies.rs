@@ -36,7 +36,14 @@ async fn bodies_are_bounded() {
 async fn only_json_is_taken() {
     let server = server(ServerOptions::default()).await;
     let body = json!({"username": "power", "password": crate::support::PASSWORD}).to_string();
-    for media in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "application/jsonp", ""] {
+    for media in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        "application/jsonp",
+        "application/json; charset=utf-16",
+        "",
+    ] {
         let told = ask("POST /auth/login").body(media, body.as_bytes()).of(&server).await;
         assert_eq!(told.status, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{media}");
     }

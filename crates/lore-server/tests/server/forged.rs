@@ -41,12 +41,12 @@ async fn forged_tokens_open_nothing() {
     let good = |change: &dyn Fn(&mut Value)| sign(&key, &claims(change));
     let as_is = |_: &mut Value| {};
     // What is forged below differs from this in one thing each.
-    for token in [good(&as_is), real.clone()] {
-        assert_eq!(ask("GET /auth/me").token(&token).of(&server).await.status, StatusCode::OK);
-    }
     let payload = real.split('.').nth(1).unwrap();
     let without = |name: &'static str| move |claims: &mut Value| drop(claims.as_object_mut().unwrap().remove(name));
     let with = |name: &'static str, value: Value| move |claims: &mut Value| claims[name] = value.clone();
+    for token in [good(&as_is), real.clone(), good(&with("nbf", json!(NOW)))] {
+        assert_eq!(ask("GET /auth/me").token(&token).of(&server).await.status, StatusCode::OK);
+    }
     let another = {
         let header = base64(json!({"alg": "HS512", "typ": "JWT"}).to_string().as_bytes());
         let message = format!("{header}.{payload}");
@@ -64,6 +64,8 @@ async fn forged_tokens_open_nothing() {
         ("an empty key", sign(b"", &claims(&as_is))),
         ("expired", good(&with("exp", json!(NOW)))),
         ("expired long ago", good(&with("exp", json!(-1)))),
+        ("not valid yet", good(&with("nbf", json!(NOW + 1)))),
+        ("a beginning that is no number", good(&with("nbf", json!("now")))),
         ("no expiry", good(&without("exp"))),
         ("an expiry that is no number", good(&with("exp", json!("never")))),
         ("another audience", good(&with("aud", json!("other")))),

@@ -211,6 +211,18 @@ async fn an_authorization_server_is_told_of_where_there_is_one() {
 }
 
 #[tokio::test]
+async fn browsers_are_told_to_stay_with_tls_where_the_client_speaks_it() {
+    let options = ServerOptions { trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()], ..options() };
+    let server = server(options).await;
+    for (peer, scheme, expected) in
+        [("10.0.0.1", "https", Some("max-age=31536000")), ("10.0.0.1", "http", None), ("9.9.9.9", "https", None)]
+    {
+        let told = ask("GET /auth/me").from(peer).header("x-forwarded-proto", scheme).of(&server).await;
+        assert_eq!(told.header("strict-transport-security"), expected, "{peer} {scheme}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_well_known_is_not_there() {
     let server = server(options()).await;
     for path in [

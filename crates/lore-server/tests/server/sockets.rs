@@ -497,6 +497,7 @@ async fn tls_carries_both_versions_of_http() {
     let mut text = String::new();
     drop(first.read_to_string(&mut text).await);
     assert!(text.contains("200 OK") && text.ends_with("ok"), "{text}");
+    assert!(text.contains("\r\nstrict-transport-security: max-age=31536000\r\n"), "{text}");
     let second = tls(server.address, &roots, b"h2").await;
     let (mut sender, connection) =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(second)).await.unwrap();
@@ -505,6 +506,7 @@ async fn tls_carries_both_versions_of_http() {
         let request = http::Request::get(format!("https://{host}/auth/me"));
         let response = sender.send_request(request.body(String::new()).unwrap()).await.unwrap();
         assert_eq!(response.status(), expected);
+        assert!(response.headers().contains_key("strict-transport-security"), "a refusal has it as well");
         drop(response.into_body().collect().await.unwrap());
     }
     // Whoever speaks no TLS, or nothing at all, is let go.
