@@ -1,14 +1,24 @@
 //! `cargo xtask kill-server`: SIGKILL at random moments of a team server's life, and it must keep what it promised.
 
-use std::{path::PathBuf, process::Child, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::Child,
+    time::Duration,
+};
 
 use anyhow::{Context as _, Result, ensure};
-use lore_testkit::team::kill::{Kills, Load, kill_and_compare};
+use lore_testkit::team::{
+    kill::{Kills, Load, kill_and_compare},
+    restart::{Restarts, restart_at_once},
+};
 
 use crate::{
     kill_sync::kill_tree,
     program::{build_release, say},
 };
+
+/// How long the server runs at most where it is only killed and started again.
+const RUNNING: Duration = Duration::from_millis(500);
 
 /// Lines of the other repositories, which are added, refreshed and removed all the time.
 const SMALL: usize = 4000;
@@ -44,6 +54,10 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
 
+    /// Does nothing but kill the server so often while it starts programs, and start it again at once: no start may be refused.
+    #[arg(long, value_name = "N", conflicts_with_all = ["times", "users", "load_users", "rate", "lines"])]
+    restarts: Option<usize>,
+
     /// The binary to test, instead of a fresh release build.
     #[arg(long, value_name = "BINARY")]
     lore: Option<PathBuf>,
@@ -51,10 +65,13 @@ pub(crate) struct Args {
 
 /// Runs the comparison; fails where a promise was broken.
 pub(crate) fn run(args: Args) -> Result<()> {
-    let Args { times, seconds, users, load_users, rate, lines, seed, lore } = args;
+    let Args { times, seconds, users, load_users, rate, lines, seed, restarts, lore } = args;
     ensure!(rate > 0.0, "without a rate nobody asks; for no load, say `--load-users 0`");
     let binary = lore.map_or_else(build_release, Ok)?;
     let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    if let Some(times) = restarts {
+        return restart(&binary, Restarts { times, most: RUNNING.min(Duration::from_secs(seconds)), seed });
+    }
     let mut kills = 0;
     let mut kill_in_turn = |child: &mut Child| {
         kills += 1;
@@ -76,5 +93,16 @@ pub(crate) fn run(args: Args) -> Result<()> {
     }
     say(&report.summary());
     ensure!(report.is_clean(), "the server did not keep what it promised");
+    Ok(())
+}
+
+/// Kills and starts the server so many times; fails where a start was refused.
+fn restart(binary: &Path, restarts: Restarts) -> Result<()> {
+    let report = restart_at_once(binary, restarts)?;
+    for refused in &report.refused {
+        say(refused);
+    }
+    say(&report.summary());
+    ensure!(report.refused.is_empty(), "a killed server could not be started again at once");
     Ok(())
 }

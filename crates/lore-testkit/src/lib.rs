@@ -7,6 +7,7 @@
 
 mod climpt;
 pub mod crash;
+mod descendants;
 mod driver;
 pub mod dump;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -23,6 +24,7 @@ mod team_server;
 mod words;
 
 pub use climpt::DOCUMENT;
+pub use descendants::descendants;
 pub use driver::{Lore, Output};
 pub use process::Git;
 pub use random::Random;

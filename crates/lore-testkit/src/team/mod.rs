@@ -7,6 +7,7 @@ pub mod load;
 mod logins;
 mod model;
 mod questions;
+pub mod restart;
 mod server;
 mod traffic;
 

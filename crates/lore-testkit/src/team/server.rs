@@ -125,6 +125,13 @@ impl Server {
 }
 
 impl Starting {
+    /// The next line that it says.
+    pub fn line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        ensure!(self.errors.read_line(&mut line)? > 0, "lore server ended with {}", self.process.0.wait()?);
+        Ok(line)
+    }
+
     /// Waits until it listens.
     pub fn listen(self) -> Result<Running> {
         let Self { mut process, mut errors, since } = self;

@@ -1,11 +1,12 @@
 //! `lore server`: answers a whole team over HTTP.
 
 use std::{
+    fs::File,
     io::IsTerminal as _,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use lore_core::{
@@ -34,6 +35,10 @@ const TOOLSETS: [Toolset; 6] =
 
 /// Where the password of the first user is left, where nobody sees what is printed.
 const FIRST_PASSWORD: &str = "first-admin-password";
+
+/// How long a server that is ending may keep its folder, and how often it is looked whether it still does.
+const LEAVING: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// How long jobs that are under way may take to stop.
 const STOPPING: Duration = Duration::from_secs(10);
@@ -165,13 +170,10 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             "{served} connections are served and not {asked}: the system allows no more open files (`ulimit -Hn`)"
         ));
     }
+    let data = &context.loaded.home;
+    let _lock = take_data(context, data).await?;
     // From here on nobody has to kill it.
     let signal = shutdown_signal();
-    let data = &context.loaded.home;
-    let _lock = wire::lock_data(data)?.ok_or_else(|| {
-        Failure::new(Code::Busy, format!("another server has the folder {}", data.display()))
-            .hint("stop it, or choose another folder with `--data DIR`")
-    })?;
     let fetch_bytes = Some(args.max_clone << 30);
     let settings =
         TeamSettings { limits: limits(args.jobs, args.jobs_per_user), fetch_bytes, ..TeamSettings::default() };
@@ -216,6 +218,29 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let stopped = tokio::time::timeout(STOPPING, jobs).await;
     tracing::info!(in_time = stopped.is_ok(), "the server stopped");
     Ok(())
+}
+
+/// Takes the server's folder, where it is not free at once after a moment.
+///
+/// A server that was killed may have it for a little longer than it lives: until the system has taken away all that was its own,
+/// and until a program that it was just starting runs, which has its files up to then.
+async fn take_data(context: &Context<'_>, data: &Path) -> Result<File, Failure> {
+    let mut lock = wire::lock_data(data)?;
+    let until = Instant::now() + LEAVING;
+    if lock.is_none() {
+        let seconds = LEAVING.as_secs();
+        context
+            .ui
+            .tell(&format!("another process has the folder {}: waiting up to {seconds} s for its end", data.display()));
+    }
+    while lock.is_none() && Instant::now() < until {
+        tokio::time::sleep(LOOK).await;
+        lock = wire::lock_data(data)?;
+    }
+    lock.ok_or_else(|| {
+        Failure::new(Code::Busy, format!("another server has the folder {}", data.display()))
+            .hint("stop it, or choose another folder with `--data DIR`")
+    })
 }
 
 /// Tells whoever started the server how to get in: once, and never into a log.

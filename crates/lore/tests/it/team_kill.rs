@@ -3,7 +3,11 @@
 
 use std::{path::Path, time::Duration};
 
-use lore_testkit::team::kill::{Kills, Load, kill_and_compare};
+use lore_testkit::{
+    TeamServer,
+    team::kill::{Kills, Load, kill_and_compare},
+};
+use serde_json::json;
 
 use crate::switches;
 
@@ -25,12 +29,10 @@ fn a_killed_server_keeps_what_it_promised() {
 #[test]
 fn a_stopped_server_gives_back_the_job_it_was_doing() {
     use lore_store::HistoryStore as _;
-    use lore_testkit::TeamServer;
     use nix::{
         sys::signal::{Signal, kill},
         unistd::Pid,
     };
-    use serde_json::json;
 
     let mut server = TeamServer::start(Path::new(env!("CARGO_BIN_EXE_lore")));
     server.add_user("root", "admin");
@@ -59,4 +61,94 @@ fn a_stopped_server_gives_back_the_job_it_was_doing() {
     assert_eq!(done["job"]["attempts"], 1, "{done}");
     let found = server.ask("root", "search_code", &json!({"query_text": "heron", "search_mode": "fts"}));
     assert_eq!(found["results"]["results"].as_array().map(Vec::len), Some(1), "{found}");
+}
+
+#[test]
+fn a_server_starts_when_a_killed_one_has_left_its_folder() {
+    let server = lore_testkit::team::Server::new(Path::new(env!("CARGO_BIN_EXE_lore")), &[]);
+    std::fs::create_dir_all(server.data()).expect("a fresh directory is writable");
+    // As a program has it that a server was starting when it was killed.
+    let lock = std::fs::File::create(server.data().join("server.lock")).expect("a fresh directory is writable");
+    lock.lock().expect("nobody has it");
+    let mut starting = server.spawn().expect("lore starts");
+    let said = starting.line().expect("it says what it waits for");
+    assert!(said.contains("another process has the folder"), "{said}");
+    drop(lock);
+    starting.listen().expect("it has the folder to itself");
+}
+
+#[test]
+fn a_server_that_runs_keeps_its_folder() {
+    if !switches::slow_tests() {
+        return;
+    }
+    let server = TeamServer::start(Path::new(env!("CARGO_BIN_EXE_lore")));
+    let data = server.data();
+    let second =
+        server.lore().run(&["server", "--listen", "127.0.0.1:0", "--data", data.to_str().expect("it is UTF-8")]);
+    assert!(second.stderr.contains("another server has the folder"), "{}", second.stderr);
+    assert_eq!(second.status.code(), Some(5), "{}", second.stderr);
+    assert_eq!(server.http("GET", "/healthz", &[], b"").expect("the first one goes on").status, 200);
+}
+
+/// A git that waits before it fetches anything, until it may go on.
+#[cfg(unix)]
+struct Gate {
+    dir: tempfile::TempDir,
+}
+
+#[cfg(unix)]
+impl Gate {
+    /// For the commands of this home.
+    fn new(home: &Path) -> Self {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().expect("a temporary directory can be made");
+        let (git, place) = (dir.path().join("git"), dir.path().display());
+        let fetches = r#"*" clone "*|*" fetch "*"#;
+        let waits = format!("echo $$ >> {place}/programs; until [ -e {place}/open ]; do sleep 0.02; done");
+        let script = format!("#!/bin/sh\ncase \" $* \" in {fetches}) {waits};; esac\nexec git \"$@\"\n");
+        std::fs::write(&git, script).expect("a fresh directory is writable");
+        std::fs::set_permissions(&git, PermissionsExt::from_mode(0o755)).expect("it is ours");
+        std::fs::write(home.join("config.toml"), format!("git = {git:?}\n")).expect("the home is writable");
+        Self { dir }
+    }
+
+    /// Lets all of them go on.
+    fn open(&self) {
+        std::fs::write(self.dir.path().join("open"), "").expect("the directory is writable");
+    }
+
+    /// Waits until one of them waits.
+    fn wait(&self) {
+        while !self.has_programs() {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Whether one of them runs.
+    fn has_programs(&self) -> bool {
+        let listed = std::fs::read_to_string(self.dir.path().join("programs")).unwrap_or_default();
+        let mut pids = listed.lines().filter_map(|line| line.parse().ok());
+        pids.any(|pid| nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_ok())
+    }
+}
+
+/// Programs of a killed server may go on for as long as they like: none of them has its folder.
+#[cfg(unix)]
+#[test]
+fn a_killed_server_can_be_started_again_while_its_programs_run() {
+    let mut server = TeamServer::start(Path::new(env!("CARGO_BIN_EXE_lore")));
+    let gate = Gate::new(server.lore().home());
+    server.add_user("root", "admin");
+    let repo = server.repo("api");
+    repo.write("src/heron.rs", "pub fn heron() {}\n").commit("Begin");
+    server.start_again();
+    let asked = server.ask("root", "add_golden_repo", &json!({"url": repo.path(), "alias": "api"}));
+    gate.wait();
+    server.kill();
+    assert!(gate.has_programs(), "a program of the killed server still runs");
+    server.start_again();
+    assert!(gate.has_programs() && !server.log().contains("another process"), "{}", server.log());
+    gate.open();
+    server.done("root", &asked);
 }
