@@ -15,7 +15,7 @@ use lore_core::{
     history::{History, Places},
     messages::Messages,
     search::{CodeRequest, Search, Settings},
-    team::{Activate, AddGolden, Asker, Cancelled, CompositeChange, GoldenChange, Team, TeamSettings},
+    team::{Activate, AddGolden, Asker, Cancelled, CompositeChange, GoldenChange, Missing, Team, TeamSettings},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
@@ -596,6 +596,61 @@ async fn what_git_says_is_for_those_who_manage_repositories() {
     assert!(!report.lines.iter().any(|line| line.text.contains(&secret)), "{:?}", report.lines);
     let whole = case.job(&ada, &job).await.error.unwrap();
     assert!(whole.contains(&secret), "{whole}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restored_team_reads_its_repositories_again() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let folders = ["api", "web"].map(|name| case.folder(name));
+    for (folder, name) in folders.iter().zip(["api", "web"]) {
+        case.add(&ada, folder, name).await;
+    }
+    assert_eq!((case.team.read_again().await.unwrap(), case.team.missing()), ((0, 2), None));
+    // The team's records are there, and the index is not.
+    let store = Arc::clone(&case.store) as Arc<dyn TeamStore>;
+    let home = case.dir.path().join("restored");
+    let team = Team::new(store, lore(&home), Arc::new(case.clock.clone()), TeamSettings::default());
+    let case = Case { team: Arc::new(team), ..case };
+    let missing = |waiting, failed, all| Some(Missing { waiting, failed, all });
+    assert_eq!((case.team.read_again().await.unwrap(), case.team.missing()), ((2, 2), missing(2, 0, true)));
+    let elsewhere = case.dir.path().join("elsewhere");
+    std::fs::rename(folders[1].path(), &elsewhere).unwrap();
+    let waits = || case.team.missing().is_some_and(|missing| missing.waiting > 0);
+    assert!(case.team.missing().unwrap().keeps_from_answering());
+    case.until("both were tried", async || !waits()).await;
+    assert_eq!(case.team.missing(), missing(0, 1, false));
+    assert!(!case.team.missing().unwrap().keeps_from_answering(), "the other one can be asked");
+    assert!(case.finds(&ada, "api", "heron_api").await);
+    std::fs::rename(&elsewhere, folders[1].path()).unwrap();
+    case.done(&ada, case.team.refresh_golden(&ada, "web").await.unwrap()).await;
+    assert_eq!(case.team.missing(), None);
+    assert!(case.finds(&ada, "web", "heron_web").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restored_team_of_which_nothing_can_be_read_does_not_answer() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let folder = case.folder("api");
+    case.add(&ada, &folder, "api").await;
+    let store = Arc::clone(&case.store) as Arc<dyn TeamStore>;
+    let home = case.dir.path().join("restored");
+    let team = Team::new(store, lore(&home), Arc::new(case.clock.clone()), TeamSettings::default());
+    let case = Case { team: Arc::new(team), ..case };
+    case.team.read_again().await.unwrap();
+    // Who stops the job has to see to it.
+    let (jobs, _) = case.team.jobs(&ada, Some(JobStatus::Pending), 10).await.unwrap();
+    case.team.cancel_job(&ada, jobs[0].id.as_str()).await.unwrap();
+    assert_eq!(case.team.missing(), Some(Missing { waiting: 0, failed: 1, all: true }), "no job will read it");
+    std::fs::remove_dir_all(folder.path()).unwrap();
+    let failed = case.done(&ada, case.team.refresh_golden(&ada, "api").await.unwrap()).await;
+    assert_eq!(failed.status, JobStatus::Failed, "{failed:?}");
+    let missing = case.team.missing().unwrap();
+    assert_eq!((missing, missing.keeps_from_answering()), (Missing { waiting: 0, failed: 1, all: true }, true));
+    let job = case.team.remove_golden(&ada, "api", false).await.unwrap().0;
+    case.done(&ada, job).await;
+    assert_eq!(case.team.missing(), None, "nothing is to be there");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -91,6 +91,9 @@ impl Team {
         if let Some(cancel) = self.running.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(&job.id) {
             cancel.cancel();
         }
+        if cancelled == Some(Cancelled::Now) {
+            self.unread.note(&job, &[], true);
+        }
         self.ended.notify_waiters();
         cancelled.ok_or_else(|| Failure::new(Code::JobNotFound, format!("there is no job `{}`", job.id)))
     }

@@ -14,6 +14,7 @@ mod password;
 mod repos;
 mod run;
 mod throttle;
+mod unread;
 mod uses;
 mod work;
 
@@ -31,12 +32,14 @@ pub use lore_store::Cancelled;
 use lore_store::{JobLimits, TeamStore};
 pub use repos::{Concerned, Shown, Standing, Visible, main_branch};
 use tokio::sync::Notify;
+pub use unread::Missing;
 
 use self::{
     access::{Hashing, KeyCell},
     audit::Refused,
     run::Unwritten,
     throttle::{Renewals, Throttle},
+    unread::Unread,
     uses::Uses,
 };
 use crate::{Clock, Lore};
@@ -120,6 +123,7 @@ pub struct Team {
     refused: Refused,
     hashing: Hashing,
     uses: Uses,
+    unread: Unread,
     /// Rung when there may be something to do.
     wake: Notify,
     /// Rung when a job is over.
@@ -150,6 +154,7 @@ impl Team {
             refused: Refused::default(),
             hashing: Hashing::new(HASHING, HASHING_LINE),
             uses: Uses::default(),
+            unread: Unread::default(),
             wake: Notify::new(),
             ended: Notify::new(),
             running: Mutex::default(),

@@ -15,7 +15,7 @@ use std::{
 
 use futures::FutureExt as _;
 use lore_git::Cancel;
-use lore_model::{Actor, Code, Failure, Golden, GoldenState, Job, JobId, JobStatus, Operation};
+use lore_model::{Actor, Code, Failure, Golden, GoldenState, Job, JobId, JobStatus, Operation, RepoName};
 use lore_store::{JOB_WAIT_MAX, JobEnd, NewJob, Requeue, StoreError, TeamChange};
 use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
@@ -162,20 +162,24 @@ impl Team {
             if busy.iter().any(|job| job.task.golden.contains(&golden.alias)) {
                 continue;
             }
-            let new = NewJob {
-                id: JobId::new(random_id()?),
-                task: task(Operation::RefreshGolden, &[golden.alias]),
-                user: None,
-                username: SCHEDULE.to_owned(),
-                user_max: usize::MAX,
-                done: None,
-                audited: false,
-            };
-            self.store
-                .add_job(&new, &[], &Actor { name: SCHEDULE.to_owned(), address: None, at: now })
-                .await
-                .map_err(team_failure)?;
+            self.refresh_by_itself(golden.alias, now).await?;
         }
+        Ok(())
+    }
+
+    /// Asks for a golden repository to be fetched and read for nobody in particular.
+    pub(super) async fn refresh_by_itself(&self, alias: RepoName, now: i64) -> Result<(), Failure> {
+        let new = NewJob {
+            id: JobId::new(random_id()?),
+            task: task(Operation::RefreshGolden, &[alias]),
+            user: None,
+            username: SCHEDULE.to_owned(),
+            user_max: usize::MAX,
+            done: None,
+            audited: false,
+        };
+        let actor = Actor { name: SCHEDULE.to_owned(), address: None, at: now };
+        self.store.add_job(&new, &[], &actor).await.map_err(team_failure)?;
         Ok(())
     }
 
@@ -314,6 +318,7 @@ impl Team {
                 let end = JobEnd { status, at, result, error: None, error_told: None };
                 match self.store.end_job(&job.id, &end, &outcome.changes, &actor).await {
                     Ok(_) => {
+                        self.unread.note(job, &outcome.changes, false);
                         tracing::info!(job = %job.id, "job completed");
                         return Ok(());
                     }
@@ -365,6 +370,7 @@ impl Team {
         };
         let end = JobEnd { status, at, result: None, error: Some(error), error_told: Some(told) };
         self.store.end_job(&job.id, &end, &changes, &actor).await.map_err(team_failure)?;
+        self.unread.note(job, &changes, true);
         Ok(())
     }
 }

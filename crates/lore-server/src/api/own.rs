@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use http::StatusCode;
-use lore_core::team::Asker;
+use lore_core::team::{Asker, Missing};
 use lore_model::{Code, Failure};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -50,8 +50,30 @@ pub(crate) async fn readyz(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text, 
         app.team.lore().history.repos().await.map_err(|failure| broken("the index", failure))
     };
     match tokio::time::timeout(READY, check).await {
-        Ok(checked) => checked.map(|_| Text("ready".to_owned())),
-        Err(_) => Err(not_ready("the index does not answer in time".to_owned())),
+        Ok(checked) => drop(checked?),
+        Err(_) => return Err(not_ready("the index does not answer in time".to_owned())),
+    }
+    // How many, and not which: whoever asks may be nobody.
+    match app.team.missing() {
+        Some(missing) if missing.keeps_from_answering() => Err(not_ready(told(missing))),
+        Some(missing) => Ok(Text(format!("ready, but {}", told(missing)))),
+        None => Ok(Text("ready".to_owned())),
+    }
+}
+
+/// What has no index although it had one.
+fn told(missing: Missing) -> String {
+    let Missing { waiting, failed, all: _ } = missing;
+    let some = |count: usize| match count {
+        1 => "1 golden repository".to_owned(),
+        many => format!("{many} golden repositories"),
+    };
+    match (waiting, failed) {
+        (_, 0) => format!("the index of {} is missing and is being built", some(waiting)),
+        (0, _) => format!("the index of {} is missing and could not be built", some(failed)),
+        _ => {
+            format!("the index of {} is missing: {waiting} to be built, {failed} could not be", some(waiting + failed))
+        }
     }
 }
 

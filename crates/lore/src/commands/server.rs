@@ -189,6 +189,15 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     if let Some((name, password)) = team.bootstrap().await? {
         tell_first(context, data, name.as_str(), &password)?;
     }
+    match team.read_again().await {
+        Ok((0, _)) => {}
+        Ok((missing, of)) => context.ui.warn(&format!(
+            "{missing} of {of} golden repositories have no index, as after a restore: they are read again, and until then \
+             /readyz answers 503"
+        )),
+        // What is wrong with the index keeps the server from being ready, and not from starting.
+        Err(failure) => tracing::error!(%failure, "golden repositories without an index cannot be found"),
+    }
     if is_open {
         context.ui.warn("other machines can reach the server, which does not encrypt: give it `--tls-cert` and `--tls-key`, or see to it that only your proxy can reach it");
     }

@@ -152,3 +152,47 @@ fn a_killed_server_can_be_started_again_while_its_programs_run() {
     gate.open();
     server.done("root", &asked);
 }
+
+#[test]
+fn a_server_of_which_only_the_records_were_restored_is_ready_once_it_has_an_index() {
+    use lore_store::HistoryStore as _;
+
+    let mut server = TeamServer::start(Path::new(env!("CARGO_BIN_EXE_lore")));
+    server.add_user("root", "admin");
+    let repo = server.repo("api");
+    repo.write("src/heron.rs", "pub fn heron() {}\n").commit("Begin");
+    server.add_golden("root", &repo, "api", &json!({}));
+    server.kill();
+    for entry in std::fs::read_dir(server.data()).expect("it is there").map(|entry| entry.expect("it can be listed")) {
+        if entry.file_name().to_string_lossy().starts_with("team.db") {
+            continue;
+        }
+        let removed = if entry.path().is_dir() {
+            std::fs::remove_dir_all(entry.path())
+        } else {
+            std::fs::remove_file(entry.path())
+        };
+        removed.expect("nobody has it");
+    }
+    // Whoever writes the index makes the job wait.
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");
+    let store = lore_store_embedded::EmbeddedStore::new(server.data());
+    let writer = runtime.block_on(store.try_writer()).expect("nobody writes");
+    server.start_again();
+    let readiness = || server.http("GET", "/readyz", &[], b"").expect("it answers");
+    let told = readiness();
+    assert_eq!(told.status, 503, "{told:?}");
+    assert!(told.text.contains("the index of 1 golden repository is missing and is being built"), "{told:?}");
+    assert_eq!(
+        server.http("GET", "/healthz", &[], b"").expect("it answers").status,
+        200,
+        "it need not be started again"
+    );
+    assert!(server.log().contains("1 of 1 golden repositories have no index"), "{}", server.log());
+    drop(writer);
+    while readiness().status != 200 {
+        std::thread::yield_now();
+    }
+    let found = server.ask("root", "search_code", &json!({"query_text": "heron", "search_mode": "fts"}));
+    assert_eq!(found["results"]["results"].as_array().map(Vec::len), Some(1), "{found}");
+}
