@@ -77,9 +77,9 @@ impl Inner {
             };
             match asked {
                 Err(_) if flight.is_cut() => return Err(Trouble::Dropped),
-                Err(trouble) if trouble.is_passing(is_harmless) && attempt < ATTEMPTS && !is_endless => {
+                Err(trouble) if self.may_wait(&trouble, is_harmless) && attempt < ATTEMPTS && !is_endless => {
                     attempt += 1;
-                    tracing::info!(?trouble, attempt, method = request.method(), "the server is asked again");
+                    tracing::info!(%trouble, attempt, method = request.method(), "the server is asked again");
                     let wanted = trouble.pause_wanted().unwrap_or_default().min(LONGEST_PAUSE);
                     if !self.sessions.pause(pause_before(attempt).max(wanted)) {
                         return Err(trouble);
@@ -88,7 +88,7 @@ impl Inner {
                 // What is listened to is listened to again, for as long as the host wants.
                 Err(trouble) if is_endless && trouble.may_pass() => {
                     attempt = attempt.saturating_add(1);
-                    tracing::info!(?trouble, attempt, "the server is listened to again");
+                    tracing::info!(%trouble, attempt, "the server is listened to again");
                     if !self.sessions.pause(pause_before(attempt)) {
                         return Err(Trouble::Dropped);
                     }
@@ -96,6 +96,13 @@ impl Inner {
                 done => return done,
             }
         }
+    }
+
+    /// Whether asking again soon may go better. A server that has answered before may be restarting; one that has not may have
+    /// another address, or nobody has started it, which is told at once.
+    fn may_wait(&self, trouble: &Trouble, read_only: bool) -> bool {
+        let is_unknown = matches!(trouble, Trouble::NoConnection(_)) && !self.wire.was_reached();
+        trouble.is_passing(read_only) && !is_unknown
     }
 
     /// The session that a message belongs to.
@@ -284,7 +291,7 @@ impl Inner {
             for request in &renewal.lasting {
                 let session = self.sessions.current();
                 if let Err(trouble) = self.ask_once(request, &flight, session.as_ref()) {
-                    tracing::warn!(?trouble, method = request.method(), "the server does not take up what lasted");
+                    tracing::warn!(%trouble, method = request.method(), "the server does not take up what lasted");
                 }
             }
             Ok(())
@@ -299,7 +306,7 @@ impl Inner {
         if let super::message::Line::Other(message) = read(INITIALIZED.as_bytes())
             && let Err(trouble) = self.tell(&message)
         {
-            tracing::warn!(?trouble, "the server was not told that the handshake is done");
+            tracing::warn!(%trouble, "the server was not told that the handshake is done");
         }
         self.sessions.set_ready();
     }
@@ -324,7 +331,7 @@ impl Inner {
                 told => told,
             };
             match told {
-                Err(trouble @ Trouble::NoConnection(_)) if attempt < ATTEMPTS => {
+                Err(trouble @ Trouble::NoConnection(_)) if self.may_wait(&trouble, false) && attempt < ATTEMPTS => {
                     attempt += 1;
                     if !self.sessions.pause(pause_before(attempt)) {
                         break Err(trouble);

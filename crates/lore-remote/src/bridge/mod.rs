@@ -312,7 +312,7 @@ impl Desk<'_> {
             }
             Line::Other(message) if message.is("notifications/initialized") => {
                 if let Err(trouble) = self.inner.tell(&message) {
-                    tracing::warn!(?trouble, "the server was not told that the host is ready");
+                    tracing::warn!(%trouble, "the server was not told that the host is ready");
                 }
                 self.inner.sessions.set_ready();
             }
@@ -443,7 +443,7 @@ impl Inner {
                 self.out.line(&answer.line);
             }
             Err(trouble) => {
-                tracing::info!(?trouble, method = request.method(), "there is no answer");
+                tracing::info!(%trouble, method = request.method(), "there is no answer");
                 if let Some(answer) = trouble.response(&request.id, self.wire.server()) {
                     self.out.line(&answer.to_string());
                 }
@@ -455,7 +455,7 @@ impl Inner {
     fn tell_all(&self, told: mpsc::Receiver<Told>) {
         for Told { message, then_cut } in told {
             if let Err(trouble) = self.tell(&message) {
-                tracing::info!(?trouble, method = message.method, "the server was not told");
+                tracing::info!(%trouble, method = message.method, "the server was not told");
             }
             for flight in &then_cut {
                 flight.shut();
@@ -489,7 +489,7 @@ impl Inner {
         let flight = self.wire.flight();
         let parcel = Parcel { method: "DELETE", body: None, headers: session.headers(), patience: Some(FAREWELL) };
         if let Err(trouble) = self.wire.send(&flight, &parcel) {
-            tracing::debug!(?trouble, "the session was not ended");
+            tracing::debug!(%trouble, "the session was not ended");
         }
     }
 }

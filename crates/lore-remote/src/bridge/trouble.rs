@@ -1,6 +1,6 @@
 //! Why a request has no answer, and how the host is told.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde_json::Value;
 use ureq::http::StatusCode;
@@ -31,6 +31,23 @@ pub(super) enum Trouble {
     Nonsense(String),
     /// The host took the request back, or the bridge ends: nobody waits for an answer.
     Dropped,
+}
+
+/// For the log.
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Late(seconds) => write!(f, "no answer within {seconds} seconds"),
+            Self::NoConnection(detail)
+            | Self::Untrusted(detail)
+            | Self::Broken(detail)
+            | Self::Unauthorized(detail)
+            | Self::Nonsense(detail) => f.write_str(detail),
+            Self::SessionLost => f.write_str("the server does not know the session"),
+            Self::NotNow(status, detail, _) | Self::Refused(status, detail) => write!(f, "{status}: {detail}"),
+            Self::Dropped => f.write_str("nobody waits for the answer"),
+        }
+    }
 }
 
 impl Trouble {

@@ -32,6 +32,8 @@ pub(super) struct Wire {
     idle: Mutex<Vec<Agent>>,
     /// How many streams are being read to their end.
     draining: AtomicUsize,
+    /// Whether the server has ever answered.
+    reached: AtomicBool,
 }
 
 /// A request on its way: its connection is nobody else's, so that it can be cut without harm to others.
@@ -91,12 +93,24 @@ pub(super) struct Parcel<'a> {
 
 impl Wire {
     pub(super) fn new(connection: Connection, address: String, authority: Authority) -> Self {
-        Self { connection, address, authority, idle: Mutex::default(), draining: AtomicUsize::new(0) }
+        Self {
+            connection,
+            address,
+            authority,
+            idle: Mutex::default(),
+            draining: AtomicUsize::new(0),
+            reached: AtomicBool::new(false),
+        }
     }
 
     /// The server, for messages.
     pub(super) fn server(&self) -> &str {
         self.connection.url().as_str()
+    }
+
+    /// Whether the server has answered anything since the bridge began.
+    pub(super) fn was_reached(&self) -> bool {
+        self.reached.load(Ordering::Relaxed)
     }
 
     /// Begins a flight, on a connection that is there already where one is idle.
@@ -180,7 +194,7 @@ impl Wire {
             let request = request.body(()).map_err(unfit)?;
             agent.run(agent.configure_request(request).timeout_per_read(patience).build())
         };
-        sent.map_err(|error| {
+        sent.inspect(|_| self.reached.store(true, Ordering::Relaxed)).map_err(|error| {
             if flight.is_cut() {
                 return Trouble::Dropped;
             }

@@ -256,11 +256,15 @@ fn failures_are_those_of_the_contract() {
     host.says_nothing();
     let (rest, log) = host.end();
     assert!(rest.is_empty() && !log.contains("hunter2"), "{rest:?} {log}");
-    let mut nowhere = bridge(&lore, &format!("http://127.0.0.1:{closed}"), &[]);
+    let mut nowhere = bridge(&lore, &format!("http://127.0.0.1:{closed}"), &["-v"]);
     let answer = nowhere.ask(&request(1, "tools/call", &json!({})));
     assert_eq!(answer["error"]["code"], -32000);
     assert_eq!(answer["error"]["message"], format!("Connection failed to http://127.0.0.1:{closed}"));
     assert!(answer["error"]["data"]["detail"].as_str().is_some_and(|detail| !detail.is_empty()));
+    let (_, log) = nowhere.end();
+    // A wrong address, or a server that nobody has started, is told at once.
+    assert!(!log.contains("asked again") && log.contains("there is no answer"), "{log}");
+    assert!(!log.contains("NoConnection"), "{log}");
 }
 
 #[test]
@@ -363,17 +367,26 @@ fn only_what_changes_nothing_is_asked_twice() {
 }
 
 #[test]
-fn a_server_that_starts_late_is_waited_for() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+fn a_server_that_restarts_is_waited_for() {
+    let answers = |asked: &Asked| Reply::json(200, &result(asked, &json!({})));
+    let server = StandIn::start(answers);
+    let (lore, url) = (lore(), server.url());
+    let mut host = bridge(&lore, &url, &[]);
+    assert_eq!(host.ask(&request(1, "tools/call", &json!({})))["id"], 1);
+    drop(server);
+    let address = url.strip_prefix("http://").unwrap();
+    let listener = loop {
+        // The port is free once nobody listens there any more.
+        if let Ok(listener) = TcpListener::bind(address) {
+            break listener;
+        }
+    };
     drop(listener);
-    let lore = lore();
-    let mut host = bridge(&lore, &format!("http://127.0.0.1:{port}"), &[]);
-    host.send(&request(1, "tools/call", &json!({})));
+    host.send(&request(2, "tools/call", &json!({})));
     host.says_nothing();
-    let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is still free");
-    let _server = StandIn::start_on(listener, |asked| Reply::json(200, &result(asked, &json!({}))));
-    assert_eq!(host.next(), json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    let listener = TcpListener::bind(address).expect("the port is still free");
+    let _server = StandIn::start_on(listener, answers);
+    assert_eq!(host.next(), json!({"jsonrpc": "2.0", "id": 2, "result": {}}));
 }
 
 #[test]
