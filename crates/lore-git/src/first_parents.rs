@@ -102,7 +102,7 @@ impl Reader {
     pub(crate) fn printed(&self, call: Call, input: Vec<u8>, most: u64) -> Result<Vec<u8>> {
         let command = call.name().to_owned();
         let mut printed = Vec::new();
-        call.stream(input, |out| {
+        call.stream(input, None, |out| {
             let mut piece = vec![0; 1 << 16];
             loop {
                 self.cancel().check()?;

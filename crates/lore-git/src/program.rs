@@ -6,6 +6,7 @@ use std::{
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
+        Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc,
     },
@@ -224,7 +225,9 @@ impl Call {
     /// Runs it to its end and returns what it printed.
     pub(crate) fn run(self) -> Result<Vec<u8>> {
         let mut printed = Vec::new();
-        self.stream(Vec::new(), |out| out.read_to_end(&mut printed).map(|_| ()).map_err(|error| broken_pipe(&error)))?;
+        self.stream(Vec::new(), None, |out| {
+            out.read_to_end(&mut printed).map(|_| ()).map_err(|error| broken_pipe(&error))
+        })?;
         Ok(printed)
     }
 
@@ -297,8 +300,14 @@ impl Call {
 
     /// Runs it with the given standard input while `read` takes what it prints.
     ///
-    /// Where `read` stops early, by an error or otherwise, git is ended.
-    pub(crate) fn stream<T>(mut self, input: Vec<u8>, read: impl FnOnce(&mut dyn Read) -> Result<T>) -> Result<T> {
+    /// Where `read` stops early, by an error or otherwise, git is ended. So it is when it prints nothing for as long as `stall`
+    /// while it is waited for: that counts as overwhelmed.
+    pub(crate) fn stream<T>(
+        mut self,
+        input: Vec<u8>,
+        stall: Option<Duration>,
+        read: impl FnOnce(&mut dyn Read) -> Result<T>,
+    ) -> Result<T> {
         if !input.is_empty() {
             self.command.stdin(Stdio::piped());
         }
@@ -307,18 +316,35 @@ impl Call {
         let mut stdout = child.stdout.take().expect("standard output is piped");
         let mut stderr = child.stderr.take().expect("standard error is piped");
         widen(&stdout);
+        let (pid, watch) = (child.id(), StallWatch::default());
         let (answer, said) = thread::scope(|scope| {
             // Git may read its input slowly or not at all; writing it here would wait for ever.
             scope.spawn(move || stdin.map(|mut pipe| io::Write::write_all(&mut pipe, &input)));
             let said = scope.spawn(move || both_ends(&mut stderr));
-            let answer = read(&mut stdout);
-            drop(stdout);
+            let (ended, watched) = mpsc::channel::<()>();
+            if let Some(stall) = stall {
+                let watch = &watch;
+                scope.spawn(move || {
+                    while watched.recv_timeout(CANCEL_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
+                        if watch.is_stalled(stall) {
+                            ending::end(pid, in_group, &watched);
+                            return;
+                        }
+                    }
+                });
+            }
+            let answer = read(&mut WatchedPipe { pipe: &mut stdout, watch: &watch });
+            drop((stdout, ended));
             if answer.is_err() {
                 ending::kill(&mut child, in_group);
             }
             (answer, said.join().unwrap_or_default())
         });
         let status = child.wait().map_err(GitError::NoProgram)?;
+        if let Some(stall) = stall.filter(|_| watch.has_stalled.load(Ordering::Relaxed) && !status.success()) {
+            let how = format!("it printed nothing for {} s", stall.as_secs());
+            return Err(GitError::Overwhelmed { command: self.name.clone(), how });
+        }
         match answer {
             Err(GitError::Stream(_)) | Ok(_) if !status.success() => Err(self.failed(status, &said)),
             answer => answer,
@@ -367,6 +393,42 @@ fn limit_memory(pid: u32, bytes: u64) {
 
 #[cfg(not(target_os = "linux"))]
 fn limit_memory(_: u32, _: u64) {}
+
+/// Since when something has been waited for that a program prints.
+#[derive(Default)]
+struct StallWatch {
+    waiting_since: Mutex<Option<Instant>>,
+    has_stalled: AtomicBool,
+}
+
+impl StallWatch {
+    /// Notes that the program is waited for, or is not any more: what it printed is being worked on then.
+    fn note(&self, waiting_since: Option<Instant>) {
+        *self.waiting_since.lock().unwrap_or_else(PoisonError::into_inner) = waiting_since;
+    }
+
+    fn is_stalled(&self, stall: Duration) -> bool {
+        let since = *self.waiting_since.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_stalled = since.is_some_and(|since| since.elapsed() >= stall);
+        self.has_stalled.fetch_or(is_stalled, Ordering::Relaxed);
+        is_stalled
+    }
+}
+
+/// What a program prints, while it is watched for stalls.
+struct WatchedPipe<'a> {
+    pipe: &'a mut std::process::ChildStdout,
+    watch: &'a StallWatch,
+}
+
+impl Read for WatchedPipe<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.watch.note(Some(Instant::now()));
+        let read = self.pipe.read(buffer);
+        self.watch.note(None);
+        read
+    }
+}
 
 /// What a call is watched for while it runs.
 pub(crate) struct Watch<'a> {
@@ -502,7 +564,7 @@ mod tests {
         let says = "echo \"fatal: could not read Password for 'http://ghp_x@example.com'\" >&2; exit 128";
         let call = || Git::new("sh").bare().args(["-c", says]);
         let expected = "fatal: could not read Password for 'http://example.com'";
-        for failed in [call().run().map(drop), call().stream(Vec::new(), |_| Ok(()))] {
+        for failed in [call().run().map(drop), call().stream(Vec::new(), None, |_| Ok(()))] {
             assert!(matches!(&failed, Err(GitError::Failed { stderr, .. }) if stderr == expected), "{failed:?}");
         }
     }

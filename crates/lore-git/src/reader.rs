@@ -10,6 +10,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use lore_model::{CommitId, CommitRecord, PatchAbsence, Person, RepoPath};
@@ -117,19 +118,25 @@ struct Pass {
     absent: Option<PatchAbsence>,
     /// How many bytes of memory git may take.
     memory: u64,
+    /// How long it may print nothing.
+    stall: Option<Duration>,
 }
 
-/// All that is wanted. No commit that anybody made needs nearly as much memory; one that does is read alone, with more.
-const WHOLE: Pass = Pass { depth: Depth::Patches, absent: None, memory: 1 << 30 };
+/// All that is wanted. Few commits need as much memory; one that does is weighed, and read alone with more if it is ordinary.
+const WHOLE: Pass = Pass { depth: Depth::Patches, absent: None, memory: 400 << 20, stall: Some(STALL) };
+
+/// How long git may print nothing of the commits that it is given before they are weighed. A few trees can name more paths
+/// than git compares in an hour.
+const STALL: Duration = Duration::from_secs(3);
 
 /// As much as there is without the objects that are missing.
 const fn without_objects(depth: Depth) -> Pass {
-    Pass { depth, absent: Some(PatchAbsence::MissingObjects), ..WHOLE }
+    Pass { depth, absent: Some(PatchAbsence::MissingObjects), stall: None, ..WHOLE }
 }
 
 /// As much as there is without a diff that git cannot make.
 const fn without_diff(depth: Depth) -> Pass {
-    Pass { depth, absent: Some(PatchAbsence::TooHeavy), ..WHOLE }
+    Pass { depth, absent: Some(PatchAbsence::TooHeavy), stall: None, ..WHOLE }
 }
 
 impl Reader {
@@ -283,6 +290,14 @@ impl Reader {
 
     /// Reads commits of which one was too much for git: those apart, the others together.
     fn read_heavy(&self, ids: &[CommitId], reading: &mut Reading<'_>) -> Result<()> {
+        // Heavy commits seldom come alone, and weighing costs less than finding out with git.
+        for id in reading.rest(ids) {
+            self.cancel.check()?;
+            let weight = weigh(&self.repository.local(), id, &reading.scope.excludes, &self.cancel);
+            if weight != Weight::Ordinary {
+                self.read_weighed(id, weight, reading)?;
+            }
+        }
         loop {
             // Commits come as they were asked for, and the last before the end of a stream is not taken for whole: one of
             // the first two that are left is the one that git was at.
@@ -305,11 +320,17 @@ impl Reader {
     fn read_alone(&self, id: CommitId, reading: &mut Reading<'_>) -> Result<()> {
         self.cancel.check()?;
         let weight = weigh(&self.repository.local(), id, &reading.scope.excludes, &self.cancel);
-        if weight == Weight::Paths {
-            self.pass(&[id], without_diff(Depth::Messages), reading)?;
-        }
-        let whole = Pass { memory: MEMORY, ..WHOLE };
-        let mut tried = if reading.left.contains(&id) { self.pass(&[id], whole, reading) } else { Ok(()) };
+        self.read_weighed(id, weight, reading)
+    }
+
+    fn read_weighed(&self, id: CommitId, weight: Weight, reading: &mut Reading<'_>) -> Result<()> {
+        let first = match weight {
+            Weight::Ordinary => Pass { memory: MEMORY, stall: None, ..WHOLE },
+            // A diff of such files is too large to be kept, and costs git several times their size.
+            Weight::Bytes => without_diff(Depth::Lists),
+            Weight::Paths => without_diff(Depth::Messages),
+        };
+        let mut tried = self.pass(&[id], first, reading);
         for depth in [Depth::Lists, Depth::Messages] {
             let pass = match &tried {
                 Err(GitError::Failed { stderr, .. }) if names_an_object(stderr) => without_objects(depth),
@@ -329,7 +350,7 @@ impl Reader {
         if ids.is_empty() {
             return Ok(());
         }
-        let Pass { depth, absent, memory } = how;
+        let Pass { depth, absent, memory, stall } = how;
         let (scope, nonce) = (reading.scope, nonce());
         let mut call = self
             .call()
@@ -352,7 +373,7 @@ impl Reader {
         }
         let input = lines(ids.iter().map(CommitId::to_hex));
         // A record is whole when another one follows it, or when git has ended well: never before.
-        let last = call.stream(input, |out| {
+        let last = call.stream(input, stall, |out| {
             let mut records = Records::new(out as &mut dyn Read, &nonce, scope.patch_cap);
             let mut whole = None;
             while let Some(record) = records.next()? {

@@ -122,7 +122,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for attack in attacks() {
         let seen = repeat(&running, &token, &tokens[..2], &attack, args.rounds, &mut third)?;
         let (asked, failed) = (seen.times.len(), seen.failed);
-        let (ended, p95) = (seen.ended.iter().max().copied().unwrap_or_default(), Times::new(seen.times).percentile(95));
+        let (ended, p95) =
+            (seen.ended.iter().max().copied().unwrap_or_default(), Times::new(seen.times).percentile(95));
         let slower = p95.as_secs_f64() / quiet_p95.as_secs_f64();
         say(&format!(
             "{}: all work ended {:.2} s after the disconnect at most; third user: {asked} queries, {failed} failed, p95 {:.1} ms ({slower:.1}x)",
@@ -158,8 +159,11 @@ impl Third {
         while seen.times.len() < most && !over.load(Ordering::Relaxed) {
             let (_, tool, arguments) = self.material.question(ALIAS, &mut self.random);
             let started = Instant::now();
-            let answer =
-                if tool == "tools/list" { self.client.mcp(tool, &arguments) } else { self.client.tool(tool, &arguments) };
+            let answer = if tool == "tools/list" {
+                self.client.mcp(tool, &arguments)
+            } else {
+                self.client.tool(tool, &arguments)
+            };
             seen.failed += usize::from(answer.is_err());
             seen.times.push(started.elapsed());
         }
@@ -218,7 +222,8 @@ fn send(address: SocketAddr, token: &str, attack: &Attack) -> Result<TcpStream> 
 
 /// How many calls of tools the server works on.
 fn working(client: &mut Client) -> Result<u64> {
-    let reply = client.send("GET", "/metrics", None).map_err(|fault| anyhow::anyhow!("no metrics: {}", fault.kind()))?;
+    let reply =
+        client.send("GET", "/metrics", None).map_err(|fault| anyhow::anyhow!("no metrics: {}", fault.kind()))?;
     let text = String::from_utf8_lossy(&reply.body);
     let value = text.lines().find_map(|line| line.strip_prefix("lore_mcp_calls_working "));
     Ok(value.context("the server does not say how many calls it works on")?.parse()?)
