@@ -825,7 +825,7 @@ async fn a_repository_that_is_not_in_the_index_keeps_the_others_back_no_more() {
     assert!(all.notes[0].contains("`api` was not asked"), "{:?}", all.notes);
     let each = case.team.each_visible(bob.caller.as_ref().unwrap()).await.unwrap();
     assert_eq!(
-        each.iter().map(|one| (one.alias.as_str(), one.shown.is_ok())).collect::<Vec<_>>(),
+        each.iter().map(|one| (one.alias.as_str(), one.repos[0].1.is_ok())).collect::<Vec<_>>(),
         [("api", false), ("web", true)]
     );
     // Whoever refreshes it has it back.

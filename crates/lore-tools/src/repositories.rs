@@ -171,9 +171,10 @@ pub(crate) fn source(at: &Standing) -> Value {
 }
 
 /// The repositories of a composite: what is told of each, and its report.
+#[derive(Default)]
 pub(crate) struct Members {
     pub(crate) told: Vec<Value>,
-    reports: Vec<Report>,
+    pub(crate) reports: Vec<Report>,
 }
 
 impl Members {
@@ -201,13 +202,14 @@ impl Members {
         time(self.reports.iter().filter_map(Report::updated_at).max())
     }
 
-    /// How they fare: as the worst of them, with whose each issue is.
-    pub(crate) fn health(&self, context: &Context) -> Value {
+    /// How they fare: as the worst of them, with whose each issue is. `name` is the field of their names.
+    pub(crate) fn health(&self, name: &str) -> Value {
         let (mut score, mut issues) = (1.0_f64, Vec::new());
-        for report in &self.reports {
-            let (its, its_issues) = health(context, report);
-            score = score.min(its);
-            issues.extend(its_issues.into_iter().map(|issue| format!("{}: {issue}", report.repo.name())));
+        for member in &self.told {
+            let (name, health) = (member[name].as_str().unwrap_or_default(), &member["health"]);
+            score = score.min(health["score"].as_f64().unwrap_or(0.0));
+            let its = health["issues"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            issues.extend(its.map(|issue| format!("{name}: {issue}")));
         }
         json!({"score": score, "issues": issues})
     }

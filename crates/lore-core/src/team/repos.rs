@@ -46,17 +46,15 @@ pub struct Visible {
     pub notes: Vec<String>,
 }
 
-/// What a user calls a repository, and what there is behind it.
+/// What a user calls a repository or a composite, and what there is behind it.
 #[derive(Debug)]
 pub struct Standing {
     /// What the user calls it.
     pub alias: RepoName,
-    /// The golden repository.
-    pub golden: RepoName,
-    /// Whether the user has activated it.
-    pub is_activated: bool,
-    /// The repository, or why it cannot be asked.
-    pub shown: Result<Shown, Failure>,
+    /// What the user has activated; none for a golden repository that they have not.
+    pub activation: Option<Activation>,
+    /// Each golden repository by its alias, or why it cannot be asked.
+    pub repos: Vec<(RepoName, Result<Shown, Failure>)>,
 }
 
 /// What users lose with a golden repository.
@@ -225,8 +223,8 @@ impl Team {
         Ok(all)
     }
 
-    /// Everything a user has activated, each name with each of its repositories; where that is nothing, every golden
-    /// repository. Nothing is left out: what cannot be asked says why.
+    /// Everything a user has activated, each name once with its repositories; where that is nothing, every golden repository.
+    /// Nothing is left out: what cannot be asked says why.
     pub async fn each_visible(&self, caller: &Caller) -> Result<Vec<Standing>, Failure> {
         let golden = self.golden().await?;
         let indexed = self.lore.history.repos().await?;
@@ -236,11 +234,12 @@ impl Team {
             for golden in golden {
                 let alias = golden.alias.clone();
                 let shown = repo_of(&golden, None, &indexed).map(|repo| shown_golden(golden, repo));
-                all.push(Standing { golden: alias.clone(), alias, is_activated: false, shown });
+                all.push(Standing { alias: alias.clone(), activation: None, repos: vec![(alias, shown)] });
             }
             return Ok(all);
         }
         for activation in activations {
+            let mut repos = Vec::new();
             for member in &activation.golden {
                 let known = golden.iter().find(|golden| golden.alias == *member);
                 let mut shown = match known {
@@ -252,13 +251,9 @@ impl Team {
                 {
                     shown = Err(Failure::new(Code::RepoNotFound, why));
                 }
-                all.push(Standing {
-                    alias: activation.alias.clone(),
-                    golden: member.clone(),
-                    is_activated: true,
-                    shown,
-                });
+                repos.push((member.clone(), shown));
             }
+            all.push(Standing { alias: activation.alias.clone(), activation: Some(activation), repos });
         }
         Ok(all)
     }

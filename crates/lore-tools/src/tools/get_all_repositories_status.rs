@@ -4,15 +4,16 @@ use lore_core::{
     browse::Report,
     team::{Standing, Team},
 };
-use lore_model::{Caller, Code, Failure, Permission, Repo};
+use lore_model::{Activation, Caller, Code, Failure, Permission, Repo};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{REPOS_MAX, health, repositories, run, time, url},
-    schema, scope,
+    repositories::{Members, REPOS_MAX, health, repositories, run, time, url},
+    schema,
+    scope::{self, Composite},
 };
 
 pub(super) static TOOL: Tool = Tool {
@@ -47,37 +48,65 @@ async fn status(context: Context, _: Input) -> Result<Answer, Failure> {
     Ok(repositories(rows, total))
 }
 
-/// Every name of the caller's has its row for each repository behind it, also where that cannot be asked.
+/// Every name of the caller's has one row, also where its repositories cannot be asked.
 async fn on_server(context: &Context, team: &Team, caller: &Caller) -> Result<Answer, Failure> {
     let mut standings = team.each_visible(caller).await?;
     let total = standings.len();
-    standings.truncate(REPOS_MAX);
-    let repos: Vec<Repo> = standings.iter().filter_map(|one| Some(one.shown.as_ref().ok()?.repo.clone())).collect();
+    let mut asked = 0;
+    let shown = standings.iter().take_while(|one| {
+        asked += one.repos.len();
+        asked <= REPOS_MAX
+    });
+    standings.truncate(shown.count().max(1));
+    let all = standings.iter().flat_map(|one| &one.repos);
+    let repos: Vec<Repo> = all.filter_map(|(_, shown)| Some(shown.as_ref().ok()?.repo.clone())).collect();
     let mut reports = context.lore.report(repos).await?.into_iter();
     let mut rows = Vec::new();
-    for Standing { alias, golden, is_activated, shown } in standings {
-        let status = if is_activated { "activated" } else { "not_activated" };
-        let told = match shown {
-            Ok(_) => {
-                let report = reports.next();
-                report.map(|report| row(context, &report, alias.as_str(), status))
-            }
-            Err(failure) => {
-                let why = context.told(&failure.message);
-                Some(json!({
-                    "alias": alias.as_str(),
-                    "activation_status": status,
-                    "error": why,
-                    "health": {"score": 0, "issues": [why]},
-                }))
-            }
-        };
-        rows.extend(told.map(|mut told| {
+    for Standing { alias, activation, repos } in standings {
+        let status = if activation.is_some() { "activated" } else { "not_activated" };
+        let composite = activation.filter(|own| own.composite);
+        let mut members = Members::default();
+        for (golden, shown) in repos {
+            let name = if composite.is_some() { &golden } else { &alias };
+            let mut told = match shown {
+                Ok(_) => {
+                    let Some(report) = reports.next() else { continue };
+                    let told = row(context, &report, name.as_str(), status);
+                    members.reports.push(report);
+                    told
+                }
+                Err(failure) => {
+                    let why = context.told(&failure.message);
+                    json!({
+                        "alias": name.as_str(),
+                        "activation_status": status,
+                        "error": why,
+                        "health": {"score": 0, "issues": [why]},
+                    })
+                }
+            };
             told["golden_repo_alias"] = golden.as_str().into();
-            told
-        }));
+            members.told.push(told);
+        }
+        match composite {
+            Some(activation) => rows.push(composite_row(activation, members)),
+            None => rows.extend(members.told),
+        }
     }
     Ok(repositories(rows, total))
+}
+
+/// What the repositories of a composite have together, and each of them.
+fn composite_row(activation: Activation, members: Members) -> Value {
+    let mut row = Composite { activation, members: Vec::new(), notes: Vec::new() }.head("alias");
+    row.insert("activation_status".to_owned(), "activated".into());
+    for counted in ["commit_count", "file_count", "index_size"] {
+        row.insert(counted.to_owned(), members.sum(&format!("/{counted}")));
+    }
+    row.insert("last_updated".to_owned(), members.updated_at());
+    row.insert("health".to_owned(), members.health("alias"));
+    row.insert("members".to_owned(), members.told.into());
+    Value::Object(row)
 }
 
 fn row(context: &Context, report: &Report, alias: &str, activation_status: &str) -> Value {

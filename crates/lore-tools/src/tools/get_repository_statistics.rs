@@ -64,7 +64,7 @@ async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
             "sync_count": members.sum("/activity/sync_count"),
             "commit_count": members.sum("/activity/commit_count"),
         },
-        "health": members.health(&context),
+        "health": members.health("repository_id"),
         "members": members.told,
     });
     if let Value::Object(all) = all {

@@ -47,7 +47,7 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
     }
     status.insert("last_updated".to_owned(), members.updated_at());
     status.insert("enable_temporal".to_owned(), members.told.iter().all(|one| one["enable_temporal"] == true).into());
-    status.insert("health".to_owned(), members.health(&context));
+    status.insert("health".to_owned(), members.health("alias"));
     status.insert("members".to_owned(), members.told.into());
     Ok(succeeded(json!({"status": status})))
 }

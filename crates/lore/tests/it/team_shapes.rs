@@ -218,12 +218,28 @@ fn every_alias_has_its_row_also_where_it_cannot_be_asked() {
         told.iter().map(row).collect::<Vec<_>>()
     };
     assert_eq!(rows("root"), ["api | api | not_activated | -", "web | web | not_activated | -"]);
-    let own = ["all | web | activated | -", "all | api | activated | -", "mine | api | activated | -"];
+    let own = ["all | - | activated | -", "mine | api | activated | -"];
     assert_eq!(rows("pow"), own);
+    let all = server.ask("pow", "get_all_repositories_status", &json!({}));
+    let (row, mine) = (&all["repositories"][0], &all["repositories"][1]);
+    assert_eq!((&all["total"], &row["is_composite"]), (&json!(2), &json!(true)), "{all}");
+    assert_eq!(row["golden_repo_aliases"], json!(["web", "api"]));
+    let members = row["members"].as_array().expect("a list");
+    let names: Vec<&Value> = members.iter().map(|member| &member["alias"]).collect();
+    assert_eq!(names, ["web", "api"]);
+    for counted in ["commit_count", "file_count", "index_size"] {
+        let sum: u64 = members.iter().filter_map(|member| member[counted].as_u64()).sum();
+        assert_eq!(row[counted], sum, "{counted}");
+    }
+    assert_eq!((&row["health"], &mine["health"]["score"]), (&json!({"score": 1.0, "issues": []}), &json!(1.0)));
     lore_testkit::Git::at(server.repos().join("api")).text(&["branch", "-q", "-D", "dev"]).expect("it goes");
     server.done("root", &server.ask("root", "refresh_golden_repo", &json!({"alias": "api"})));
     let gone = "mine | api | activated | its branch `dev` is not there any more; choose another with `switch_branch`";
-    assert_eq!(rows("pow"), [own[0], own[1], gone]);
+    assert_eq!(rows("pow"), [own[0], gone]);
+    // A composite has one row still when it has lost a member.
+    server.done("root", &server.ask("root", "remove_golden_repo", &json!({"alias": "web", "force": true})));
+    let all = server.ask("pow", "get_all_repositories_status", &json!({}));
+    assert_eq!((&all["total"], &all["repositories"][0]["golden_repo_aliases"]), (&json!(2), &json!(["api"])), "{all}");
 }
 
 #[test]
