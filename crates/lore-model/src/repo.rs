@@ -122,6 +122,9 @@ pub struct Repo {
     /// It is where others choose what is indexed, as on a team server; a branch that is shown is alone in any case. Stores do
     /// not know this either.
     pub alone: bool,
+    /// The folder that it is in, where it is asked about as a part of a composite: paths of filters and answers begin with it.
+    /// Stores do not know this either.
+    pub mount: Option<RepoName>,
 }
 
 impl Repo {
@@ -133,6 +136,11 @@ impl Repo {
     /// Whether this is its name or an alias.
     pub fn answers_to(&self, name: &str) -> bool {
         self.name() == name || self.aliases.iter().any(|alias| alias.as_str() == name)
+    }
+
+    /// What its paths begin with: the folder that it is in and a slash, or nothing.
+    pub fn prefix(&self) -> String {
+        self.mount.as_ref().map(|mount| format!("{mount}/")).unwrap_or_default()
     }
 
     /// Whether its history is that of one branch: the one that is shown, or HEAD's.

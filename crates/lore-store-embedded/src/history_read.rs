@@ -47,6 +47,25 @@ impl Filter {
         }
     }
 
+    /// The file's row is `f`. Of each repository that has a prefix the paths are looked through once.
+    fn touched(&mut self, path: &str, prefixes: &[(RepoId, String)]) {
+        const PATHS: &str = "f.path_id IN (SELECT path_id FROM paths WHERE ? || path LIKE ? ESCAPE '\\')";
+        let pattern = || Value::Text(like(path));
+        if prefixes.is_empty() {
+            return self.and("f.path_id IN (SELECT path_id FROM paths WHERE path LIKE ? ESCAPE '\\')", [pattern()]);
+        }
+        let mut tests = vec![format!("(f.repo_id = ? AND {PATHS})"); prefixes.len()];
+        let mut values: Vec<Value> = Vec::new();
+        for (repo, prefix) in prefixes {
+            values.extend([Value::Integer(repo.0), Value::Text(prefix.clone()), pattern()]);
+        }
+        let marks = vec!["?"; prefixes.len()].join(",");
+        tests.push(format!("(f.repo_id NOT IN ({marks}) AND {PATHS})"));
+        values.extend(prefixes.iter().map(|(repo, _)| Value::Integer(repo.0)));
+        values.extend([Value::Text(String::new()), pattern()]);
+        self.and(&format!("({})", tests.join(" OR ")), values);
+    }
+
     fn times(&mut self, column: &str, since: Option<i64>, until: Option<i64>) {
         for (operator, bound) in [(">=", since), ("<=", until)] {
             if let Some(bound) = bound {
@@ -105,10 +124,19 @@ pub(crate) fn like(text: &str) -> String {
     pattern + "%"
 }
 
-/// `(p.path LIKE ? OR …)` and its values.
-fn any_path(paths: &[String]) -> (String, Vec<Value>) {
-    let tests = vec!["p.path LIKE ? ESCAPE '\\'"; paths.len()].join(" OR ");
-    (format!("({tests})"), paths.iter().map(|path| Value::Text(like(path))).collect())
+/// `(p.path LIKE ? OR …)` and its values. The surrounding query names the file's row `f` and its path's `p`.
+fn any_path(paths: &[String], prefixes: &[(RepoId, String)]) -> (String, Vec<Value>) {
+    let cases = " WHEN ? THEN ?".repeat(prefixes.len());
+    let path = if prefixes.is_empty() { "p.path" } else { &*format!("(CASE f.repo_id{cases} ELSE '' END || p.path)") };
+    let tests = vec![format!("{path} LIKE ? ESCAPE '\\'"); paths.len()].join(" OR ");
+    let mut values = Vec::new();
+    for path in paths {
+        for (repo, prefix) in prefixes {
+            values.extend([Value::Integer(repo.0), Value::Text(prefix.clone())]);
+        }
+        values.push(Value::Text(like(path)));
+    }
+    (format!("({tests})"), values)
 }
 
 fn search(connection: &Connection, query: &CommitQuery, text: &str) -> rusqlite::Result<(Vec<CommitHit>, bool)> {
@@ -118,7 +146,7 @@ fn search(connection: &Connection, query: &CommitQuery, text: &str) -> rusqlite:
     filter.times("c.author_time", query.since, query.until);
     filter.author("c", query.author.as_ref());
     if !query.paths.is_empty() {
-        let (tests, values) = any_path(&query.paths);
+        let (tests, values) = any_path(&query.paths, &query.prefixes);
         let condition = format!(
             "EXISTS (SELECT 1 FROM file_changes AS f JOIN paths AS p ON p.path_id = f.path_id WHERE f.commit_id = c.id AND {tests})"
         );
@@ -135,7 +163,8 @@ fn search(connection: &Connection, query: &CommitQuery, text: &str) -> rusqlite:
     });
     let more = hits.len() > query.limit;
     hits.truncate(query.limit);
-    let (tests, values) = if query.paths.is_empty() { ("1".to_owned(), Vec::new()) } else { any_path(&query.paths) };
+    let (tests, values) =
+        if query.paths.is_empty() { ("1".to_owned(), Vec::new()) } else { any_path(&query.paths, &query.prefixes) };
     let sql = format!(
         "SELECT p.path FROM file_changes AS f JOIN paths AS p ON p.path_id = f.path_id WHERE f.commit_id = ? AND {tests} ORDER BY f.position"
     );
@@ -195,10 +224,7 @@ fn hit(connection: &Connection, id: i64, rank: f64) -> rusqlite::Result<Row> {
 
 fn touches(connection: &Connection, query: &TouchQuery) -> rusqlite::Result<(Vec<TouchHit>, bool)> {
     let mut filter = Filter::default();
-    filter.and(
-        "f.path_id IN (SELECT path_id FROM paths WHERE path LIKE ? ESCAPE '\\')",
-        [Value::Text(like(&query.path))],
-    );
+    filter.touched(&query.path, &query.prefixes);
     filter.repos("f.repo_id", query.repos.as_ref());
     filter.hidden("f.commit_id", connection, &query.hidden)?;
     filter.times("f.author_time", query.since, query.until);

@@ -199,7 +199,16 @@ fn repo(row: &Row<'_>) -> Result<Repo> {
         problems: problems.into_iter().map(|(reason, count)| Problem { reason, count }).collect(),
         ..SyncState::default()
     };
-    Ok(Repo { id: RepoId(row.get(0)?), info, aliases, added_at: row.get(16)?, sync, shown: None, alone: false })
+    Ok(Repo {
+        id: RepoId(row.get(0)?),
+        info,
+        aliases,
+        added_at: row.get(16)?,
+        sync,
+        shown: None,
+        alone: false,
+        mount: None,
+    })
 }
 
 #[cfg(test)]

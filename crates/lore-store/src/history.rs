@@ -207,6 +207,8 @@ pub struct CommitQuery {
     pub text: String,
     /// Only these repositories; `None` for all.
     pub repos: Option<Vec<RepoId>>,
+    /// What the paths of a repository begin with in this question; nothing where it is not here.
+    pub prefixes: Vec<(RepoId, String)>,
     /// None of these commits.
     pub hidden: Hidden,
     /// Only commits with a file whose path contains one of these, ASCII case ignored; empty for all.
@@ -262,6 +264,8 @@ pub struct TouchQuery {
     pub path: String,
     /// Only these repositories; `None` for all.
     pub repos: Option<Vec<RepoId>>,
+    /// What the paths of a repository begin with in this question; nothing where it is not here.
+    pub prefixes: Vec<(RepoId, String)>,
     /// None of these commits.
     pub hidden: Hidden,
     /// Only author dates from here on.

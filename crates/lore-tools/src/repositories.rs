@@ -230,8 +230,23 @@ pub(crate) async fn enter(
     }
     let name = composite.activation.alias.to_string();
     let (found, path) = composite.enter(&path)?;
-    let before = format!("{}/", found.alias);
+    let before = found.repo.prefix();
     Ok(Ok((Found { alias: name, ..found }, path, before)))
+}
+
+/// The file that is meant, in the same way: it cannot be the root.
+pub(crate) async fn enter_file(
+    context: &Context,
+    alias: Option<&str>,
+    argument: &str,
+    text: &str,
+) -> Result<(Found, RepoPath, String), Failure> {
+    enter(context, alias, path(argument, Some(text))?).await?.map_err(|composite| {
+        let names: Vec<&str> = composite.members.iter().map(|member| member.alias.as_str()).collect();
+        let what = format!("`{}` is a composite, and `{argument}` names no file of it", composite.activation.alias);
+        Failure::new(Code::InvalidArgument, what)
+            .hint(format!("begin it with one of its repositories: {}", names.join(", ")))
+    })
 }
 
 /// The files of a folder as the contract has them: the files, and what is said about the list.

@@ -4,13 +4,16 @@
 //! server it is what the caller has activated, by their own names, and golden repositories: what another user has activated
 //! is not there. Every tool that takes the name of a repository asks here.
 
-use std::{collections::HashSet, path::PathBuf};
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+};
 
 use lore_core::{
     history::{Repos, few},
     team::{Asker, Shown, Team, Visible},
 };
-use lore_model::{Activation, Caller, Code, Failure, Repo, RepoName, RepoPath, brief, closest};
+use lore_model::{Activation, Caller, Code, CommitId, Failure, Repo, RepoName, RepoPath, brief, closest};
 use serde_json::{Map, Value, json};
 
 use crate::Context;
@@ -35,16 +38,29 @@ impl Found {
         Self { alias: repo.name().to_owned(), repo, place, shown: None }
     }
 
+    /// One that is asked about by itself. A member of a composite is called what it is then: a composite has no branch, so
+    /// its golden alias means the same.
     fn team(shown: Shown) -> Self {
-        let (repo, alias) = (shown.repo.clone(), shown.alias.to_string());
+        let repo = shown.repo.clone();
+        let alias = if is_of_composite(&shown) { repo.name().to_owned() } else { shown.alias.to_string() };
         Self { repo, place: None, alias, shown: Some(Box::new(shown)) }
     }
 
+    /// One that is asked about by the name of a composite, if it is one: that is the caller's name for it, and its paths
+    /// begin with its own.
+    fn asked(shown: Shown) -> Self {
+        let (is_member, alias) = (is_of_composite(&shown), shown.alias.to_string());
+        let mut found = Self { alias, ..Self::team(shown) };
+        found.repo.mount = is_member.then(|| found.repo.info.name.clone());
+        found
+    }
+
     /// The repository under the name that the caller has for it, so that what an answer names can be asked about again: there
-    /// may be several branches of it. The members of a composite are called what they are.
+    /// may be several branches of it. The members of a composite keep their own, for there are several; [`Names`] has the
+    /// caller's.
     pub(crate) fn named(self) -> Repo {
         let Self { mut repo, shown, .. } = self;
-        if let Some(shown) = shown.filter(|shown| shown.activation.as_ref().is_some_and(|own| !own.composite)) {
+        if let Some(shown) = shown.filter(|shown| shown.activation.is_some() && !is_of_composite(shown)) {
             repo.info.name = shown.alias;
         }
         repo
@@ -53,6 +69,49 @@ impl Found {
     /// The work tree or git directory to see it from.
     pub(crate) fn place(&self) -> PathBuf {
         self.place.clone().unwrap_or_else(|| self.repo.info.local_path.clone())
+    }
+}
+
+fn is_of_composite(shown: &Shown) -> bool {
+    shown.activation.as_ref().is_some_and(|own| own.composite)
+}
+
+/// How an answer names repositories and files, so that the caller can ask about them again: a member of a composite that
+/// was named by the composite's alias, and its files with its own alias before them.
+#[derive(Default)]
+pub(crate) struct Names(HashMap<String, (String, String)>);
+
+impl Names {
+    /// Notes that the repository of this name is called so by the caller.
+    pub(crate) fn note(&mut self, name: &str, alias: &str, prefix: String) {
+        self.0.insert(name.to_owned(), (alias.to_owned(), prefix));
+    }
+
+    /// The names of one repository.
+    pub(crate) fn one(name: &str, alias: &str, prefix: String) -> Self {
+        let mut names = Self::default();
+        names.note(name, alias, prefix);
+        names
+    }
+
+    /// The names of these repositories.
+    pub(crate) fn of<'a>(repos: impl IntoIterator<Item = &'a Found>) -> Self {
+        let mut names = Self::default();
+        for found in repos {
+            names.note(found.repo.name(), &found.alias, found.repo.prefix());
+        }
+        names
+    }
+
+    /// What the caller calls a repository.
+    pub(crate) fn repo<'a>(&'a self, name: &'a str) -> &'a str {
+        self.0.get(name).map_or(name, |(alias, _)| alias)
+    }
+
+    /// The path of a file of this repository.
+    pub(crate) fn path(&self, name: &str, path: &str) -> String {
+        let prefix = self.0.get(name).map_or("", |(_, prefix)| prefix);
+        format!("{prefix}{path}")
     }
 }
 
@@ -179,7 +238,7 @@ pub(crate) async fn composite(context: &Context, alias: Option<&str>) -> Result<
     let activation = visible.repos.first().and_then(|shown| shown.activation.clone());
     let Some(activation) = activation.filter(|own| own.composite) else { return Ok(None) };
     let member = |shown: Shown| {
-        let found = Found::team(shown);
+        let found = Found::asked(shown);
         Found { alias: found.repo.name().to_owned(), ..found }
     };
     let members = visible.repos.into_iter().map(member).collect();
@@ -190,11 +249,11 @@ pub(crate) async fn composite(context: &Context, alias: Option<&str>) -> Result<
 pub(crate) async fn search(context: &Context, alias: Option<&str>) -> Result<Searched, Failure> {
     let alias = alias.map(str::trim).filter(|alias| !alias.is_empty());
     if let Some((team, caller)) = context.team()? {
-        let visible = match alias {
-            Some(alias) => team.visible(caller, alias).await?,
-            None => team.all_visible(caller).await?,
+        let (visible, found): (_, fn(Shown) -> Found) = match alias {
+            Some(alias) => (team.visible(caller, alias).await?, Found::asked),
+            None => (team.all_visible(caller).await?, Found::team),
         };
-        return Ok(Searched { repos: visible.repos.into_iter().map(Found::team).collect(), notes: visible.notes });
+        return Ok(Searched { repos: visible.repos.into_iter().map(found).collect(), notes: visible.notes });
     }
     if alias.is_some() {
         return Ok(Searched { repos: vec![find(context, alias).await?], notes: Vec::new() });
@@ -215,24 +274,72 @@ pub(crate) async fn search(context: &Context, alias: Option<&str>) -> Result<Sea
     Ok(Searched { repos: repos.collect(), notes: Vec::new() })
 }
 
-/// The repository of that name, for a question about its history: on the branch that the caller has of it, and the work tree
-/// to see it from, where there is one.
-pub(crate) async fn history(context: &Context, name: &str) -> Result<(Repo, Option<PathBuf>), Failure> {
-    match context.team()? {
-        None => {
-            let (repo, place) = context.lore.find_place(&context.folder().await, Some(name)).await?;
-            Ok((repo, Some(place)))
-        }
-        Some((team, caller)) => Ok((Found::team(team.visible_one(caller, name).await?).named(), None)),
-    }
+/// The repository of that name, for a question about one of its commits.
+pub(crate) struct Holder {
+    /// The repository, on the branch that the caller has of it. Of a composite it is the one that has the commit.
+    pub(crate) repo: Repo,
+    /// The work tree to see it from, where there is one.
+    pub(crate) place: Option<PathBuf>,
+    /// How the caller names it.
+    pub(crate) names: Names,
 }
 
-/// The same for several, of which one may be a composite, and what the caller must know besides. Where none is named, on a
-/// team server it is all that the caller sees.
-pub(crate) async fn histories(context: &Context, names: Vec<String>) -> Result<(Repos, Vec<String>), Failure> {
-    let Some((team, caller)) = context.team()? else { return Ok((names.into(), Vec::new())) };
+/// Finds it. `missing` is what is told where no repository of a composite has the commit.
+pub(crate) async fn holder(
+    context: &Context,
+    name: &str,
+    sha: &str,
+    missing: fn(&str) -> Failure,
+) -> Result<Holder, Failure> {
+    let Some((team, caller)) = context.team()? else {
+        let (repo, place) = context.lore.find_place(&context.folder().await, Some(name)).await?;
+        return Ok(Holder { repo, place: Some(place), names: Names::default() });
+    };
+    let Some(composite) = composite(context, Some(name)).await? else {
+        let repo = Found::team(team.visible_one(caller, name).await?).named();
+        return Ok(Holder { repo, place: None, names: Names::default() });
+    };
+    let mut holders: Vec<(Repo, CommitId)> = Vec::new();
+    for Found { repo, .. } in composite.members {
+        match context.lore.history.commit(&repo, None, sha).await {
+            Ok(found) => holders.push((repo, found.commit.commit)),
+            Err(failure) if failure.code == Code::CommitNotFound => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    let Some((repo, commit)) = holders.first() else {
+        let what = std::iter::once(format!("{name}:{}", brief(sha))).chain(composite.notes);
+        return Err(missing(&what.collect::<Vec<_>>().join("; ")));
+    };
+    if holders.iter().any(|(_, other)| other != commit) {
+        let list: Vec<String> = holders.iter().map(|(repo, commit)| format!("{commit} of {}", repo.name())).collect();
+        let message =
+            format!("{} is another commit in each repository of {name}. Candidates: {}", brief(sha), list.join(", "));
+        return Err(Failure::new(Code::AmbiguousCommit, message).hint("give the whole SHA of one of them"));
+    }
+    let names = Names::one(repo.name(), composite.activation.alias.as_str(), repo.prefix());
+    Ok(Holder { repo: repo.clone(), place: None, names })
+}
+
+/// Repositories that are asked about together.
+pub(crate) struct Histories {
+    /// Which.
+    pub(crate) repos: Repos,
+    /// How the caller names them.
+    pub(crate) names: Names,
+    /// What the caller must know besides.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The repositories of these names, of which one may be a composite. Where none is named, on a team server it is all that the
+/// caller sees.
+pub(crate) async fn histories(context: &Context, names: Vec<String>) -> Result<Histories, Failure> {
+    let Some((team, caller)) = context.team()? else {
+        return Ok(Histories { repos: names.into(), names: Names::default(), notes: Vec::new() });
+    };
     let names = each_once(names);
     few("repos", &names)?;
+    let as_found = if names.is_empty() { Found::team } else { Found::asked };
     let mut found = if names.is_empty() { team.all_visible(caller).await? } else { Visible::default() };
     for name in names {
         let visible = team.visible(caller, &name).await?;
@@ -249,7 +356,14 @@ pub(crate) async fn histories(context: &Context, names: Vec<String>) -> Result<(
             }
         }
     }
-    Ok((Repos::Known(found.repos.into_iter().map(|shown| Found::team(shown).named()).collect()), found.notes))
+    let (mut repos, mut names) = (Vec::new(), Names::default());
+    for found in found.repos.into_iter().map(as_found) {
+        let (alias, prefix) = (found.alias.clone(), found.repo.prefix());
+        let repo = found.named();
+        names.note(repo.name(), &alias, prefix);
+        repos.push(repo);
+    }
+    Ok(Histories { repos: Repos::Known(repos), names, notes: found.notes })
 }
 
 /// Names in their order, each once: every one is looked up.

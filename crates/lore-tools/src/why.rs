@@ -3,34 +3,44 @@
 use std::path::PathBuf;
 
 use lore_core::why::FileRequest;
-use lore_model::{Code, Failure};
+use lore_model::{Code, Failure, Repo};
 use serde_json::{Map, Value};
 
-use crate::{Context, repositories::path, scope::find};
+use crate::{Context, repositories::enter_file, scope::Names};
 
 /// So many tokens an answer may have unless somebody says otherwise.
 pub(crate) const MAX_TOKENS: usize = 1500;
 
-/// The file that is meant: seen from the root of the repository.
-pub(crate) async fn file(context: &Context, repo: Option<String>, file: String) -> Result<FileRequest, Failure> {
-    // On a team server there is no project, and a repository is asked about on the caller's branch.
-    let known = match context.team()? {
+/// The file that is meant, seen from the root of the repository, and how the answer names it.
+pub(crate) async fn file(
+    context: &Context,
+    repo: Option<String>,
+    file: String,
+) -> Result<(FileRequest, Names), Failure> {
+    let (known, names, file) = match context.team()? {
+        // On a team server there is no project, and a repository is asked about on the caller's branch.
         Some(_) => {
-            below_root(context, "file", &file)?;
-            Some(find(context, repo.as_deref()).await?.named())
+            let (known, names, path) = server_file(context, repo.as_deref(), "file", &file).await?;
+            (Some(known), names, path)
         }
-        None => None,
+        None => (None, Names::default(), PathBuf::from(file)),
     };
-    Ok(FileRequest { folder: context.folder().await, repo, known, from: None, file: PathBuf::from(file) })
+    Ok((FileRequest { folder: context.folder().await, repo, known, from: None, file }, names))
 }
 
-/// Refuses, on a team server, a path that counts from anywhere but the root of the repository: elsewhere is the server's
-/// own disk, and whether a folder is there is nobody's business.
-pub(crate) fn below_root(context: &Context, argument: &str, file: &str) -> Result<(), Failure> {
-    if context.team.is_some() {
-        path(argument, Some(file))?;
-    }
-    Ok(())
+/// The same on a team server: the repository, on the caller's branch, and the path in it. Elsewhere than below its root is the
+/// server's own disk, and whether a file is there is nobody's business.
+pub(crate) async fn server_file(
+    context: &Context,
+    repo: Option<&str>,
+    argument: &str,
+    file: &str,
+) -> Result<(Repo, Names, PathBuf), Failure> {
+    let (found, path, before) = enter_file(context, repo, argument, file).await?;
+    let alias = found.alias.clone();
+    let known = found.named();
+    let names = Names::one(known.name(), &alias, before);
+    Ok((known, names, PathBuf::from(&*path.to_text())))
 }
 
 /// How many tokens an answer may have.

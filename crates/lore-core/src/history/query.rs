@@ -7,7 +7,7 @@ use lore_model::{Code, CommitId, CommitPrefix, Failure, PatchAbsence, Repo, Repo
 use lore_store::{CommitDetail, CommitHit, CommitQuery, PatchText, TouchHit, TouchQuery};
 
 use super::{Freshness, History, named};
-use crate::{blocking, store_failure};
+use crate::{blocking, search::prefixes, store_failure};
 
 /// No list is longer than this.
 pub const LIMIT_MAX: usize = 500;
@@ -170,6 +170,7 @@ impl History {
         let query = CommitQuery {
             text,
             hidden: self.hidden(&repos).await?,
+            prefixes: prefixes(&repos),
             repos: scope.clone(),
             paths: request.paths,
             since: request.since,
@@ -198,6 +199,7 @@ impl History {
         let query = TouchQuery {
             path,
             hidden: self.hidden(&repos).await?,
+            prefixes: prefixes(&repos),
             repos: scope.clone(),
             since: request.since,
             until: request.until,

@@ -559,10 +559,9 @@ impl Work {
     /// The answers, whether there would be more, and how many of them have too low a score.
     pub(super) fn run(&self) -> Result<(Vec<CodeHit>, bool, usize), StoreError> {
         let view = &*self.loaded.view;
-        let files: Option<Vec<bool>> = self
-            .filter
-            .filters_files()
-            .then(|| view.files().iter().map(|file| self.filter.admits_file(&file.path, &file.language)).collect());
+        let files: Option<Vec<bool>> = self.filter.filters_files().then(|| {
+            view.files().iter().map(|file| self.filter.admits_file(file.repo, &file.path, &file.language)).collect()
+        });
         let admits = |file: usize, record: &BlobRecord<ChunkId>, entry: &Entry<ChunkId>| {
             !self.except.as_ref().is_some_and(|is_none| is_none(file, entry))
                 && self.filter.admits(record, entry, &view.files()[file].path)

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use lore_model::{Cancel, Code, Failure, RepoPath};
+use lore_model::{Cancel, Code, Failure, RepoId, RepoPath};
 use lore_store::{TextPlan, Trigram};
 use proptest::{prelude::*, sample::select};
 
@@ -231,7 +231,7 @@ proptest! {
         match Files::new(&filter) {
             Err(failure) => says_what_to_do(&failure),
             Ok(files) => {
-                files.admits(&RepoPath::new(path.as_bytes()), "Rust");
+                files.admits(RepoId(0), &RepoPath::new(path.as_bytes()), "Rust");
             }
         }
         let filter = FileFilter { languages: globs.clone(), not_languages: globs, ..FileFilter::default() };

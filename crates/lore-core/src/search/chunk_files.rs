@@ -253,9 +253,9 @@ impl State {
         vector: Option<&[f32]>,
     ) -> Result<ChunkAnswer, Failure> {
         let view = &*self.loaded.view;
-        let files: Option<Vec<bool>> = filter
-            .filters_files()
-            .then(|| view.files().iter().map(|file| filter.admits_file(&file.path, &file.language)).collect());
+        let files: Option<Vec<bool>> = filter.filters_files().then(|| {
+            view.files().iter().map(|file| filter.admits_file(file.repo, &file.path, &file.language)).collect()
+        });
         let admits = |file: usize, record: &BlobRecord<ChunkId>, entry: &Entry<ChunkId>| {
             if !request.chunk_kinds.is_empty() && !request.chunk_kinds.contains(&entry.kind) {
                 return false;

@@ -1,7 +1,9 @@
 //! What may be an answer: files by language, path and extension, chunks by kind, symbol and tag.
 
+use std::{borrow::Cow, path::PathBuf};
+
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use lore_model::{ChunkKind, Code, Failure, RepoPath, SymbolKind, brief, closest};
+use lore_model::{ChunkKind, Code, Failure, Repo, RepoId, RepoPath, SymbolKind, brief, closest};
 use lore_store::{BlobRecord, ChunkId, Entry};
 
 use super::answer::{CodeRequest, tags};
@@ -39,6 +41,8 @@ pub(super) struct Files {
     globs: Option<GlobSet>,
     not_globs: Option<GlobSet>,
     extensions: Vec<String>,
+    /// What paths begin with, of repositories that are parts of a composite.
+    prefixes: Vec<(RepoId, String)>,
 }
 
 impl Files {
@@ -64,7 +68,14 @@ impl Files {
             globs: whole_paths(&wanted.globs)?,
             not_globs: whole_paths(&wanted.not_globs)?,
             extensions: wanted.extensions.iter().map(extension).filter(|end| end.len() > 1).collect(),
+            prefixes: Vec::new(),
         })
+    }
+
+    /// The same for files of these repositories.
+    pub(super) fn of(mut self, repos: &[(Repo, Option<PathBuf>)]) -> Self {
+        self.prefixes = prefixes(repos.iter().map(|(repo, _)| repo));
+        self
     }
 
     /// Whether it leaves anything out.
@@ -77,7 +88,7 @@ impl Files {
             && self.extensions.is_empty()
     }
 
-    pub(super) fn admits(&self, path: &RepoPath, language: &str) -> bool {
+    pub(super) fn admits(&self, repo: RepoId, path: &RepoPath, language: &str) -> bool {
         let is_named = |wanted: &String| wanted == language || Some(wanted.as_str()) == dialect_of(language);
         if !self.languages.is_empty() && !self.languages.iter().any(is_named) {
             return false;
@@ -85,7 +96,11 @@ impl Files {
         if self.not_languages.iter().any(is_named) {
             return false;
         }
-        let path = path.to_text();
+        let prefix = self.prefixes.iter().find(|(known, _)| *known == repo);
+        let path = match prefix {
+            Some((_, prefix)) => Cow::Owned(format!("{prefix}{}", path.to_text())),
+            None => path.to_text(),
+        };
         let fits = |globs: &Option<GlobSet>| globs.as_ref().map(|globs| globs.is_match(&*path));
         if fits(&self.globs) == Some(false) || fits(&self.not_globs) == Some(true) {
             return false;
@@ -99,6 +114,12 @@ impl Files {
                 || self.loose.is_match(&*path)
                 || self.parts_of_paths.iter().any(|part| lower.contains(part.as_str())))
     }
+}
+
+/// What the paths of these repositories begin with, where that is more than nothing.
+pub(crate) fn prefixes<'a>(repos: impl IntoIterator<Item = &'a Repo>) -> Vec<(RepoId, String)> {
+    let mounted = repos.into_iter().filter(|repo| repo.mount.is_some());
+    mounted.map(|repo| (repo.id, repo.prefix())).collect()
 }
 
 /// What makes a path a pattern.
@@ -167,7 +188,7 @@ impl Filter {
             chunk_kinds: request.chunk_kinds.clone(),
             symbols: request.symbols.clone(),
             tags: request.tags.iter().map(|tag| spellings(tag)).filter(|tag| !tag.is_empty()).collect(),
-            files: Files::new(&request.files)?,
+            files: Files::new(&request.files)?.of(&request.repos),
         })
     }
 
@@ -179,8 +200,8 @@ impl Filter {
         !self.chunk_kinds.is_empty() || !self.symbols.is_empty() || !self.tags.is_empty()
     }
 
-    pub(super) fn admits_file(&self, path: &RepoPath, language: &str) -> bool {
-        self.files.admits(path, language)
+    pub(super) fn admits_file(&self, repo: RepoId, path: &RepoPath, language: &str) -> bool {
+        self.files.admits(repo, path, language)
     }
 
     pub(super) fn admits(&self, record: &BlobRecord<ChunkId>, entry: &Entry<ChunkId>, path: &RepoPath) -> bool {
@@ -309,7 +330,8 @@ mod tests {
 
     #[test]
     fn a_path_with_wildcards_is_also_taken_as_it_stands() {
-        let admits = |glob: &str, path: &str| path_filter(glob).unwrap().admits_file(&RepoPath::from(path), "tsx");
+        let admits =
+            |glob: &str, path: &str| path_filter(glob).unwrap().admits_file(RepoId(1), &RepoPath::from(path), "tsx");
         assert!(admits("app/[slug]/page.tsx", "web/app/[slug]/page.tsx"));
         assert!(admits("app/[slug]/page.tsx", "app/s/page.tsx"), "and as a glob");
         assert!(!admits("app/[slug]/page.tsx", "app/x/page.tsx"));
@@ -317,10 +339,35 @@ mod tests {
     }
 
     #[test]
+    fn of_a_composite_the_whole_path_counts() {
+        let admits = |wanted: FileFilter, repo: i64, path: &str| {
+            let mut files = Files::new(&wanted).unwrap();
+            files.prefixes = vec![(RepoId(1), "web/".to_owned()), (RepoId(2), "api/".to_owned())];
+            files.admits(RepoId(repo), &RepoPath::from(path), "rust")
+        };
+        let glob = |text: &str| FileFilter { globs: vec![text.to_owned()], ..FileFilter::default() };
+        let not_glob = |text: &str| FileFilter { not_globs: vec![text.to_owned()], ..FileFilter::default() };
+        for (text, web, api) in [
+            ("web/src/a.rs", true, false),
+            ("web", true, false),
+            ("web/*", true, false),
+            ("*/src/*", true, true),
+            ("src/*", false, false),
+            ("**/a.rs", true, true),
+        ] {
+            assert_eq!((admits(glob(text), 1, "src/a.rs"), admits(glob(text), 2, "src/a.rs")), (web, api), "{text}");
+            let kept = (admits(not_glob(text), 1, "src/a.rs"), admits(not_glob(text), 2, "src/a.rs"));
+            assert_eq!(kept, (!web, !api), "not {text}");
+        }
+        assert!(!admits(glob("web/*"), 2, "web/a.rs"), "a folder of another repository is none of the composite");
+        assert!(admits(glob("src/*"), 3, "src/a.rs"), "others stand by themselves");
+    }
+
+    #[test]
     fn languages_are_known_by_all_their_names() {
         let admits = |lang: &str, language: &str| {
             let filter = filter(|request| request.files.languages = vec![lang.to_owned()]).unwrap();
-            filter.admits_file(&RepoPath::from("a"), language)
+            filter.admits_file(RepoId(1), &RepoPath::from("a"), language)
         };
         for (lang, language) in [
             ("golang", "go"),
@@ -358,7 +405,7 @@ mod tests {
                 } else {
                     FileFilter { globs, ..FileFilter::default() }
                 };
-                Files::new(&wanted).unwrap().admits(&RepoPath::from(path), "python")
+                Files::new(&wanted).unwrap().admits(RepoId(1), &RepoPath::from(path), "python")
             });
             assert_ne!(one, not, "{glob} {path}");
             one
@@ -385,7 +432,7 @@ mod tests {
     #[test]
     fn files_are_told_apart_by_language_and_extension() {
         let admits = |wanted: FileFilter, path: &str, language: &str| {
-            Files::new(&wanted).unwrap().admits(&RepoPath::from(path), language)
+            Files::new(&wanted).unwrap().admits(RepoId(1), &RepoPath::from(path), language)
         };
         let without = FileFilter { not_languages: vec!["ts".to_owned()], ..FileFilter::default() };
         assert!(!admits(without.clone(), "a.tsx", "tsx") && !admits(without.clone(), "a.ts", "typescript"));

@@ -1,6 +1,6 @@
 //! Ways in to parsers that nothing outside needs, for those who feed them any bytes (`lore-fuzz`). They promise nothing.
 
-use lore_model::{Cancel, Failure, RepoPath};
+use lore_model::{Cancel, Failure, RepoId, RepoPath};
 use lore_store::TextPlan;
 
 use super::{
@@ -17,7 +17,7 @@ pub fn chunk_file(bytes: &[u8], model: &str) -> Result<chunk_files::Parsed, Stri
 
 /// Whether a filter lets a file pass.
 pub fn admits(filter: &FileFilter, path: &RepoPath, language: &str) -> Result<bool, Failure> {
-    Files::new(filter).map(|files| files.admits(path, language))
+    Files::new(filter).map(|files| files.admits(RepoId(0), path, language))
 }
 
 /// What a text must contain for an expression to match.

@@ -48,6 +48,7 @@ pub use embedding::{EmbedEvent, EmbedReport};
 use evidence::{Evidence, KeptEvidence};
 pub use export::{Export, ExportedChunk};
 pub use filter::FileFilter;
+pub(crate) use filter::prefixes;
 pub use index::{CodeEvent, CodeReport, CodeTask};
 pub use indexed::IndexedFiles;
 pub use lines::{LineHit, LinesAnswer, LinesRequest, LinesWanted};

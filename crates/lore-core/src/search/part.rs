@@ -265,6 +265,7 @@ mod tests {
             sync: SyncState::default(),
             shown: None,
             alone: false,
+            mount: None,
         };
         let state = lore_store::CodeState {
             tips: vec![

@@ -189,6 +189,7 @@ impl Lore {
         let query = CommitQuery {
             text: format!("subject : ({})", phrases.join(" OR ")),
             repos: Some(others.iter().map(|(other, _)| other.id).collect()),
+            prefixes: Vec::new(),
             hidden: self.history.hidden(repos).await?,
             paths: Vec::new(),
             since: None,

@@ -53,7 +53,7 @@ pub struct Reverted {
 }
 
 /// The answer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Tried {
     /// Code that is not there any more, the most alike first; each tells what took it away.
     pub removed: Vec<CodeHit>,
@@ -63,6 +63,24 @@ pub struct Tried {
     pub gaps: PastGaps,
     /// How fresh it is.
     pub freshness: Vec<CodeFreshness>,
+}
+
+impl Tried {
+    /// Adds what another repository has to the same question: of both, the code that is most alike and the newest commits.
+    pub fn add(&mut self, other: Self, limit: usize) {
+        if self.freshness.is_empty() {
+            *self = other;
+            return;
+        }
+        self.removed.extend(other.removed);
+        self.removed.sort_by(|a, b| b.score.total_cmp(&a.score));
+        self.removed.truncate(limit);
+        self.reverted.extend(other.reverted);
+        self.reverted.sort_by_key(|reverted| std::cmp::Reverse(reverted.at));
+        self.reverted.truncate(limit);
+        self.gaps.not_kept.extend(other.gaps.not_kept);
+        self.freshness.extend(other.freshness);
+    }
 }
 
 impl Lore {
@@ -124,6 +142,7 @@ impl Lore {
                 quoted.join(" OR ")
             ),
             repos: Some(vec![repo.id]),
+            prefixes: Vec::new(),
             hidden: self.history.hidden(std::slice::from_ref(repo)).await?,
             paths: Vec::new(),
             since: None,

@@ -26,6 +26,7 @@ pub async fn check_history(make: impl Fn() -> Arc<dyn HistoryStore>) {
     any_text_is_a_query(&*make()).await;
     what_a_query_costs_is_bounded(&*make()).await;
     touches_are_newest_first_and_literal(&*make()).await;
+    paths_are_matched_with_what_they_begin_with(&*make()).await;
     subjects_are_newest_first_without_merges(&*make()).await;
     the_last_change_of_a_path_is_known(&*make()).await;
     files_that_change_together_are_followed_through_renames(&*make()).await;
@@ -91,6 +92,7 @@ fn query(text: &str) -> CommitQuery {
     CommitQuery {
         text: text.to_owned(),
         repos: None,
+        prefixes: Vec::new(),
         hidden: Hidden::default(),
         paths: Vec::new(),
         since: None,
@@ -350,6 +352,7 @@ async fn touches_are_newest_first_and_literal(store: &dyn HistoryStore) {
     let touch = |path: &str, limit: usize| TouchQuery {
         path: path.to_owned(),
         repos: None,
+        prefixes: Vec::new(),
         hidden: Hidden::default(),
         since: None,
         until: None,
@@ -374,6 +377,53 @@ async fn touches_are_newest_first_and_literal(store: &dyn HistoryStore) {
         ..touch("rs", 10)
     };
     assert_eq!(store.list_touches(&filtered).await.expect(OK).0.len(), 3);
+}
+
+async fn paths_are_matched_with_what_they_begin_with(store: &dyn HistoryStore) {
+    let in_file = |number: u8, path: &str| CommitRecord {
+        files: vec![file(FileStatus::Added, path, None)],
+        ..commit(number, "needle")
+    };
+    let (writer, web) = with_repo(store, "web", vec![in_file(1, "src/a.js"), in_file(2, "b.js")]).await;
+    drop(writer);
+    let (writer, api) = with_repo(store, "api", vec![in_file(3, "src/a.js"), in_file(4, "web/b.js")]).await;
+    drop(writer);
+    let prefixes = vec![(web.id, "web/".to_owned()), (api.id, "a%i/".to_owned())];
+    for (path, expected) in [
+        ("web/src/a.js", &[1][..]),
+        ("b/SRC", &[1]),
+        ("web/", &[1, 2, 4]),
+        ("a%i/web/b", &[4]),
+        ("src/a.js", &[1, 3]),
+        ("a_i/", &[]),
+        ("api/", &[]),
+    ] {
+        let touch = TouchQuery {
+            path: path.to_owned(),
+            repos: None,
+            prefixes: prefixes.clone(),
+            hidden: Hidden::default(),
+            since: None,
+            until: None,
+            author: None,
+            limit: 10,
+        };
+        let mut touched: Vec<u8> =
+            store.list_touches(&touch).await.expect(OK).0.iter().map(|hit| hit.commit.as_bytes()[0]).collect();
+        touched.sort_unstable();
+        assert_eq!(touched, expected, "{path}");
+        let query = CommitQuery { paths: vec![path.to_owned()], prefixes: prefixes.clone(), ..query("needle") };
+        let hits = store.search_commits(&query).await.expect(OK).hits;
+        let mut searched: Vec<u8> = hits.iter().map(|hit| hit.commit.as_bytes()[0]).collect();
+        searched.sort_unstable();
+        assert_eq!(searched, expected, "{path}");
+        assert!(hits.iter().all(|hit| hit.matched_paths.len() == 1), "{path}");
+    }
+    // A repository that has no prefix is matched by its own paths.
+    let query = CommitQuery { paths: vec!["src/".to_owned()], prefixes: prefixes[..1].to_vec(), ..query("needle") };
+    let mut both = found(store, &query).await;
+    both.sort_unstable();
+    assert_eq!(both, [1, 3]);
 }
 
 async fn subjects_are_newest_first_without_merges(store: &dyn HistoryStore) {
@@ -549,6 +599,7 @@ async fn hidden_commits_answer_nothing(store: &dyn HistoryStore) {
     let touch = TouchQuery {
         path: "a".to_owned(),
         repos: Some(vec![repo.id]),
+        prefixes: Vec::new(),
         hidden: hidden.clone(),
         since: None,
         until: None,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lore_core::why::{CoChangeAnswer, CoChangeRequest, CoChanged, MAX_FILES, OtherRepo};
-use lore_model::{Failure, Permission, RepoPath};
+use lore_model::{Code, Failure, Permission, Repo, RepoPath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,8 +14,8 @@ use crate::{
     answer::AnswerBuilder,
     repositories::line,
     schema,
-    scope::{find, others},
-    why::{Fields, below_root, day},
+    scope::{Names, others},
+    why::{Fields, day, server_file},
 };
 
 const LIMIT: i64 = 10;
@@ -44,35 +44,43 @@ struct Input {
 }
 
 async fn co_changed(context: Context, input: Input) -> Result<Answer, Failure> {
-    for file in &input.files {
-        below_root(&context, "files", file)?;
+    let (mut known, mut names, mut files): (Option<Repo>, _, _) = (None, Names::default(), Vec::new());
+    for file in input.files {
+        if context.team()?.is_none() {
+            files.push(PathBuf::from(file));
+            continue;
+        }
+        let (repo, its_names, path) = server_file(&context, input.repo.as_deref(), "files", &file).await?;
+        if let Some(other) = known.as_ref().filter(|other| other.id != repo.id) {
+            let message = format!("`files` are of two repositories, {} and {}", other.name(), repo.name());
+            return Err(Failure::new(Code::InvalidArgument, message)
+                .hint("commits change files of one repository: ask about each repository by itself"));
+        }
+        files.push(path);
+        (known, names) = (Some(repo), its_names);
     }
-    // On a team server there is no project, and a repository is asked about on the caller's branch.
-    let known = match context.team()? {
-        Some(_) => Some(find(&context, input.repo.as_deref()).await?.named()),
-        None => None,
-    };
     let request = CoChangeRequest {
         folder: context.folder().await,
         repo: input.repo,
         known,
         from: None,
-        files: input.files.into_iter().map(PathBuf::from).collect(),
+        files,
         others: others(&context).await?,
         limit: input.limit.unwrap_or(LIMIT),
     };
     let found = context.lore.co_changed(&request).await?;
-    let mut answer = AnswerBuilder::object(fields(&found).0);
+    let mut answer = AnswerBuilder::object(fields(&found, &names).0);
     if let Some(limit) = found.clamped {
         answer.note("limit_clamped", limit);
     }
     Ok(answer.finish(&found.freshness, &|_| true))
 }
 
-fn fields(found: &CoChangeAnswer) -> Fields {
-    let paths = |paths: &[RepoPath]| -> Vec<Value> { paths.iter().map(|path| path.to_text().into()).collect() };
+fn fields(found: &CoChangeAnswer, names: &Names) -> Fields {
+    let named = |path: &RepoPath| names.path(&found.repo, &path.to_text());
+    let paths = |paths: &[RepoPath]| -> Vec<Value> { paths.iter().map(|path| named(path).into()).collect() };
     let mut fields = Fields::default();
-    fields.put("repo", found.repo.as_str());
+    fields.put("repo", names.repo(&found.repo));
     fields.put("files", paths(&found.asked));
     fields.put_some("earlier_names", Some(paths(&found.earlier)).filter(|names| !names.is_empty()));
     fields.put("commits", found.commits);
@@ -80,17 +88,17 @@ fn fields(found: &CoChangeAnswer) -> Fields {
     left_out.put_count(&format!("commits_over_{MAX_FILES}_files"), found.too_large);
     left_out.put_count("older_commits", found.too_old);
     fields.put_some("left_out", Some(left_out.0).filter(|left_out| !left_out.is_empty()));
-    fields.put("results", found.files.iter().map(file).collect::<Vec<Value>>());
+    fields.put("results", found.files.iter().map(|found| file(found, named(&found.file.path))).collect::<Vec<Value>>());
     fields.put_some("more", found.more.then_some(true));
     let others: Vec<Value> = found.others.iter().map(other).collect();
     fields.put_some("other_repositories", Some(others).filter(|others| !others.is_empty()));
     fields
 }
 
-fn file(found: &CoChanged) -> Value {
+fn file(found: &CoChanged, path: String) -> Value {
     let file = &found.file;
     let mut fields = Fields::default();
-    fields.put("path", &*file.path.to_text());
+    fields.put("path", path);
     fields.put("support", file.support);
     fields.put("confidence", (found.confidence * 1000.0).round() / 1000.0);
     fields.put_some("gone", found.gone.then_some(true));

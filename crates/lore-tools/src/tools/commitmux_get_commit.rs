@@ -1,6 +1,6 @@
 //! `commitmux_get_commit`: one commit with its file list.
 
-use lore_model::{Failure, Permission};
+use lore_model::{Code, Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::{
     answer::AnswerBuilder,
     repositories::{is_long, line},
     schema,
-    scope::history,
+    scope::{Holder, holder},
 };
 
 /// So many characters of a message are told: whoever wrote more of them did not write for a reader.
@@ -39,20 +39,24 @@ struct Input {
 }
 
 async fn get_commit(context: Context, input: Input) -> Result<Answer, Failure> {
-    let (repo, place) = history(&context, &input.repo).await?;
+    let missing = |name: &str| {
+        Failure::new(Code::CommitNotFound, format!("Commit {name} not found"))
+            .hint("no repository of the composite has it: a search or touches result has the `sha`")
+    };
+    let Holder { repo, place, names } = holder(&context, &input.repo, &input.sha, missing).await?;
     let found = context.lore.history.commit(&repo, place.as_deref(), &input.sha).await?;
     let commit = &found.commit;
     let files = commit.files.iter().map(|file| {
         json!({
-            "path": file.path.to_text(),
+            "path": names.path(&found.repo, &file.path.to_text()),
             "status": file.status.letter().to_string(),
-            "old_path": file.old_path.as_ref().map(|path| path.to_text()),
+            "old_path": file.old_path.as_ref().map(|path| names.path(&found.repo, &path.to_text())),
         })
     });
     let whole = commit.body.as_deref();
     let body = whole.map(|body| body.char_indices().nth(MESSAGE_MAX).map_or(body, |(end, _)| &body[..end]));
     let fields: [(&str, Value); 7] = [
-        ("repo", found.repo.clone().into()),
+        ("repo", names.repo(&found.repo).into()),
         ("sha", commit.commit.to_hex().into()),
         ("subject", line(&commit.subject).into()),
         ("body", body.into()),

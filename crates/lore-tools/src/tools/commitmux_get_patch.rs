@@ -6,7 +6,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::run;
-use crate::{Answer, Context, Effect, Errors, Offered, Tool, Toolset, answer::AnswerBuilder, schema, scope::history};
+use crate::{
+    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
+    answer::AnswerBuilder,
+    schema,
+    scope::{Holder, holder},
+};
 
 pub(super) static TOOL: Tool = Tool {
     name: "commitmux_get_patch",
@@ -36,12 +41,16 @@ async fn get_patch(context: Context, input: Input) -> Result<Answer, Failure> {
         Failure::new(Code::InvalidArgument, "`max_bytes` is negative")
             .hint("leave it out for the whole patch, or give the number of bytes to see")
     })?;
-    let (repo, place) = history(&context, &input.repo).await?;
+    let missing = |name: &str| {
+        Failure::new(Code::PatchNotFound, format!("Patch {name} not found"))
+            .hint("no repository of the composite has the commit: a search or touches result has the `sha`")
+    };
+    let Holder { repo, place, names } = holder(&context, &input.repo, &input.sha, missing).await?;
     let found = context.lore.history.patch(&repo, place.as_deref(), &input.sha).await?;
     let text = String::from_utf8_lossy(&found.bytes);
     let end = max.map_or(text.len(), |max| text.floor_char_boundary(max));
     let fields: [(&str, Value); 3] = [
-        ("repo", found.repo.clone().into()),
+        ("repo", names.repo(&found.repo).into()),
         ("sha", found.commit.to_hex().into()),
         ("patch_text", text[..end].into()),
     ];

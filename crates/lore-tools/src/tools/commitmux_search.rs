@@ -12,7 +12,7 @@ use crate::{
     answer::AnswerBuilder,
     repositories::{is_long, line},
     schema,
-    scope::histories,
+    scope::{Histories, histories},
 };
 
 /// How much of the diff an excerpt shows.
@@ -52,7 +52,7 @@ struct Input {
 }
 
 async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
-    let (repos, notes) = histories(&context, input.repos).await?;
+    let Histories { repos, names, notes } = histories(&context, input.repos).await?;
     let request = SearchRequest {
         query: input.query,
         repos,
@@ -65,12 +65,12 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     let results = found.hits.iter().map(|hit| {
         let commit = &hit.hit;
         json!({
-            "repo": hit.repo,
+            "repo": names.repo(&hit.repo),
             "sha": commit.commit.to_hex(),
             "subject": line(&commit.subject),
             "author": line(&commit.author),
             "date": date(commit.author_time),
-            "matched_paths": commit.matched_paths,
+            "matched_paths": commit.matched_paths.iter().map(|path| names.path(&hit.repo, path)).collect::<Vec<_>>(),
             "patch_excerpt": commit.patch_preview.chars().take(EXCERPT_CHARS).collect::<String>(),
         })
     });

@@ -12,7 +12,7 @@ use crate::{
     answer::AnswerBuilder,
     repositories::{is_long, line},
     schema,
-    scope::histories,
+    scope::{Histories, histories},
 };
 
 const LIMIT: i64 = 50;
@@ -45,7 +45,7 @@ struct Input {
 }
 
 async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
-    let (repos, notes) = histories(&context, input.repos).await?;
+    let Histories { repos, names, notes } = histories(&context, input.repos).await?;
     let request = TouchRequest {
         path: input.path_glob,
         repos,
@@ -57,11 +57,11 @@ async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
     let results = found.touches.iter().map(|touched| {
         let hit = &touched.hit;
         json!({
-            "repo": touched.repo,
+            "repo": names.repo(&touched.repo),
             "sha": hit.commit.to_hex(),
             "subject": line(&hit.subject),
             "date": date(hit.author_time),
-            "path": hit.change.path.to_text(),
+            "path": names.path(&touched.repo, &hit.change.path.to_text()),
             "status": hit.change.status.letter().to_string(),
         })
     });

@@ -15,6 +15,7 @@ use crate::{
     answer::{AnswerBuilder, size},
     repositories::line,
     schema,
+    scope::Names,
     why::{Fields, day, file, room},
 };
 
@@ -47,17 +48,17 @@ async fn explain(context: Context, input: Input) -> Result<Answer, Failure> {
     let lines = input.lines.as_deref().map(str::trim).filter(|lines| !lines.is_empty());
     let lines = lines.map(parse_lines).transpose()?;
     let tokens = room(input.max_tokens)?;
-    let at = file(&context, input.repo, input.file).await?;
+    let (at, names) = file(&context, input.repo, input.file).await?;
     let found = context.lore.explain_lines(&ExplainRequest { at, lines }).await?;
-    let answer = AnswerBuilder::object(fields(&found, tokens).0);
+    let answer = AnswerBuilder::object(fields(&found, &names, tokens).0);
     Ok(answer.finish(&found.freshness, &|_| true))
 }
 
 /// The answer, cut so that it takes at most so many tokens: comments first, then what the commits are, then their hunks.
-fn fields(found: &Explained, tokens: usize) -> Fields {
-    let mut left = tokens.saturating_sub(size(&Value::Object(frame(found).0)) + 40);
+fn fields(found: &Explained, names: &Names, tokens: usize) -> Fields {
+    let mut left = tokens.saturating_sub(size(&Value::Object(frame(found, names).0)) + 40);
     let comments = fitting(found.comments.iter().map(comment), &mut left, tokens / 3);
-    let mut commits = fitting(found.commits.iter().map(commit), &mut left, tokens);
+    let mut commits = fitting(found.commits.iter().map(|shaped| commit(shaped, &found.repo, names)), &mut left, tokens);
     let (mut hunks_left_out, mut lines_left_out) = (0, 0);
     let with_hunks = commits.iter_mut().zip(&found.commits).filter(|(_, shaped)| !shaped.hunks.is_empty());
     let mut with_hunks: Vec<_> = with_hunks.collect();
@@ -83,7 +84,7 @@ fn fields(found: &Explained, tokens: usize) -> Fields {
     left_out.put_count("hunk_lines", lines_left_out);
     left_out.put_count("comments", found.comments.len() - comments.len());
     left_out.put_some("older_comments", found.comments_left_out.then_some("not looked through"));
-    let mut fields = frame(found);
+    let mut fields = frame(found, names);
     fields.put("commits", commits);
     fields.put_some("comments", Some(comments).filter(|comments| !comments.is_empty()));
     fields.put_some("left_out", Some(left_out.0).filter(|left_out| !left_out.is_empty()));
@@ -91,10 +92,10 @@ fn fields(found: &Explained, tokens: usize) -> Fields {
 }
 
 /// What the answer is about.
-fn frame(found: &Explained) -> Fields {
+fn frame(found: &Explained, names: &Names) -> Fields {
     let mut fields = Fields::default();
-    fields.put("repo", found.repo.as_str());
-    fields.put("file", &*found.path.to_text());
+    fields.put("repo", names.repo(&found.repo));
+    fields.put("file", names.path(&found.repo, &found.path.to_text()));
     fields.put_some("lines", found.lines.map(|lines| shown(&[lines])));
     fields.put_some("head", found.head.map(|head| head.to_hex()));
     fields.put_some("uncommitted", Some(shown(&found.uncommitted)).filter(|lines| !lines.is_empty()));
@@ -109,16 +110,18 @@ fn frame(found: &Explained) -> Fields {
     fields
 }
 
-fn commit(shaped: &Shaped) -> Value {
+fn commit(shaped: &Shaped, repo: &str, names: &Names) -> Value {
     let mut fields = Fields::default();
     fields.put("sha", shaped.commit.to_hex());
     fields.put("subject", line(&shaped.subject));
     fields.put("author", line(&shaped.author));
     fields.put("date", day(shaped.author_time));
     fields.put("lines", shown(&shaped.lines));
-    let then: Vec<Value> =
-        shaped.origins.iter().map(|origin| format!("{}:{}", origin.path, shown(&origin.lines)).into()).collect();
-    fields.put("then", then);
+    let then = shaped.origins.iter().map(|origin| {
+        let path = names.path(repo, &origin.path.to_string());
+        format!("{path}:{}", shown(&origin.lines)).into()
+    });
+    fields.put("then", then.collect::<Vec<Value>>());
     fields.put_some("boundary", shaped.boundary.then_some("the known history begins here: the lines may be older"));
     Value::Object(fields.0)
 }

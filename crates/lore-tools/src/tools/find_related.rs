@@ -4,7 +4,7 @@ use lore_core::{
     search::{CodeHit, LIMIT_MAX, RelatedAnswer, RelatedRequest},
     why::FileAt,
 };
-use lore_model::{Failure, Permission, SymbolKind};
+use lore_model::{Failure, Permission, RepoPath, SymbolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,6 +15,7 @@ use crate::{
     answer::{AnswerBuilder, size},
     cold::code_notice,
     schema,
+    scope::Names,
     why::{Fields, MAX_TOKENS, file},
 };
 
@@ -55,7 +56,7 @@ struct Input {
 }
 
 async fn related(context: Context, input: Input) -> Result<Answer, Failure> {
-    let at = file(&context, input.repo, input.file).await?;
+    let (at, names) = file(&context, input.repo, input.file).await?;
     let FileAt { repo, place, path } = context.lore.find_file(&at).await?;
     let request = RelatedRequest {
         repo: (repo, Some(place)),
@@ -66,10 +67,10 @@ async fn related(context: Context, input: Input) -> Result<Answer, Failure> {
     let mut found = context.lore.search.related(&request).await?;
     found.shorten(LINES);
     let hits = std::mem::take(&mut found.hits);
-    let frame = size(&Value::Object(fields(&found).0)) + 10;
+    let frame = size(&Value::Object(fields(&found, &names).0)) + 10;
     found.hits = hits;
-    found.fit(MAX_TOKENS.saturating_sub(frame), &|found| size(&hit(found)));
-    let mut answer = AnswerBuilder::object(fields(&found).0);
+    found.fit(MAX_TOKENS.saturating_sub(frame), &|found| size(&hit(found, &names)));
+    let mut answer = AnswerBuilder::object(fields(&found, &names).0);
     let fresh = &found.freshness;
     let mut row = Fields::default();
     row.put("repo", fresh.repo.as_str());
@@ -84,31 +85,32 @@ async fn related(context: Context, input: Input) -> Result<Answer, Failure> {
     Ok(answer.done())
 }
 
-fn fields(found: &RelatedAnswer) -> Fields {
+fn fields(found: &RelatedAnswer, names: &Names) -> Fields {
+    let repo = found.freshness.repo.as_str();
     let mut fields = Fields::default();
-    fields.put("repo", found.freshness.repo.as_str());
-    fields.put("file", &*found.path.to_text());
+    fields.put("repo", names.repo(repo));
+    fields.put("file", names.path(repo, &found.path.to_text()));
     fields.put("lines", json!([found.lines.0, found.lines.1]));
     fields.put_some("name", found.name.as_deref());
-    let copies: Vec<Value> =
-        found.copies.iter().take(COPIES).map(|(path, line)| format!("{path}:{line}").into()).collect();
+    let copy = |(path, line): &(RepoPath, u32)| format!("{}:{line}", names.path(repo, &path.to_string())).into();
+    let copies: Vec<Value> = found.copies.iter().take(COPIES).map(copy).collect();
     fields.put_count("copies_more", found.copies.len() - copies.len());
     fields.put_some("copies", Some(copies).filter(|copies| !copies.is_empty()));
-    fields.put("results", found.hits.iter().map(hit).collect::<Vec<Value>>());
+    fields.put("results", found.hits.iter().map(|found| hit(found, names)).collect::<Vec<Value>>());
     fields.put_some("more", found.more.then_some(true));
     fields.put_count("left_out_by_size", found.no_room);
     fields
 }
 
-fn hit(hit: &CodeHit) -> Value {
+fn hit(hit: &CodeHit, names: &Names) -> Value {
     let mut fields = Fields::default();
-    fields.put("path", &*hit.path.to_text());
+    fields.put("path", names.path(&hit.repo, &hit.path.to_text()));
     fields.put("lines", json!([hit.lines.0, hit.lines.1]));
     fields.put_some("name", hit.name.as_deref());
     fields.put_some("symbol", hit.symbol.map(SymbolKind::as_str));
     fields.put_some("container", hit.container.as_deref());
     fields.put_some("uncommitted", hit.uncommitted.then_some(true));
-    let also_at: Vec<Value> = hit.also_at.iter().map(|path| path.to_text().into()).collect();
+    let also_at: Vec<Value> = hit.also_at.iter().map(|path| names.path(&hit.repo, &path.to_text()).into()).collect();
     fields.put_some("also_at", Some(also_at).filter(|others| !others.is_empty()));
     fields.put_count("also_at_more", hit.also_at_more);
     fields.put("score", (f64::from(hit.score) * 1000.0).round() / 1000.0);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{enter, failed, path, run, succeeded, time},
+    repositories::{enter_file, failed, run, succeeded, time},
     schema,
 };
 
@@ -41,15 +41,9 @@ struct Input {
 }
 
 async fn get(context: Context, input: Input) -> Result<Answer, Failure> {
-    let wanted = path("file_path", Some(&input.file_path))?;
     let range = range(input.offset, input.limit)?;
     let alias = input.repository_alias.as_deref();
-    let (found, wanted, before) = enter(&context, alias, wanted).await?.map_err(|composite| {
-        let names: Vec<&str> = composite.members.iter().map(|member| member.alias.as_str()).collect();
-        let what = format!("`{}` is a composite, and `file_path` names no file of it", composite.activation.alias);
-        Failure::new(Code::InvalidArgument, what)
-            .hint(format!("begin it with one of its repositories: {}", names.join(", ")))
-    })?;
+    let (found, wanted, before) = enter_file(&context, alias, "file_path", &input.file_path).await?;
     let read = context.lore.read_file(&found.repo, &found.place(), wanted, range).await?;
     let (name, size) = (format!("{before}{}", read.file.path.to_text()), read.file.size);
     let mut metadata = metadata(&read, &name, &found.alias);

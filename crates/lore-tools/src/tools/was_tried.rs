@@ -2,7 +2,7 @@
 
 use lore_core::{
     search::{CodeHit, Happened, LIMIT_MAX, estimate_tokens},
-    why::{Reverted, TriedRequest},
+    why::{Reverted, Tried, TriedRequest},
 };
 use lore_model::{Failure, Permission, SymbolKind};
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use crate::{
     cold::{code_notice, history_notice},
     repositories::line,
     schema,
-    scope::find,
+    scope::{Names, composite, find},
     why::{Fields, day, room},
 };
 
@@ -55,21 +55,29 @@ struct Input {
 
 async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
     let room = room(input.max_tokens)?;
-    let found = find(&context, input.repo.as_deref()).await?;
-    let (place, repo) = (found.place(), found.named());
-    let request = TriedRequest {
-        repo: (repo, Some(place)),
-        text: input.text,
-        limit: usize::try_from(input.limit.unwrap_or(LIMIT).max(1)).unwrap_or(LIMIT_MAX),
+    let limit = usize::try_from(input.limit.unwrap_or(LIMIT).max(1)).unwrap_or(LIMIT_MAX);
+    let (asked, alias, notes) = match composite(&context, input.repo.as_deref()).await? {
+        Some(composite) => (composite.members, composite.activation.alias.to_string(), composite.notes),
+        None => {
+            let found = find(&context, input.repo.as_deref()).await?;
+            let alias = found.alias.clone();
+            (vec![found], alias, Vec::new())
+        }
     };
-    let mut found = context.lore.was_tried(&request).await?;
+    let (mut names, mut found) = (Names::default(), Tried::default());
+    for one in asked {
+        let (place, prefix, repo) = (one.place(), one.repo.prefix(), one.named());
+        names.note(repo.name(), &alias, prefix);
+        let request = TriedRequest { repo: (repo, Some(place)), text: input.text.clone(), limit };
+        found.add(context.lore.was_tried(&request).await?, limit);
+    }
     for hit in &mut found.removed {
         let words = hit.explanation.matched.clone();
         let snippet = std::mem::replace(&mut hit.snippet, lore_core::search::Snippet::whole(String::new(), 0));
         hit.snippet = snippet.without_margins().around(&words, LINES);
     }
     let mut fields = Fields::default();
-    fields.put("repo", request.repo.0.name());
+    fields.put("repo", alias);
     if !found.gaps.not_kept.is_empty() {
         let keep = match context.team {
             Some(_) => "an admin can have them kept",
@@ -91,11 +99,12 @@ async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
         }
         kept
     };
-    fields.put("removed", fitting(found.removed.iter().map(hit).collect()));
+    fields.put("removed", fitting(found.removed.iter().map(|found| hit(found, &names)).collect()));
     fields.put("reverted", fitting(found.reverted.iter().map(reverted).collect()));
     fields.put_count("left_out_by_size", left_out);
     let mut answer = AnswerBuilder::object(fields.0);
     let fresh = found.freshness.iter().map(|fresh| json!({"repo": fresh.repo, "state": fresh.state.as_str()}));
+    answer.notes(&notes);
     answer.note("freshness", fresh.collect::<Vec<Value>>());
     let history = context.lore.history.freshness(std::slice::from_ref(&request.repo.0), None).await;
     for notice in code_notice(&found.freshness).into_iter().chain(history_notice(&history)) {
@@ -104,9 +113,9 @@ async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
     Ok(answer.done())
 }
 
-fn hit(hit: &CodeHit) -> Value {
+fn hit(hit: &CodeHit, names: &Names) -> Value {
     let mut fields = Fields::default();
-    fields.put("path", &*hit.path.to_text());
+    fields.put("path", names.path(&hit.repo, &hit.path.to_text()));
     fields.put("lines", json!([hit.lines.0, hit.lines.1]));
     fields.put_some("name", hit.name.as_deref());
     fields.put_some("symbol", hit.symbol.map(SymbolKind::as_str));

@@ -43,6 +43,7 @@ mod stdio;
 mod switches;
 mod team_branches;
 mod team_bridge;
+mod team_composites;
 mod team_faults;
 mod team_kill;
 mod team_scenario;

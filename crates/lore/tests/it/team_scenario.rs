@@ -319,7 +319,7 @@ fn tell(kind: Kind, protocol: &'static str) {
     let all = json!({"repository_alias": "all"});
     assert_eq!(story.files("ada", "*heron", &all), Vec::<String>::new(), "a star stands at the end of a word");
     let regex = json!({"repository_alias": "all", "regex": true});
-    assert_eq!(story.files("ada", "(sell|show)_heron", &regex), ["shop:src/sell.rs", "web:src/page.rs"]);
+    assert_eq!(story.files("ada", "(sell|show)_heron", &regex), ["shop:shop/src/sell.rs", "web:web/src/page.rs"]);
     assert!(story.fails("ben", "search_code", &json!({"query_text": "x", "repository_alias": "all"})).contains("all"));
 
     // What was there once.

@@ -161,7 +161,7 @@ impl Search {
         request.when.check()?;
         let (wanted, case_sensitive) = (request.wanted.clone(), request.case_sensitive);
         let terms = Arc::new(blocking(move || Terms::new(&wanted, case_sensitive)).await?);
-        let files = Arc::new(Files::new(&request.files)?);
+        let files = Arc::new(Files::new(&request.files)?.of(&request.repos));
         let cancel = Cancel::current();
         let stop = cancel.until(Instant::now() + request.time);
         let mut tries = 0;

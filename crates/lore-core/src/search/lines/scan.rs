@@ -93,8 +93,9 @@ impl Scan<'_> {
     /// The first lines in the order of the answer, without freshness.
     pub(super) fn run(&self, limit: usize, context: usize) -> StoreResult<LinesAnswer> {
         let view = &*self.loaded.view;
-        let allowed: Option<Vec<bool>> = (!self.files.is_any())
-            .then(|| view.files().iter().map(|file| self.files.admits(&file.path, &file.language)).collect());
+        let allowed: Option<Vec<bool>> = (!self.files.is_any()).then(|| {
+            view.files().iter().map(|file| self.files.admits(file.repo, &file.path, &file.language)).collect()
+        });
         let is_allowed = |file: &u32| allowed.as_ref().is_none_or(|allowed| allowed[*file as usize]);
         if self.best {
             let found = self.look_at_best(limit, &is_allowed)?;

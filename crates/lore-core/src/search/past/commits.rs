@@ -8,7 +8,7 @@ use std::{
 
 use lore_embed::Mode;
 use lore_git::unquote_path;
-use lore_model::{Cancel, Failure, Repo, RepoPath};
+use lore_model::{Cancel, Failure, Repo, RepoId, RepoPath};
 use lore_store::{CommitMessage, Hidden, PatchText};
 
 use super::{Period, When};
@@ -112,7 +112,7 @@ impl Search {
 
     async fn commits(&self, request: &CommitsRequest, hidden: &Hidden) -> Result<CommitsAnswer, Failure> {
         When::During(request.period.clone()).check()?;
-        let files = Files::new(&request.files)?;
+        let files = Files::new(&request.files)?.of(&request.repos);
         let stop = Cancel::current().until(Instant::now() + request.time);
         let mut answer = CommitsAnswer::default();
         let (mut looked, mut all) = (0, 0);
@@ -160,7 +160,9 @@ impl Search {
                             looked += 1;
                             continue;
                         };
-                        let Some(hits) = in_patch(&patch, &terms, &files, request.context, &stop) else { break };
+                        let Some(hits) = in_patch(&patch, &terms, (repo.id, &files), request.context, &stop) else {
+                            break;
+                        };
                         looked += 1;
                         for hit in hits {
                             answer.total += 1;
@@ -267,7 +269,13 @@ struct DiffLine<'a> {
 }
 
 /// The added and removed lines of a patch that have what is looked for; `None` where time was up.
-fn in_patch(patch: &[u8], terms: &Terms, files: &Files, context: usize, stop: &Cancel) -> Option<Vec<Hit>> {
+fn in_patch(
+    patch: &[u8],
+    terms: &Terms,
+    (repo, files): (RepoId, &Files),
+    context: usize,
+    stop: &Cancel,
+) -> Option<Vec<Hit>> {
     let (mut hits, mut path): (Vec<Hit>, Option<RepoPath>) = (Vec::new(), None);
     let mut lines = patch.split(|byte| *byte == b'\n').peekable();
     let mut old_path = None;
@@ -300,7 +308,7 @@ fn in_patch(patch: &[u8], terms: &Terms, files: &Files, context: usize, stop: &C
             }
             let Some(path) = &path else { continue };
             let language = lore_chunk::Language::of(&path.to_text(), b"").name();
-            if files.is_any() || files.admits(path, language) {
+            if files.is_any() || files.admits(repo, path, language) {
                 in_hunk(&hunk, path, terms, context, stop, &mut hits)?;
             }
         }
@@ -398,8 +406,8 @@ Binary files a/image.png and b/image.png differ
 
     fn found(wanted: &LinesWanted, files: &FileFilter, context: usize) -> Vec<(String, u32, String)> {
         let terms = Terms::new(wanted, false).unwrap();
-        let hits =
-            in_patch(PATCH.as_bytes(), &terms, &Files::new(files).unwrap(), context, &Cancel::default()).unwrap();
+        let (files, stop) = (Files::new(files).unwrap(), Cancel::default());
+        let hits = in_patch(PATCH.as_bytes(), &terms, (RepoId(1), &files), context, &stop).unwrap();
         hits.into_iter().map(|hit| (hit.path.to_string(), hit.line, hit.text)).collect()
     }
 

@@ -5,7 +5,6 @@ mod any_arguments;
 mod past;
 
 use std::{
-    collections::HashMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -27,7 +26,8 @@ use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::nothing_committed,
     repositories::{run, succeeded},
-    schema, scope,
+    schema,
+    scope::{self, Found, Names},
 };
 
 /// What cannot use the index may take so long.
@@ -105,6 +105,29 @@ struct Input {
     author: Option<String>,
     /// Search commits instead of code: `commit_message`, or `commit_diff` for the lines that they added and removed
     chunk_type: Option<String>,
+}
+
+impl Names {
+    /// Names the repository and the files of a result as the caller does.
+    fn put_into(&self, result: &mut Value) {
+        let Some(repo) = result["source_repo"].as_str().map(str::to_owned) else { return };
+        result["repository_alias"] = self.repo(&repo).into();
+        let rename = |file: &mut Value| {
+            // A commit message is of no file.
+            if let Some(path) = file.as_str().filter(|path| !path.is_empty()) {
+                *file = self.path(&repo, path).into();
+            }
+        };
+        rename(&mut result["file_path"]);
+        for step in
+            result.pointer_mut("/temporal_context/evolution").and_then(Value::as_array_mut).into_iter().flatten()
+        {
+            rename(&mut step["file_path"]);
+            if let Some(old) = step.get_mut("old_path") {
+                rename(old);
+            }
+        }
+    }
 }
 
 /// How code is searched.
@@ -242,7 +265,8 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     let mut asked = Asked::new(input)?;
     let found = scope::search(&context, alias.as_deref()).await?;
     let searched = found.repos.len();
-    let aliases: Aliases = found.repos.iter().map(|one| (one.repo.name().to_owned(), one.alias.clone())).collect();
+    let names = Names::of(&found.repos);
+    asked.notes.extend(outside(&asked.lines.files, &found.repos));
     asked.notes.extend(found.notes);
     let repos: Vec<_> = found.repos.into_iter().map(|one| (one.repo, one.place)).collect();
     asked.meaning.repos.clone_from(&repos);
@@ -251,7 +275,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         let commits = past::Commits { chunk_type, mode: asked.mode, meaning: &asked.meaning, lines: &asked.lines };
         let requests = commits.requests();
         if !requests.is_empty() {
-            let mut outcome = Outcome { searched, aliases, ..Outcome::default() };
+            let mut outcome = Outcome { searched, names, ..Outcome::default() };
             let mut all: [Vec<CommitFound>; 2] = Default::default();
             for (request, all) in requests.iter().zip(&mut all) {
                 let found = context.lore.find_commits(request).await?;
@@ -288,7 +312,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         Mode::Semantic => (Ok(None), find_meaning.await),
         Mode::Hybrid => tokio::join!(lore_core::beside(find_lines), find_meaning),
     };
-    let mut outcome = Outcome { searched, aliases, ..Outcome::default() };
+    let mut outcome = Outcome { searched, names, ..Outcome::default() };
     let (mut gaps, mut by_line, mut by_meaning) = (PastGaps::default(), Vec::new(), Vec::new());
     let mut room = past::STEPS_IN_ALL;
     if let Some(mut found) = lines? {
@@ -334,14 +358,33 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     Ok(outcome.answer(&query, started))
 }
 
-/// What the caller calls the repositories that were searched, by their names in the index.
-type Aliases = HashMap<String, String>;
+/// What is told of globs that begin with the name of a folder, where no repository of the composite is called so.
+fn outside(files: &FileFilter, repos: &[Found]) -> Option<String> {
+    let members: Vec<String> = repos.iter().map(|found| found.repo.prefix()).filter(|one| !one.is_empty()).collect();
+    let first = |glob: &String| {
+        let glob = glob.trim().trim_start_matches("./").trim_start_matches('/');
+        let first = glob.split('/').next().unwrap_or_default();
+        let is_name = !first.is_empty() && first != "." && !first.contains(['*', '?', '[', '{', '\\']);
+        is_name.then(|| format!("{first}/"))
+    };
+    let strange = files
+        .globs
+        .iter()
+        .chain(&files.not_globs)
+        .find(|glob| first(glob).is_some_and(|first| !members.contains(&first)));
+    let glob = strange.filter(|_| !members.is_empty())?;
+    Some(format!(
+        "`{}` fits no file: in a composite a path begins with its repository ({}), which `*/` stands for",
+        brief(glob),
+        members.join(", ")
+    ))
+}
 
 /// What was found, as it is told.
 #[derive(Default)]
 struct Outcome {
     searched: usize,
-    aliases: Aliases,
+    names: Names,
     results: Vec<Value>,
     total: usize,
     /// Whether there may be more than the total.
@@ -356,10 +399,7 @@ impl Outcome {
     /// The answer as the document has it.
     fn answer(mut self, query: &str, started: Instant) -> Answer {
         for result in &mut self.results {
-            let alias = result["source_repo"].as_str().and_then(|name| self.aliases.get(name));
-            if let Some(alias) = alias {
-                result["repository_alias"] = alias.as_str().into();
-            }
+            self.names.put_into(result);
         }
         let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut fields = Map::new();
