@@ -61,17 +61,25 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let (length, enough) = (name.chars().count(), 1 + name.len() / 4);
     let scored = known.into_iter().filter_map(|candidate| {
         let lower = candidate.to_lowercase();
-        if name.len() >= 3 && (lower.contains(&name) || name.contains(&lower)) {
-            return Some((1, candidate));
+        let other = lower.chars().count();
+        let difference = other.abs_diff(length);
+        let (short, long) = if lower.len() < name.len() { (&lower, &name) } else { (&name, &lower) };
+        // A part has to be much of the whole: a letter or two are in nearly every word.
+        if short.len() >= 3 && 3 * short.len() >= long.len() && long.contains(short.as_str()) {
+            return Some((1, difference, candidate));
         }
         // Each character more or less is a change.
-        let can_be_near = lower.chars().count().abs_diff(length) <= enough;
-        can_be_near.then(|| (strsim::levenshtein(&name, &lower), candidate))
+        if difference > enough {
+            return None;
+        }
+        // What shares less than half with another name is not near it, however short both are.
+        let distance = strsim::levenshtein(&name, &lower);
+        (2 * distance <= length.max(other)).then_some((distance, difference, candidate))
     });
     scored
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, _)| *distance <= enough)
-        .map(|(_, candidate)| candidate)
+        .min_by_key(|(distance, difference, _)| (*distance, *difference))
+        .filter(|(distance, _, _)| *distance <= enough)
+        .map(|(_, _, candidate)| candidate)
 }
 
 #[cfg(test)]
@@ -113,5 +121,21 @@ mod tests {
         assert_eq!(closest(&longest, [&*longest]), Some(&*longest), "as long as a name may be");
         assert_eq!(closest("abcd", ["abxy"]), Some("abxy"), "one change, and one more for each four bytes");
         assert_eq!(closest("abcd", ["axyz"]), None);
+        let languages = ["c", "r", "d", "go", "js", "sql", "java", "javascript", "objective-c"];
+        for (typed, meant) in [
+            ("nosuchlang", None),
+            ("x", None),
+            ("cc", Some("c")),
+            ("gi", Some("go")),
+            ("golang", None),
+            ("cargo", None),
+            ("sequel", None),
+            ("mysql", Some("sql")),
+            ("a-language-that-is-like-java", None),
+            ("script", Some("javascript")),
+            ("javascrip", Some("javascript")),
+        ] {
+            assert_eq!(closest(typed, languages), meant, "{typed}");
+        }
     }
 }
