@@ -65,6 +65,11 @@ impl Failed {
         Self { failure: Failure::new(Code::Internal, what.clone()), for_all: what }
     }
 
+    /// Whether everybody is told all of it.
+    fn is_for_all(&self) -> bool {
+        self.for_all == self.whole()
+    }
+
     /// All that is told to those who manage repositories.
     pub(super) fn whole(&self) -> String {
         whole(&self.failure)
@@ -121,7 +126,11 @@ impl Team {
                 // The others of a composite are no worse for it.
                 Err(failure) => {
                     let failure = Failed::from(failure);
-                    report.say(format!("{alias}: {}", failure.for_all));
+                    // What a job did is the same text for everybody. Where the reason is not, the error of the job has it, for each.
+                    report.say(match failure.is_for_all() {
+                        true => format!("{alias}: {}", failure.for_all),
+                        false => format!("{alias} could not be read"),
+                    });
                     failed.push((alias, failure));
                 }
             }
