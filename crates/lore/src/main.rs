@@ -1,6 +1,7 @@
 //! The binary: reads arguments, configuration and environment, wires the parts together, prints, and exits.
 #![forbid(unsafe_code)]
 
+mod columns;
 mod commands;
 mod config;
 mod cortex;

@@ -2,20 +2,22 @@
 
 use std::{
     io::{ErrorKind, Write},
+    path::Path,
     process::{Command, Stdio},
 };
 
 use crate::environment;
 
-/// Shows the page; `false` where there is no pager to be had.
+/// Shows the page; `false` where there is no pager to be had, or none is needed: what has room on the screen is not for `less`,
+/// whatever options it has. Another pager may do more than to page.
 #[expect(clippy::disallowed_methods, reason = "the user's own pager, not git")]
-pub(crate) fn show(configured: &str, page: &[u8]) -> bool {
+pub(crate) fn show(configured: &str, page: &[u8], has_room: bool) -> bool {
     let pager = Some(configured.to_owned())
         .filter(|pager| !pager.is_empty())
         .or_else(|| environment::variable("GIT_PAGER"))
         .or_else(|| environment::variable("PAGER"))
         .unwrap_or_else(|| "less".to_owned());
-    if pager == "cat" {
+    if pager == "cat" || (has_room && is_less(&pager)) {
         return false;
     }
     let mut command = Command::new("sh");
@@ -39,6 +41,11 @@ pub(crate) fn show(configured: &str, page: &[u8]) -> bool {
     }
 }
 
+fn is_less(pager: &str) -> bool {
+    let program = pager.split_whitespace().next().unwrap_or_default();
+    is_plain(pager) && Path::new(program).file_name().is_some_and(|name| name == "less")
+}
+
 /// Whether this is one program with its arguments, which can take the place of the shell: that would end at Ctrl-C, and the pager
 /// would go on with nobody to wait for it.
 fn is_plain(pager: &str) -> bool {
@@ -49,6 +56,12 @@ fn is_plain(pager: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn less_is_known_wherever_it_is() {
+        assert!(["less", "less -R", "/usr/bin/less"].into_iter().all(is_less));
+        assert!(["", "lesspipe", "bat", "less | cat", "LESS=R less"].into_iter().all(|pager| !is_less(pager)));
+    }
 
     #[test]
     fn a_program_with_its_arguments_takes_the_place_of_the_shell() {

@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Style};
 use lore_model::{Code, Failure, escape_controls, escape_for_terminal};
 use serde_json::{Value, json};
 
-use crate::environment;
+use crate::{columns, environment};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -77,6 +77,21 @@ impl Ui {
         self.terminal
     }
 
+    /// The columns of the terminal; none where standard output is no terminal.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.size().map(|(width, _)| width)
+    }
+
+    fn size(&self) -> Option<(usize, usize)> {
+        if !self.terminal {
+            return None;
+        }
+        let size = terminal_size::terminal_size_of(io::stdout());
+        let of = |value: u16, usual: usize| if value == 0 { usual } else { usize::from(value) };
+        // What every terminal has that does not say how large it is.
+        Some(size.map_or((80, 24), |(width, height)| (of(width.0, 80).max(NARROWEST), of(height.0, 24))))
+    }
+
     pub(crate) fn colored(&self) -> bool {
         self.color
     }
@@ -84,6 +99,13 @@ impl Ui {
     /// The text in a style, where colour is used.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    /// A remark as lines of its own, broken between words where the terminal is narrower, with so many blanks before each.
+    pub(crate) fn prose(&self, text: &str, indent: usize) -> String {
+        let room = self.width().map_or(usize::MAX, |width| width.saturating_sub(indent));
+        let rows = if room == usize::MAX { vec![0..text.len()] } else { columns::rows(text, room) };
+        rows.into_iter().map(|row| format!("{:indent$}{}\n", "", self.paint(DIM, &text[row]))).collect()
     }
 
     /// One line of an answer.
@@ -112,8 +134,12 @@ impl Ui {
     /// Shows the page: through the pager on a terminal, as it is otherwise.
     pub(crate) fn show_page(&self, pager: &str) -> Result<(), Failure> {
         let page = std::mem::take(&mut *self.page.lock().unwrap_or_else(PoisonError::into_inner));
-        if self.is_terminal() && !self.json && crate::pager::show(pager, &page) {
-            return Ok(());
+        if let Some((width, height)) = self.size().filter(|_| !self.json) {
+            // The prompt of the shell takes a row as well.
+            let has_room = screen_rows(&page, width) < height;
+            if crate::pager::show(pager, &page, has_room) {
+                return Ok(());
+            }
         }
         self.bytes(&page)
     }
@@ -156,6 +182,19 @@ impl Ui {
     }
 }
 
+/// How many rows of a terminal a page takes.
+fn screen_rows(page: &[u8], width: usize) -> usize {
+    let text = String::from_utf8_lossy(page);
+    text.lines().map(|line| columns::width(&without_styles(line)).div_ceil(width).max(1)).sum()
+}
+
+/// A line without what [`Ui::paint`] puts into it.
+fn without_styles(line: &str) -> String {
+    let mut parts = line.split("\u{1b}[");
+    let plain = parts.next().unwrap_or_default().to_owned();
+    parts.fold(plain, |plain, part| plain + part.split_once('m').map_or(part, |(_, rest)| rest))
+}
+
 /// A reader that has gone (`| head`) is the reader's choice, not an error.
 fn written(result: io::Result<()>) -> Result<(), Failure> {
     match result {
@@ -167,6 +206,9 @@ fn written(result: io::Result<()>) -> Result<(), Failure> {
 
 /// The message of the failure that means: nobody reads any more.
 pub(crate) const BROKEN_PIPE: &str = "the reader of the output has gone";
+
+/// On a terminal that is narrower nothing can be laid out.
+const NARROWEST: usize = 20;
 
 /// No line is longer: git takes subjects of any length, and no path that a system opens has so many characters.
 const LONGEST_LINE: usize = 5_000;
@@ -193,6 +235,16 @@ pub(crate) fn shell_word(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_takes_the_rows_that_its_lines_take() {
+        let painted = format!("{BOLD}{}{BOLD:#}", "a".repeat(80));
+        for (page, rows) in [("", 0), ("a\n", 1), ("a\n\nb\n", 3), (&painted, 1), (&"a".repeat(81), 2), ("日本語", 1)]
+        {
+            assert_eq!(screen_rows(page.as_bytes(), 80), rows, "{page}");
+        }
+        assert_eq!(screen_rows("日本語".as_bytes(), 4), 2);
+    }
 
     #[test]
     fn a_shell_takes_a_word_as_it_is() {

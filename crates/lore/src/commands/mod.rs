@@ -14,6 +14,7 @@ mod debug;
 mod doctor;
 mod export;
 mod golden;
+mod grep;
 mod import;
 mod jobs;
 mod local;
@@ -80,7 +81,7 @@ const VERSION: &str = match option_env!("LORE_BUILD_VERSION") {
 #[derive(Parser)]
 #[command(name = "lore", version = VERSION, max_term_width = 100, arg_required_else_help = true)]
 #[command(
-    after_help = "Examples:\n  lore search \"where are retries limited\"  search the code of the repository you are in\n  lore log \"rate limiter\"          search the history of all your repositories\n  lore touches src/auth/           what changed there lately\n  lore why src/auth.rs:42          why that line is as it is\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git or a server failed, 9 not allowed, 130 interrupted."
+    after_help = "Examples:\n  lore search \"where are retries limited\"  search the code of the repository you are in\n  lore grep 'fn \\w+_lock'         lines, with the options of grep\n  lore log \"rate limiter\"          search the history of all your repositories\n  lore touches src/auth/           what changed there lately\n  lore why src/auth.rs:42          why that line is as it is\n  lore add ~/src/api --name api    register another repository\n  lore setup claude-code           let an agent ask\n\nExit codes: 0 done, 1 internal error, 2 wrong usage, 3 not found, 4 exists already, 5 busy, 6 index unusable, 7 disk or permissions, 8 git or a server failed, 9 not allowed, 130 interrupted."
 )]
 pub(crate) struct Cli {
     /// Where Lore keeps its index [default: `$LORE_HOME` or `~/.lore`]
@@ -110,6 +111,7 @@ enum Command {
     Sync(sync::Args),
     Status(status::Args),
     Search(search::Args),
+    Grep(grep::Args),
     Log(log::Args),
     Touches(touches::Args),
     Show(show::Args),
@@ -169,6 +171,7 @@ impl Command {
             Self::Add(_)
             | Self::Sync(_)
             | Self::Search(_)
+            | Self::Grep(_)
             | Self::Serve(_)
             | Self::Server(_)
             | Self::Import(_)
@@ -211,6 +214,7 @@ impl Command {
             Self::Add(args) => args.folder(),
             Self::Bench(args) => Some(args.folder()),
             Self::Search(args) => here(args.is_about_here()),
+            Self::Grep(args) => here(args.is_about_here()),
             Self::Sync(args) => here(args.is_about_here()),
             Self::Reindex(args) => here(args.is_about_here()),
             Self::Export(args) => here(args.is_about_here()),
@@ -300,6 +304,7 @@ impl Cli {
             Command::Sync(args) => sync::run(&context, args).await,
             Command::Status(args) => status::run(&context, args).await.map(success),
             Command::Search(args) => Box::pin(search::run(&context, args)).await.map(success),
+            Command::Grep(args) => Box::pin(grep::run(&context, args)).await,
             Command::Log(args) => log::run(&context, args).await.map(success),
             Command::Touches(args) => touches::run(&context, args).await.map(success),
             Command::Show(args) => show::run(&context, args).await.map(success),

@@ -12,6 +12,7 @@ mod commands_cli;
 mod concurrent;
 mod faults;
 mod files;
+mod grep;
 mod growing;
 mod history;
 mod hostile;

@@ -381,6 +381,16 @@ fn the_command_line_searches_the_past() {
     assert_eq!(out, "new.py:1:def brand_new():\n");
     let status = shop.place.status("shop");
     assert_eq!(status["temporal"]["commits"], 5, "{status}");
+    // A release that was made beside the main branch.
+    shop.repo.git(&["checkout", "-q", "-b", "side"]);
+    shop.repo.write("side.py", "def only_here():\n    pass\n");
+    commit(&shop.repo, 13, "ann", "A release");
+    shop.repo.git(&["checkout", "-q", "main"]);
+    let (_, out, err) = shop.run(&["--literal", "only_here", "--at", "side"]);
+    assert_eq!(out, "side.py:1:def only_here():\n");
+    expect_test::expect![[r#"
+        note: the commit is not on the first-parent history of the indexed branch of shop: results do not say when their code was added or removed; to see that, name a commit of that branch
+    "#]].assert_eq(&err);
     let given_up = shop.place.lore.run(&["sync", "--no-temporal"]);
     assert!(given_up.status.success());
     let (_, _, err) = shop.run(&["brand_new", "--at", &newest]);

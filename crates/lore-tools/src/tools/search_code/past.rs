@@ -147,7 +147,8 @@ pub(super) fn warning(gaps: &PastGaps, searched: usize, mend: Mend) -> Vec<Strin
     }
     if !gaps.beside.is_empty() {
         said.push(format!(
-            "the commit is beside the line that is kept of {}: when its code was there is not told",
+            "the commit is not on the first-parent history of the indexed branch of {}: results do not say when their code was added \
+             or removed; to see that, name a commit of that branch in at_commit",
             gaps.beside.join(", ")
         ));
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use lore_core::search::{LineHit, LinesAnswer, LinesRequest, LinesWanted, When};
+use lore_core::search::{FileFilter, LineHit, LinesAnswer, LinesRequest, LinesWanted, When};
 use lore_model::Failure;
 use serde_json::{Map, Value, json};
 
@@ -10,10 +10,11 @@ use super::{
     json::{freshness, gaps},
     page::{Place, searched},
     past,
-    ready::{self, Wanted},
+    ready::{self, Scope, Wanted},
     warn_if_not_fresh,
 };
 use crate::{
+    columns,
     commands::{Context, path_json, sync::count},
     ui::{BOLD, CYAN, DIM, MATCH, Ui, one_line},
 };
@@ -25,7 +26,13 @@ const LIMIT: usize = 100;
 const TOLD_MAX: usize = 1000;
 
 /// What cannot use the index may take so long.
-const TIME: Duration = Duration::from_mins(1);
+pub(in crate::commands) const TIME: Duration = Duration::from_mins(1);
+
+/// So many letters of a word may be other ones.
+const CHANGES_MAX: usize = 3;
+
+/// The columns of the number of a line.
+const NUMBER: usize = 6;
 
 /// Not with what chooses among chunks, which lines are not.
 const NOT_WITH: [&str; 7] = ["kind", "chunk_type", "tag", "min_score", "max_tokens", "explain", "open"];
@@ -80,22 +87,58 @@ impl Args {
     }
 }
 
-pub(super) async fn run(context: &Context<'_>, args: &super::Args, mut request: LinesRequest) -> Result<(), Failure> {
+/// A question for lines, besides what the index is asked.
+pub(in crate::commands) struct Asked<'a> {
+    /// As the user wrote it.
+    pub(in crate::commands) query: &'a str,
+    pub(in crate::commands) scope: Scope<'a>,
+    /// How many steps of each file are wanted.
+    pub(in crate::commands) evolution: Option<usize>,
+    pub(in crate::commands) shown: Shown,
+    /// What else to try where nothing is found, after a semicolon.
+    pub(in crate::commands) hint: &'a str,
+}
+
+/// How lines are shown to people.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum Shown {
+    /// On a terminal by file, elsewhere like [`Self::Plain`].
+    Page,
+    /// Each with its file and its number, as grep prints them.
+    Plain,
+    /// In order of files and lines, with at most so many lines before and after each.
+    InOrder { before: usize, after: usize },
+    /// Only the files.
+    Files,
+    /// How many lines of each file.
+    Counts,
+}
+
+/// Answers a question for lines; says how many there are.
+pub(in crate::commands) async fn run(
+    context: &Context<'_>,
+    asked: &Asked<'_>,
+    mut request: LinesRequest,
+) -> Result<usize, Failure> {
     // Told before anything is registered or read.
     request.check()?;
-    let mut wanted = ready::find(context, args).await?;
+    let mut wanted = ready::find(context, &asked.scope).await?;
     request.repos = wanted.iter().map(Wanted::asked).collect();
-    if !args.no_sync {
+    if !asked.scope.no_sync {
         Box::pin(ready::refresh(context, &mut wanted, None)).await?;
     }
-    let asked = std::time::Instant::now();
+    let begun = std::time::Instant::now();
     let mut answer = context.lore.search.find_lines(&request).await?;
     if answer.hits.len() <= TOLD_MAX {
-        context.lore.search.tell_past(&request.repos, &mut answer.hits, args.past.evolution()).await?;
+        context.lore.search.tell_past(&request.repos, &mut answer.hits, asked.evolution).await?;
     }
-    let took = asked.elapsed();
+    let took = begun.elapsed();
+    if !matches!(asked.shown, Shown::Page | Shown::Plain) {
+        answer.hits.sort_by(|a, b| (&a.repo, &a.path, a.line).cmp(&(&b.repo, &b.path, b.line)));
+    }
     if context.ui.is_json() {
-        return context.ui.value(&value(&args.query.join(" "), &answer, took));
+        context.ui.value(&value(asked.query, &answer, took))?;
+        return Ok(answer.lines);
     }
     warn_if_not_fresh(context, &answer.freshness);
     past::warn_of_gaps(context, &answer.gaps);
@@ -113,94 +156,201 @@ pub(super) async fn run(context: &Context<'_>, args: &super::Args, mut request: 
         context.ui.warn(&message);
     }
     if answer.hits.is_empty() {
-        context.ui.note("no line has it");
-        return Ok(());
+        let others = ready::not_asked(context, &asked.scope, &wanted).await?;
+        context.ui.note(&format!("{}{others}", nothing(&request, asked.hint)));
+        return Ok(0);
     }
-    context.ui.to_page(page(context, &wanted, &answer).as_bytes());
-    if context.ui.is_terminal() {
+    let page = Page { ui: context.ui, places: wanted.iter().map(Place::new).collect(), shown: asked.shown };
+    context.ui.to_page(page.text(context, &answer).as_bytes());
+    if context.ui.is_terminal() && asked.shown == Shown::Page {
         let (lines, files) = (count(answer.lines as u64, "line"), count(answer.files as u64, "file"));
         let mut said = format!("{lines} in {files} of {}, {} ms", searched(&answer.freshness), took.as_millis());
         if answer.hits.len() < answer.lines {
             write!(said, "; {} are shown, --limit 0 shows all", answer.hits.len())
                 .expect("writing to a string cannot fail");
         }
-        context.ui.to_page(format!("{}\n", context.ui.paint(DIM, &said)).as_bytes());
+        context.ui.to_page(context.ui.prose(&said, 0).as_bytes());
     } else if answer.hits.len() < answer.lines {
         let (shown, all) = (answer.hits.len(), answer.lines);
         context.ui.note(&format!("note: {shown} of {all} lines are shown; --limit 0 shows all"));
     }
-    context.ui.show_page(&context.loaded.config.pager)
+    context.ui.show_page(&context.loaded.config.pager)?;
+    Ok(answer.lines)
 }
 
-/// For people by file; for programs a line each, as grep prints them.
-fn page(context: &Context<'_>, wanted: &[Wanted], answer: &LinesAnswer) -> String {
-    let ui = context.ui;
-    let places: Vec<Place> = wanted.iter().map(Place::new).collect();
-    let path = |hit: &LineHit| {
-        let place = places.iter().find(|place| place.repo == hit.repo);
+/// That nothing was found, and what to try.
+fn nothing(request: &LinesRequest, hint: &str) -> String {
+    let mut said = "no line matches".to_owned();
+    match &request.wanted {
+        LinesWanted::Near { changes, .. } if *changes < CHANGES_MAX => {
+            write!(said, "; --fuzzy={} allows more letters to differ (two swapped letters count as two)", changes + 1)
+                .expect("writing to a string cannot fail");
+        }
+        LinesWanted::Words(_) => said.push_str("; --fuzzy finds words with other letters"),
+        _ => said.push_str(hint),
+    }
+    if request.files != FileFilter::default() {
+        said.push_str("; try it without the options that choose files");
+    }
+    said
+}
+
+/// Lines as people see them.
+struct Page<'a> {
+    ui: &'a Ui,
+    places: Vec<Place>,
+    shown: Shown,
+}
+
+impl Page<'_> {
+    fn text(&self, context: &Context<'_>, answer: &LinesAnswer) -> String {
+        match self.shown {
+            Shown::Files | Shown::Counts => self.files(&answer.hits),
+            Shown::Page if self.ui.is_terminal() => self.by_file(context, &answer.hits),
+            Shown::Page | Shown::Plain => self.plain(&answer.hits, (usize::MAX, usize::MAX)),
+            Shown::InOrder { before, after } => self.plain(&answer.hits, (before, after)),
+        }
+    }
+
+    fn path(&self, hit: &LineHit) -> String {
+        let place = self.places.iter().find(|place| place.repo == hit.repo);
         one_line(&place.map_or_else(|| hit.path.to_text().into_owned(), |place| place.shown(&hit.path)))
-    };
-    let mut text = String::new();
-    let mut last: Option<&LineHit> = None;
-    for (at, hit) in answer.hits.iter().enumerate() {
-        if ui.is_terminal() {
-            let is_same = last.is_some_and(|last| last.repo == hit.repo && last.path == hit.path);
-            if !is_same {
-                let gap = if last.is_some() { "\n" } else { "" };
-                let about = if hit.uncommitted { "  uncommitted" } else { "" };
-                writeln!(text, "{gap}{}{}", ui.paint(BOLD, &path(hit)), ui.paint(DIM, about))
-                    .expect("writing to a string cannot fail");
-            }
-            last = Some(hit);
-        }
-        let prefix = if ui.is_terminal() { String::new() } else { path(hit) };
-        let mut put = |number: u32, line: &str, sign: char| {
-            let place = if prefix.is_empty() {
-                ui.paint(CYAN, &format!("{number:>6}{sign}"))
-            } else {
-                format!("{prefix}{sign}{number}{sign}")
-            };
-            writeln!(text, "{place}{line}").expect("writing to a string cannot fail");
-        };
-        let first = hit.line.saturating_sub(u32::try_from(hit.before.len()).unwrap_or(u32::MAX));
-        for (number, line) in (first..).zip(&hit.before) {
-            put(number, &one_line(line), '-');
-        }
-        put(hit.line, &marked(ui, hit), ':');
-        for (number, line) in (hit.line + 1..).zip(&hit.after) {
-            put(number, &one_line(line), '-');
-        }
-        // Lines of one piece have one past: it is told below the last of them.
-        if let Some(told) = hit.told.as_ref().filter(|_| ui.is_terminal()) {
-            let next = answer.hits.get(at + 1);
-            let is_same =
-                next.is_some_and(|next| next.path == hit.path && next.repo == hit.repo && next.told == hit.told);
-            if !is_same {
-                text.push_str(&past::told_text(context, told));
-            }
-        }
     }
-    let gone =
-        answer.hits.iter().filter(|hit| hit.told.as_ref().is_some_and(|told| told.standing.file_is_gone)).count();
-    if gone > 0 && !ui.is_terminal() {
-        let lines = if gone == 1 {
-            "1 line is in a file that is".to_owned()
-        } else {
-            format!("{gone} lines are in files that are")
-        };
-        ui.note(&format!("note: {lines} not there any more; `--json` says since when"));
+
+    /// Each file once.
+    fn files(&self, hits: &[LineHit]) -> String {
+        let mut text = String::new();
+        for lines in hits.chunk_by(is_same_file) {
+            let path = self.ui.paint(BOLD, &self.path(&lines[0]));
+            let line =
+                if self.shown == Shown::Counts { format!("{path}:{}\n", lines.len()) } else { format!("{path}\n") };
+            text.push_str(&line);
+        }
+        text
     }
-    text
+
+    /// Below the name of each file, cut to the width of the terminal.
+    fn by_file(&self, context: &Context<'_>, hits: &[LineHit]) -> String {
+        let ui = self.ui;
+        let room = ui.width().map(|width| width.saturating_sub(NUMBER + 1));
+        let mut text = String::new();
+        for lines in hits.chunk_by(is_same_file) {
+            let gap = if text.is_empty() { "" } else { "\n" };
+            let about = if lines[0].uncommitted { "  uncommitted" } else { "" };
+            writeln!(text, "{gap}{}{}", ui.paint(BOLD, &self.path(&lines[0])), ui.paint(DIM, about))
+                .expect("writing to a string cannot fail");
+            for row in with_context(lines, (usize::MAX, usize::MAX)) {
+                let line = match row {
+                    Row::Gap => ui.paint(DIM, "     --"),
+                    Row::Around(number, line) => {
+                        let line = one_line(line);
+                        let line = room.map_or(line.clone(), |room| columns::cut(&line, room));
+                        format!("{}{line}", ui.paint(CYAN, &format!("{number:>NUMBER$}-")))
+                    }
+                    Row::Hit(hit) => {
+                        format!("{}{}", ui.paint(CYAN, &format!("{:>NUMBER$}:", hit.line)), marked(ui, hit, room))
+                    }
+                };
+                writeln!(text, "{line}").expect("writing to a string cannot fail");
+                // Lines of one piece have one past: it is told below the last of them.
+                if let Row::Hit(hit) = row
+                    && let Some(told) = &hit.told
+                {
+                    let at = lines.iter().position(|line| std::ptr::eq(line, hit)).unwrap_or(0);
+                    if lines.get(at + 1).is_none_or(|next| next.told != hit.told) {
+                        text.push_str(&past::told_text(context, told));
+                    }
+                }
+            }
+        }
+        text
+    }
+
+    /// Each line by itself, with at most so many before and after it.
+    fn plain(&self, hits: &[LineHit], around: (usize, usize)) -> String {
+        let ui = self.ui;
+        let mut text = String::new();
+        let has_context = hits.iter().any(|hit| !hit.before.is_empty() || !hit.after.is_empty());
+        for lines in hits.chunk_by(is_same_file) {
+            let path = self.path(&lines[0]);
+            if has_context && !text.is_empty() {
+                text.push_str("--\n");
+            }
+            for row in with_context(lines, around) {
+                let place = |sign: char, number: u32| ui.paint(CYAN, &format!("{path}{sign}{number}{sign}"));
+                let line = match row {
+                    Row::Gap => "--".to_owned(),
+                    Row::Around(number, line) => format!("{}{}", place('-', number), one_line(line)),
+                    Row::Hit(hit) => format!("{}{}", place(':', hit.line), marked(ui, hit, None)),
+                };
+                writeln!(text, "{line}").expect("writing to a string cannot fail");
+            }
+        }
+        let is_gone = |hit: &&LineHit| hit.told.as_ref().is_some_and(|told| told.standing.file_is_gone);
+        match hits.iter().filter(is_gone).count() {
+            0 => {}
+            1 => ui.note("note: 1 line is in a file that is not there any more; `--json` says since when"),
+            gone => ui.note(&format!(
+                "note: {gone} lines are in files that are not there any more; `--json` says since when"
+            )),
+        }
+        text
+    }
 }
 
-/// A line with the match marked, and nothing that steers the terminal.
-fn marked(ui: &Ui, hit: &LineHit) -> String {
-    let part = |range: std::ops::Range<usize>| one_line(hit.text.get(range).unwrap_or_default());
-    let (from, to) = (hit.found.start, hit.found.end);
-    let found = part(from..to);
-    let found = if found.is_empty() { found } else { ui.paint(MATCH, &found) };
-    let more = if hit.cut { "…" } else { "" };
-    format!("{}{found}{}{more}", part(0..from), part(to..hit.text.len()))
+fn is_same_file(one: &LineHit, other: &LineHit) -> bool {
+    one.path == other.path && one.repo == other.repo
+}
+
+/// A row of an answer.
+#[derive(Clone, Copy)]
+enum Row<'a> {
+    Hit(&'a LineHit),
+    /// A line before or after one.
+    Around(u32, &'a str),
+    /// Lines that are not shown.
+    Gap,
+}
+
+/// The lines of one file with at most so many before and after each; each line once, as far as they are in order.
+fn with_context(hits: &[LineHit], (before, after): (usize, usize)) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    // What follows the last line that was shown.
+    let mut next: Option<u32> = None;
+    for (at, hit) in hits.iter().enumerate() {
+        let first = hit.line.saturating_sub(u32::try_from(hit.before.len().min(before)).unwrap_or(u32::MAX));
+        let skipped = hit.before.len().saturating_sub(before);
+        let is_behind = next.is_some_and(|next| hit.line >= next);
+        let shown = if is_behind { next.unwrap_or(0) } else { 0 };
+        let has_context = !hit.before.is_empty() || !hit.after.is_empty();
+        if has_context && next.is_some_and(|next| !is_behind || first > next) {
+            rows.push(Row::Gap);
+        }
+        let lines = (first..).zip(hit.before.iter().skip(skipped)).filter(|(number, _)| *number >= shown);
+        rows.extend(lines.map(|(number, line)| Row::Around(number, line)));
+        rows.push(Row::Hit(hit));
+        let until = hits.get(at + 1).map(|next| next.line).filter(|line| *line > hit.line).unwrap_or(u32::MAX);
+        let lines = (hit.line + 1..until).zip(hit.after.iter().take(after));
+        let last = rows.len();
+        rows.extend(lines.map(|(number, line)| Row::Around(number, line)));
+        next = Some(hit.line + 1 + u32::try_from(rows.len() - last).unwrap_or(0));
+    }
+    rows
+}
+
+/// A line with the match marked, and nothing that steers the terminal; the part around the match where there is no room for all.
+fn marked(ui: &Ui, hit: &LineHit, room: Option<usize>) -> String {
+    let shown = |range: std::ops::Range<usize>| one_line(hit.text.get(range).unwrap_or_default());
+    let (before, found) = (shown(0..hit.found.start), shown(hit.found.clone()));
+    let (from, to) = (before.len(), before.len() + found.len());
+    let line = before + &found + &shown(hit.found.end..hit.text.len());
+    let room = room.map(|room| room - usize::from(hit.cut));
+    let part = room.map_or(0..line.len(), |room| columns::part(&line, room, from));
+    let (from, to) = (from.clamp(part.start, part.end), to.clamp(part.start, part.end));
+    let found = if from == to { String::new() } else { ui.paint(MATCH, &line[from..to]) };
+    let dots = |is_cut: bool| if is_cut { "…" } else { "" };
+    let (begin, end) = (dots(part.start > 0), dots(hit.cut || part.end < line.len()));
+    format!("{begin}{}{found}{}{end}", &line[part.start..from], &line[to..part.end])
 }
 
 fn value(query: &str, answer: &LinesAnswer, took: Duration) -> Value {

@@ -1,10 +1,10 @@
 //! `lore search`: code by words, names and meaning; and lines, as grep finds them.
 
 mod json;
-mod lines;
+pub(super) mod lines;
 mod page;
 mod past;
-mod ready;
+pub(super) mod ready;
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use lore_core::search::{
 };
 use lore_model::{ChunkKind, Code, Failure, Repo, SymbolKind};
 pub(super) use page::seen_from_here;
-use ready::Wanted;
+use ready::{Scope, Wanted};
 
 use super::{Context, names_here, sync::count};
 use crate::{editor, ui::one_line};
@@ -23,13 +23,14 @@ use crate::{editor, ui::one_line};
 /// Search code by words, names and meaning
 ///
 /// A question, some words, or the name of a function, a type or a file: the definition of what you name comes first.
-/// The repository you are in is registered and indexed at first use, and its uncommitted files are searched too. Outside
-/// a repository, all that are registered are searched.
+/// The repository you are in is searched: it is registered and indexed at first use, and its uncommitted files count. Others are
+/// searched with --all-repos or --repo; outside a repository, all that are registered. (`lore log` covers all of them.)
 ///
-/// With --regex, --literal, --words or --fuzzy, every line that has it is found, as `git grep` does, from the index.
+/// With --regex, --literal, --words or --fuzzy, every line that has it is found, from the index; `lore grep` does the same
+/// with the options of grep.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  lore search where are retries limited\n  lore search parseConfig --open 1\n  lore search '\"connection reset\" handling' --lang rust --path src/net\n  lore search token bucket --kind struct --all-repos --json\n  lore search --regex 'fn \\w+_lock\\(' --lang rust --limit 0\n  lore search --fuzzy=2 authentcation"
+    after_help = "Examples:\n  lore search where are retries limited\n  lore search parseConfig --open 1\n  lore search '\"connection reset\" handling' --lang rust --path src/net\n  lore search token bucket --kind struct --all-repos --json\n  lore search --regex 'fn \\w+_lock\\(' --lang rust --limit 0\n  lore search --fuzzy=2 authentcation\n  lore search open connections --compact"
 )]
 pub(crate) struct Args {
     /// What you look for: a question, some words, or a name
@@ -79,6 +80,9 @@ pub(crate) struct Args {
     /// Cut texts so that the whole answer fits into so many tokens
     #[arg(long, value_name = "NUMBER")]
     max_tokens: Option<usize>,
+    /// One line for each result: path and line, score, title
+    #[arg(long, conflicts_with_all = ["explain", "open", "max_tokens"])]
+    compact: bool,
     /// Show why each result stands where it does
     #[arg(long)]
     explain: bool,
@@ -94,6 +98,10 @@ impl Args {
     /// Whether only the repository the user stands in is meant.
     pub(super) fn is_about_here(&self) -> bool {
         !self.all_repos && (self.repo.is_empty() || names_here(&self.repo))
+    }
+
+    fn scope(&self) -> Scope<'_> {
+        Scope { repos: &self.repo, all_repos: self.all_repos, no_sync: self.no_sync }
     }
 
     /// The files that are searched.
@@ -145,13 +153,17 @@ fn chunk_kinds() -> impl TypedValueParser<Value = ChunkKind> {
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let when = args.past.when(context.lore.history.now())?;
     if let Some(request) = args.lines.request(&args, &when) {
-        return lines::run(context, &args, request).await;
+        let shown = if args.compact { lines::Shown::Plain } else { lines::Shown::Page };
+        let query = args.query.join(" ");
+        let (scope, evolution) = (args.scope(), args.past.evolution());
+        let asked = lines::Asked { query: &query, scope, evolution, shown, hint: "" };
+        return lines::run(context, &asked, request).await.map(|_| ());
     }
     let mut request = args.request();
     request.when = when;
     // Told before anything is registered or read.
     request.check()?;
-    let mut wanted = ready::find(context, &args).await?;
+    let mut wanted = ready::find(context, &args.scope()).await?;
     request.repos = wanted.iter().map(Wanted::asked).collect();
     let shown_early =
         if args.no_sync { false } else { Box::pin(ready::refresh(context, &mut wanted, Some(&request))).await? };
@@ -186,14 +198,16 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         context.ui.note(&format!("note: the limit is {limit}; it may be 1 to {LIMIT_MAX}"));
     }
     if answer.hits.is_empty() {
-        context.ui.note(&nothing(&request, &answer));
+        let others = ready::not_asked(context, &args.scope(), &wanted).await?;
+        context.ui.note(&format!("{}{others}", nothing(&request, &answer)));
         return Ok(());
     }
     if shown_early {
         context.ui.line(&page::rule(context, "the complete answer"))?;
     }
     let page = page::Page { context, wanted: &wanted, answer: &answer, explain: args.explain };
-    context.ui.to_page(page.text(&request.query, Some(took)).as_bytes());
+    let text = if args.compact { page.compact(took) } else { page.text(&request.query, Some(took)) };
+    context.ui.to_page(text.as_bytes());
     context.ui.show_page(&context.loaded.config.pager)
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Write as _,
+    ops::Range,
     path::{Component, Path, PathBuf},
     time::Duration,
 };
@@ -11,6 +12,7 @@ use lore_model::{ChunkKind, RepoPath};
 
 use super::{past, ready::Wanted};
 use crate::{
+    columns,
     commands::{Context, sync::count},
     environment,
     ui::{BOLD, CYAN, DIM, GREEN, MATCH, YELLOW, one_line},
@@ -19,14 +21,20 @@ use crate::{
 /// At most so many lines of a result are shown.
 const LINES: usize = 8;
 
-/// Longer lines are cut.
-pub(super) const COLUMNS: usize = 110;
+/// Longer lines are cut, on terminals that are as wide, and in files.
+const COLUMNS: usize = 110;
+
+/// Columns before a line: its number and a blank.
+const GUTTER: usize = 9;
+
+/// A line of a document is shown in so many rows at most.
+const ROWS: usize = 4;
+
+/// A title is not cut to less.
+const SHORTEST: usize = 20;
 
 /// What the last line may say besides once it is known: that some had no room, and how to open one.
 const FOOT: usize = 30;
-
-/// What is kept before the first match of a line that is cut at its beginning.
-const BEFORE: usize = 30;
 
 /// An answer and where it came from.
 pub(super) struct Page<'a> {
@@ -77,10 +85,12 @@ impl Page<'_> {
                 } else {
                     String::new()
                 };
+                // A number, the score, and what stands around them.
+                let taken = 4 + 6 + columns::width(&place);
                 let head = format!(
                     "{} {}  {}{}",
                     ui.paint(CYAN, &format!("{number:>3}")),
-                    self.symbol(hit),
+                    self.symbol(hit, ui.width().map(|width| width.saturating_sub(taken))),
                     ui.paint(GREEN, &format!("{:.2}", hit.score)),
                     ui.paint(DIM, &place)
                 );
@@ -92,7 +102,7 @@ impl Page<'_> {
                 text.push_str(&self.snippet(hit));
                 if hit.other_versions > 0 {
                     let others = format!("and {} of it", count(hit.other_versions as u64, "other version"));
-                    writeln!(text, "   {}", ui.paint(DIM, &others)).expect("writing to a string cannot fail");
+                    text.push_str(&ui.prose(&others, 3));
                 }
                 if let Some(told) = &hit.told {
                     text.push_str(&past::told_text(self.context, told));
@@ -102,6 +112,27 @@ impl Page<'_> {
         }
         if let Some(took) = took {
             text.push_str(&self.foot(query, took));
+        }
+        text
+    }
+
+    /// One line for each result.
+    pub(super) fn compact(&self, took: Duration) -> String {
+        let ui = self.context.ui;
+        let places: Vec<Place> = self.wanted.iter().map(Place::new).collect();
+        let mut text = String::new();
+        for hit in &self.answer.hits {
+            let place = places.iter().find(|place| place.repo == hit.repo);
+            let path = place.map_or_else(|| hit.path.to_text().into_owned(), |place| place.shown(&hit.path));
+            let (path, line) = (one_line(&path), first_line(hit));
+            let taken = columns::width(&path) + line.to_string().len() + 9;
+            let title = self.symbol(hit, ui.width().map(|width| width.saturating_sub(taken).max(SHORTEST)));
+            let score = ui.paint(GREEN, &format!("{:.2}", hit.score));
+            writeln!(text, "{}:{line}  {score}  {title}", ui.paint(BOLD, &path))
+                .expect("writing to a string cannot fail");
+        }
+        if ui.is_terminal() {
+            text.push_str(&self.foot("", took));
         }
         text
     }
@@ -121,9 +152,10 @@ impl Page<'_> {
         about
     }
 
-    /// What a result is.
-    fn symbol(&self, hit: &CodeHit) -> String {
+    /// What a result is, in so many columns.
+    fn symbol(&self, hit: &CodeHit, room: Option<usize>) -> String {
         let ui = self.context.ui;
+        let fit = |text: String| room.map_or_else(|| text.clone(), |room| columns::cut(&text, room));
         let part = hit.part.map_or_else(String::new, |(part, of)| format!(" (part {part} of {of})"));
         match (&hit.name, hit.symbol) {
             (Some(name), symbol) => {
@@ -132,7 +164,9 @@ impl Page<'_> {
                 let joint = if hit.kind == ChunkKind::Documentation { " › " } else { "::" };
                 let within = within.map_or_else(String::new, |within| format!("{within}{joint}"));
                 let kind = symbol.map_or_else(String::new, |symbol| format!("{symbol} "));
-                format!("{}{}", ui.paint(DIM, &kind), one_line(&format!("{within}{name}{part}")))
+                let text = fit(format!("{kind}{}", one_line(&format!("{within}{name}{part}"))));
+                let (kind, name) = text.split_at(if text.starts_with(&kind) { kind.len() } else { 0 });
+                format!("{}{name}", ui.paint(DIM, kind))
             }
             (None, _) if hit.kind == ChunkKind::Symbols => ui.paint(DIM, "outline of the file"),
             (None, _) => ui.paint(DIM, &format!("lines {}–{}{part}", hit.lines.0, hit.lines.1)),
@@ -155,7 +189,7 @@ impl Page<'_> {
             Effect::Adds(value) => format!("{rule} {value:+.2}"),
             Effect::Times(factor) => format!("{rule} ×{factor:.2}"),
         }));
-        format!("      {}\n", self.context.ui.paint(DIM, &one_line(&said.join(" · "))))
+        self.context.ui.prose(&one_line(&said.join(" · ")), 6)
     }
 
     fn snippet(&self, hit: &CodeHit) -> String {
@@ -168,10 +202,12 @@ impl Page<'_> {
         let end = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1);
         let begin = lines.iter().position(|line| !line.trim().is_empty()).unwrap_or(0);
         for (number, line) in (snippet.first_line..).zip(&lines[..end]).skip(begin) {
-            let number = if is_outline { String::new() } else { number.to_string() };
-            let line = self.line(line);
-            text.push_str(format!("{} {line}", ui.paint(DIM, &format!("{number:>8}"))).trim_end());
-            text.push('\n');
+            let mut number = if is_outline { String::new() } else { number.to_string() };
+            for row in self.rows(line, hit.kind == ChunkKind::Documentation) {
+                text.push_str(format!("{} {row}", ui.paint(DIM, &format!("{number:>8}"))).trim_end());
+                text.push('\n');
+                number.clear();
+            }
         }
         let mut others = hit.also_at.iter().map(|path| one_line(&path.to_text()));
         if let Some(first) = others.next() {
@@ -179,35 +215,46 @@ impl Page<'_> {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            text.push_str(&ui.paint(DIM, &format!("         the same in {first}{more}")));
-            text.push('\n');
+            text.push_str(&ui.prose(&format!("the same in {first}{more}"), GUTTER));
         }
         text
     }
 
-    /// A line of a file: nothing that steers the terminal, cut where it is long, with the words marked.
-    fn line(&self, line: &str) -> String {
+    /// A line of a file: nothing that steers the terminal, with the words marked. On a terminal prose is broken between words;
+    /// other lines are cut where they are long.
+    fn rows(&self, line: &str, is_document: bool) -> Vec<String> {
         let line = one_line(&line.replace('\t', "    "));
         let marks = marks(&line, &self.answer.words);
-        let first = marks.first().map_or(0, |mark| line[..mark.0].chars().count());
-        let from = if first + 10 > COLUMNS { first - BEFORE } else { 0 };
-        let byte = |column: usize| line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
-        let (start, end) = (byte(from), byte(from + COLUMNS));
-        let mut text = String::new();
-        if start > 0 {
-            text.push('…');
+        let about = marks.first().map_or(0, |mark| mark.0);
+        let width = self.context.ui.width();
+        let room = width.map_or(COLUMNS, |width| width.saturating_sub(GUTTER).min(COLUMNS));
+        let row = |part: Range<usize>, begin: bool, end: bool| {
+            let dots = |is_cut: bool| if is_cut { "…" } else { "" };
+            format!("{}{}{}", dots(begin), self.painted(&line, part, &marks), dots(end))
+        };
+        if width.is_none() || !is_document || !is_prose(&line) {
+            let part = columns::part(&line, room, about);
+            let (begin, end) = (part.start > 0, part.end < line.len());
+            return vec![row(part, begin, end)];
         }
-        let mut at = start;
-        for (from, to) in marks.into_iter().filter(|(from, to)| *from >= start && *to <= end) {
+        // With a column at each end for what says that there is more.
+        let rows = columns::rows(&line, room.saturating_sub(2));
+        let found = rows.iter().position(|row| row.end > about).unwrap_or(0);
+        let first = if found < ROWS { 0 } else { found - 1 };
+        let last = (first + ROWS).min(rows.len()) - 1;
+        let shown = rows.iter().enumerate().take(last + 1).skip(first);
+        shown.map(|(at, part)| row(part.clone(), at == first && first > 0, at == last && at + 1 < rows.len())).collect()
+    }
+
+    /// A part of a line, with the words marked that are in it as a whole.
+    fn painted(&self, line: &str, part: Range<usize>, marks: &[(usize, usize)]) -> String {
+        let (mut text, mut at) = (String::new(), part.start);
+        for (from, to) in marks.iter().copied().filter(|(from, to)| *from >= part.start && *to <= part.end) {
             text.push_str(&line[at..from]);
             text.push_str(&self.context.ui.paint(MATCH, &line[from..to]));
             at = to;
         }
-        text.push_str(&line[at..end]);
-        if end < line.len() {
-            text.push('…');
-        }
-        text
+        text + &line[at..part.end]
     }
 
     /// How many, from where, how fresh, how fast.
@@ -233,8 +280,13 @@ impl Page<'_> {
         if ui.is_terminal() && hits > 0 && query.len() < 60 {
             said.push_str("; --open N opens one");
         }
-        ui.paint(DIM, &said) + "\n"
+        ui.prose(&said, 0)
     }
+}
+
+/// Whether a line of a document may be broken anywhere between words: no table, no code.
+fn is_prose(line: &str) -> bool {
+    !line.starts_with(['|', '`']) && !line.starts_with("    ")
 }
 
 /// What an answer is from.

@@ -90,7 +90,8 @@ pub(super) fn warn_of_gaps(context: &Context<'_>, gaps: &PastGaps) {
     if !gaps.beside.is_empty() {
         let names = gaps.beside.join(", ");
         context.ui.note(&format!(
-            "note: the commit is beside the line that is kept of {names}: when its code was there is not told"
+            "note: the commit is not on the first-parent history of the indexed branch of {names}: results do not say when their code \
+             was added or removed; to see that, name a commit of that branch"
         ));
     }
     for (name, line) in &gaps.other_line {
@@ -132,9 +133,7 @@ fn happened_line(happened: &Happened) -> String {
 /// What is told of a hit, for people: lines that are shown below it.
 pub(super) fn told_text(context: &Context<'_>, told: &Told) -> String {
     let (ui, mut text) = (context.ui, String::new());
-    let mut put = |line: &str| {
-        writeln!(text, "   {}", ui.paint(DIM, line)).expect("writing to a string cannot fail");
-    };
+    let mut put = |line: &str| text.push_str(&ui.prose(line, 3));
     let Standing { first, last, file_is_gone, .. } = &told.standing;
     let date = |at: i64| time::date(Some(at));
     let until = if told.standing.removed_by.is_some() {

@@ -16,10 +16,7 @@ use tokio::{
     time::{Duration, Instant},
 };
 
-use super::{
-    Args,
-    page::{Page, rule},
-};
+use super::page::{Page, rule};
 use crate::{
     commands::{Context, project::cancel_on_interrupt},
     environment,
@@ -33,10 +30,10 @@ const FIRST_ANSWER: Duration = Duration::from_secs(5);
 const FIRST_RESULTS: usize = 5;
 
 /// A repository that is searched.
-pub(super) struct Wanted {
-    pub(super) repo: Repo,
+pub(in crate::commands) struct Wanted {
+    pub(in crate::commands) repo: Repo,
     /// The work tree that the user stands in.
-    pub(super) here: Option<PathBuf>,
+    pub(in crate::commands) here: Option<PathBuf>,
     /// Whether it is brought up to date first.
     refresh: bool,
     /// Held since it was registered.
@@ -54,7 +51,7 @@ impl Wanted {
     }
 
     /// The work tree that results are in.
-    pub(super) fn work_tree(&self) -> Option<PathBuf> {
+    pub(in crate::commands) fn work_tree(&self) -> Option<PathBuf> {
         let place = self.here.as_ref().unwrap_or(&self.repo.info.local_path);
         Repository::open(place).ok()?.work_tree()
     }
@@ -69,17 +66,28 @@ impl Wanted {
     }
 }
 
+/// Which repositories are asked about.
+#[derive(Clone, Copy)]
+pub(in crate::commands) struct Scope<'a> {
+    /// Those of these names; the one that the user stands in where none is named.
+    pub(in crate::commands) repos: &'a [String],
+    /// All that are registered.
+    pub(in crate::commands) all_repos: bool,
+    /// Whether the index is asked as it is.
+    pub(in crate::commands) no_sync: bool,
+}
+
 /// The repositories that are searched.
-pub(super) async fn find(context: &Context<'_>, args: &Args) -> Result<Vec<Wanted>, Failure> {
+pub(in crate::commands) async fn find(context: &Context<'_>, scope: &Scope<'_>) -> Result<Vec<Wanted>, Failure> {
     let all = async || -> Result<Vec<Wanted>, Failure> {
         Ok(context.lore.history.repos().await?.into_iter().map(|repo| Wanted::new(repo, None, false)).collect())
     };
-    if args.all_repos {
+    if scope.all_repos {
         let all = all().await?;
         return if all.is_empty() { Err(none_registered()) } else { Ok(all) };
     }
-    if args.repo.is_empty() {
-        return match project(context, args).await {
+    if scope.repos.is_empty() {
+        return match project(context, scope.no_sync).await {
             Err(failure) if failure.code == Code::NotARepository => {
                 let all = all().await?;
                 if all.is_empty() { Err(failure) } else { Ok(all) }
@@ -88,9 +96,9 @@ pub(super) async fn find(context: &Context<'_>, args: &Args) -> Result<Vec<Wante
         };
     }
     let mut wanted: Vec<Wanted> = Vec::new();
-    for name in &args.repo {
+    for name in scope.repos {
         let next = match name.as_str() {
-            "." => project(context, args).await?,
+            "." => project(context, scope.no_sync).await?,
             name => Wanted::new(context.lore.history.repo(name).await?, None, true),
         };
         if !wanted.iter().any(|known| known.repo.id == next.repo.id) {
@@ -100,18 +108,32 @@ pub(super) async fn find(context: &Context<'_>, args: &Args) -> Result<Vec<Wante
     Ok(wanted)
 }
 
+/// What to say of registered repositories that were not asked, where the user named none; empty where there is none.
+pub(super) async fn not_asked(context: &Context<'_>, scope: &Scope<'_>, wanted: &[Wanted]) -> Result<String, Failure> {
+    if !scope.repos.is_empty() {
+        return Ok(String::new());
+    }
+    let repos = context.lore.history.repos().await?;
+    let others = repos.iter().filter(|repo| !wanted.iter().any(|wanted| wanted.repo.id == repo.id)).count();
+    Ok(match others {
+        0 => String::new(),
+        1 => "; 1 other repository was not searched: --all-repos searches it too".to_owned(),
+        many => format!("; {many} other repositories were not searched: --all-repos searches them too"),
+    })
+}
+
 fn none_registered() -> Failure {
     Failure::new(Code::RepoNotFound, "no repository is registered").hint("run `lore add PATH` first")
 }
 
 /// The repository the user stands in, registered at first use.
-async fn project(context: &Context<'_>, args: &Args) -> Result<Wanted, Failure> {
+async fn project(context: &Context<'_>, no_sync: bool) -> Result<Wanted, Failure> {
     let here = environment::working_directory();
     let found = context.lore.find_project(&here).await?;
     if let Some(repo) = found.repo {
         return Ok(Wanted::new(repo, Some(found.place), true));
     }
-    if args.no_sync || !context.loaded.config.register_project {
+    if no_sync || !context.loaded.config.register_project {
         return Err(Failure::new(Code::RepoNotFound, format!("{} is not in a registered repository", here.display()))
             .hint("run `lore add .`, or name one of `lore repos` with --repo"));
     }
