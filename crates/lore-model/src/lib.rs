@@ -8,6 +8,7 @@ mod chunk;
 mod commit;
 mod failure;
 mod id;
+mod invisible;
 mod message;
 mod path;
 mod repo;
@@ -20,6 +21,7 @@ pub use chunk::{ChunkKind, SymbolKind};
 pub use commit::{CommitRecord, FileChange, FileStatus, Patch, PatchAbsence, Person};
 pub use failure::{Code, CodeRow, Failure};
 pub use id::{BlobId, CommitId, CommitPrefix, InvalidCommitId, LineCommit, RepoId};
+pub use invisible::is_invisible;
 pub use message::{Anchor, Message, MessageId, MessageState, NewMessage};
 pub use path::RepoPath;
 pub use repo::{BranchChoice, DEFAULT_EXCLUDES, NewRepo, Problem, Repo, RepoName, Source, SyncState, Tip};
@@ -27,5 +29,5 @@ pub use team::{
     Activation, Actor, AuditEntry, Caller, CallerAddress, Golden, GoldenState, Job, JobId, JobLine, JobStatus, JobTask,
     LogId, LoginId, Operation, Permission, Role, Token, TokenId, User, UserId, UserName, parse_interval,
 };
-pub use text::{brief, closest, escape_controls, escape_for_terminal, is_invisible};
+pub use text::{brief, closest, escape_controls, escape_for_terminal};
 pub use url::{is_this_machine, without_secrets, without_user, without_users};

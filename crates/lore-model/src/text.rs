@@ -2,34 +2,30 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// Whether a character is a control, is invisible, or changes the direction of the text around it.
-///
-/// Tabs and line ends are ordinary; so are the two variation selectors that emoji use.
-pub fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
-}
+use crate::invisible::{hides, is_invisible};
 
-/// Shows each invisible character as `<U+XXXX>`, so that nothing is hidden and nothing is lost.
+/// Shows each character that hides something as `<U+XXXX>`, so that nothing is hidden and nothing is lost.
+///
+/// What belongs to the writing is left as it is: joiners of emoji and of scripts that need them, and byte order marks.
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     // Nearly all text is plain ASCII, and bytes are looked at far faster than characters.
     let plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
     if text.as_bytes().iter().all(plain) || !text.chars().any(is_invisible) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if is_invisible(c) {
+    let (mut shown, mut copied) = (String::new(), 0);
+    for (at, c) in text.char_indices().filter(|(_, c)| is_invisible(*c)) {
+        let end = at + c.len_utf8();
+        if hides(&text[..at], c, &text[end..]) {
+            shown.push_str(&text[copied..at]);
             write!(shown, "<U+{:04X}>", u32::from(c)).expect("writing to a string cannot fail");
-        } else {
-            shown.push(c);
+            copied = end;
         }
     }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    shown.push_str(&text[copied..]);
     Cow::Owned(shown)
 }
 

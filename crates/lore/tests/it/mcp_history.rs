@@ -737,6 +737,52 @@ fn invisible_characters_are_shown_escaped() {
 }
 
 #[test]
+fn a_patch_with_emoji_byte_order_marks_and_joiners_applies_as_it_is_given() {
+    let place = Place::new();
+    let repo = place.repo("r");
+    let files = |more: &str| {
+        [
+            ("marked.cs", format!("\u{feff}using System;\n{more}")),
+            ("emoji.md", format!("\u{1f469}\u{200d}\u{1f4bb} \u{2764}\u{fe0f} 1\u{fe0f}\u{20e3}\n{more}")),
+            ("persian.txt", format!("\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}\n{more}")),
+            ("malayalam.txt", format!("\u{d05}\u{d35}\u{d28}\u{d4d}\u{200d}\n{more}")),
+            ("names.txt", format!("\u{845b}\u{e0100}\u{57ce}\n{more}")),
+        ]
+    };
+    let mut commits = Vec::new();
+    for more in ["", "more\n"] {
+        for (path, text) in files(more) {
+            repo.write(path, text);
+        }
+        commits.push(repo.commit("Say more"));
+    }
+    for (path, _) in files("") {
+        repo.write(path, "plain\n");
+    }
+    commits.push(repo.commit("Say less"));
+    place.add(repo.path(), &[]);
+    let mut server = place.serve(&["--no-refresh"]);
+    let copy = place.repo("copy");
+    copy.write("README.md", "empty\n").commit("Begin");
+    for sha in &commits {
+        let answer = server.call("commitmux_get_patch", &json!({"repo": "r", "sha": sha}));
+        assert_eq!(answer.meta["lore/escaped"], json!(null), "{}", answer.text);
+        std::fs::write(copy.path().join(".git/patch"), answer.value["patch_text"].as_str().expect("a patch is a text"))
+            .expect("the patch is written");
+        copy.git(&["apply", "--index", ".git/patch"]);
+        for (path, _) in files("") {
+            let object = format!("{sha}:{path}");
+            assert_eq!(
+                copy.git(&["hash-object", path]),
+                repo.git(&["rev-parse", &object]),
+                "{path} after {sha}: {}",
+                answer.text
+            );
+        }
+    }
+}
+
+#[test]
 fn binary_and_oversized_patches_are_not_there_and_the_commit_is() {
     let place = Place::new();
     let repo = place.repo("r");
