@@ -9,6 +9,11 @@ use lore_store::StoreError;
 /// What a fault in reading git means to the user.
 pub fn git_failure(error: GitError) -> Failure {
     let message = error.to_string();
+    // Git repeats names and texts of the repository, and what the other server says.
+    let quotes = matches!(
+        error,
+        GitError::NoSuchBranch { .. } | GitError::Unreadable { .. } | GitError::Failed { .. } | GitError::Stream(_)
+    );
     let failure = match &error {
         GitError::Vanished(_) => Failure::new(Code::NotARepository, message).hint(
             "if it moved, run `lore remove NAME` and `lore add NEW-PATH`; what was indexed stays usable until then",
@@ -68,7 +73,8 @@ pub fn git_failure(error: GitError) -> Failure {
         GitError::Io { .. } => Failure::new(Code::NoAccess, message).hint("check the permissions of that folder"),
         GitError::Cancelled => Failure::from(Cancelled),
     };
-    failure.caused_by(error)
+    let failure = failure.caused_by(error);
+    if quotes { failure.quoting_repository() } else { failure }
 }
 
 /// What a fault of storage means to the user.

@@ -23,10 +23,7 @@ async fn main() -> io::Result<()> {
         toolset: None,
         ready: None,
         input: json!({ "type": "object", "properties": {} }).as_object().cloned().unwrap_or_default().into(),
-        call: Box::new(|arguments, _| {
-            let value = Value::Object(arguments.clone());
-            async move { Ok(Answer::json(value, arguments)) }.boxed()
-        }),
+        call: Box::new(|arguments, _| async move { Ok(Answer::json(Value::Object(arguments))) }.boxed()),
     };
     let text = ServerText { version: env!("CARGO_PKG_VERSION").to_owned(), instructions: String::new() };
     let interrupted = tokio::signal::ctrl_c().map(|_| ());

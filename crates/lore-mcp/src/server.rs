@@ -351,8 +351,8 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         self.hear_nobody(&asked);
         let context = self.resource("resources/read", &request.uri)?;
-        let (text, fields) = messages::read(context).await.map_err(|failure| answer::error(&failure))?;
-        Ok(answer::resource(&request.uri, &text, fields).into())
+        let read = messages::read(context).await.map_err(|failure| answer::error(&failure))?;
+        Ok(answer::resource(&request.uri, read).into())
     }
 
     async fn list_prompts(
@@ -529,7 +529,7 @@ fn off(method: &str) -> ErrorData {
 /// A failure as the contract of the tool has it.
 fn told(tool: &BoundTool, failure: Failure) -> Result<CallToolResult, ErrorData> {
     match tool.errors {
-        Errors::Result => Ok(answer::failure(&failure)),
+        Errors::Result => Ok(answer::failure(failure)),
         Errors::Object => Ok(answer::answered(lore_tools::failed(failure))),
         Errors::Protocol => Err(answer::error(&failure)),
     }

@@ -129,19 +129,28 @@ pub struct Failure {
     pub message: String,
     /// A command or an argument that helps.
     pub hint: Option<String>,
+    /// Whether message or hint repeat text of a repository, such as paths and branches, or of git.
+    pub quotes_repository: bool,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
 impl Failure {
     /// A failure without a hint.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, source: None }
+        Self { code, message: message.into(), hint: None, quotes_repository: false, source: None }
     }
 
     /// Says what the reader can do now.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says that message or hint repeat text of a repository.
+    #[must_use]
+    pub fn quoting_repository(mut self) -> Self {
+        self.quotes_repository = true;
         self
     }
 

@@ -28,8 +28,6 @@ pub struct ToolAnswer {
     pub is_error: bool,
     /// The text of the answer.
     pub text: String,
-    /// The structured part; null where there is none.
-    pub structured: Value,
 }
 
 /// How a server ended.
@@ -84,11 +82,7 @@ impl Session {
     pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<ToolAnswer> {
         let result = self.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         let text = result["content"][0]["text"].as_str().with_context(|| format!("{tool}: no text in {result}"))?;
-        Ok(ToolAnswer {
-            is_error: result["isError"] == true,
-            text: text.to_owned(),
-            structured: result["structuredContent"].clone(),
-        })
+        Ok(ToolAnswer { is_error: result["isError"] == true, text: text.to_owned() })
     }
 
     /// Asks without waiting, and gives the number of the request.

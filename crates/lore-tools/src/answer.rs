@@ -2,75 +2,92 @@
 
 use lore_core::{
     history::{FreshState, Freshness},
-    search::{CodeFreshness, estimate_tokens},
+    search::{CodeFreshness, CodeState, estimate_tokens},
 };
 use lore_model::{Failure, escape_controls};
 use serde_json::{Map, Value, json};
 
-use crate::{Answer, Body, Receipt, cold::history_notice};
+use crate::{
+    Answer, Body, Content, Receipt,
+    cold::{code_notice, history_notice},
+};
 
 /// Names of repositories that are listed before the rest is only counted.
 const LISTED_MAX: usize = 50;
 
+/// Names of repositories that a model is told before the rest is only counted.
+const STATES_MAX: usize = 5;
+
 /// Puts an answer together: the contract's value, and beside it what its text cannot carry.
-pub(crate) struct AnswerBuilder {
-    body: Body,
-    structured: Map<String, Value>,
-    meta: Map<String, Value>,
-    remarks: Vec<String>,
-    failure: Option<Failure>,
-    receipt: Option<Receipt>,
-}
+pub(crate) struct AnswerBuilder(Answer);
 
 impl AnswerBuilder {
-    /// A list, found under `results` in the structured part.
+    /// A list of text from repositories.
     pub(crate) fn list(results: Vec<Value>) -> Self {
-        let structured = Map::from_iter([("results".to_owned(), Value::Array(results.clone()))]);
-        Self::new(Body::Json(Value::Array(results)), structured)
+        let content = Content::Repository.unless(results.is_empty());
+        Self(Answer::json(results.into())).content(content)
     }
 
-    /// An object, whose fields are those of the structured part too.
+    /// An object that holds text of repositories.
     pub(crate) fn object(fields: Map<String, Value>) -> Self {
-        Self::new(Body::Json(Value::Object(fields.clone())), fields)
+        Self(Answer::json(fields.into()))
     }
 
-    /// A text, with these fields in the structured part.
-    pub(crate) fn text(text: String, fields: Map<String, Value>) -> Self {
-        Self::new(Body::Text(text), fields)
+    /// A text as it is.
+    pub(crate) fn text(text: String) -> Self {
+        Self(Answer { body: Body::Text(text), ..Answer::json(Value::Null) })
     }
 
     /// The contract's object for a failure.
     pub(crate) fn failed(fields: Map<String, Value>, failure: Failure) -> Self {
-        Self { failure: Some(failure), ..Self::object(fields) }
-    }
-
-    fn new(body: Body, structured: Map<String, Value>) -> Self {
-        Self { body, structured, meta: Map::new(), remarks: Vec::new(), failure: None, receipt: None }
+        let mut answer = Self::object(fields).content(Content::Own);
+        answer.0.failure = Some(failure);
+        answer
     }
 
     /// Says something that the reader must know besides.
     pub(crate) fn remark(&mut self, text: impl Into<String>) {
-        self.remarks.push(text.into());
+        self.0.remarks.push(text.into());
     }
 
-    /// Says what the text is to its reader, where it is more than text of a repository.
-    pub(crate) fn content(&mut self, what: &str) {
-        self.meta.insert("lore/content".to_owned(), what.into());
+    /// Says whose words the body carries.
+    #[must_use]
+    pub(crate) fn content(mut self, content: Content) -> Self {
+        self.0.content = content;
+        self
+    }
+
+    /// Says that a remark repeats text of a repository.
+    pub(crate) fn quote_repository(&mut self) {
+        if self.0.content == Content::Own {
+            self.0.content = Content::Repository;
+        }
     }
 
     /// Tells somebody when the answer is out.
     pub(crate) fn receipt(&mut self, receipt: Receipt) {
-        self.receipt = Some(receipt);
+        self.0.receipt = Some(receipt);
     }
 
-    /// Says something about the answer.
+    /// Says something about the answer, to programs.
     pub(crate) fn note(&mut self, key: &str, value: impl Into<Value>) {
-        let value = value.into();
-        self.structured.insert(key.to_owned(), value.clone());
-        self.meta.insert(format!("lore/{key}"), value);
+        self.0.meta.insert(format!("lore/{key}"), value.into());
     }
 
-    /// Says it where it holds.
+    /// Says something about the answer that a model must know too, with these words.
+    pub(crate) fn note_text(&mut self, key: &str, value: impl Into<Value>, words: impl Into<String>) {
+        self.note(key, value);
+        self.remark(words);
+    }
+
+    /// The same where it holds.
+    pub(crate) fn note_text_if(&mut self, holds: bool, key: &str, value: impl Into<Value>, words: impl Into<String>) {
+        if holds {
+            self.note_text(key, value, words);
+        }
+    }
+
+    /// Says it to programs where it holds.
     pub(crate) fn note_if(&mut self, holds: bool, key: &str, value: impl Into<Value>) {
         if holds {
             self.note(key, value);
@@ -85,17 +102,43 @@ impl AnswerBuilder {
         }
     }
 
+    /// Tells a model where the index of code is not current.
+    pub(crate) fn code_states<'a>(&mut self, freshness: impl Iterator<Item = &'a CodeFreshness> + Clone) {
+        self.0.remarks.extend(code_notice(freshness.clone()));
+        let old = freshness.filter(|fresh| matches!(fresh.state, CodeState::Stale | CodeState::Missing));
+        self.remark_state(old.map(|fresh| (fresh.repo.as_str(), fresh.state.as_str())));
+    }
+
+    /// Says what a limit out of range was taken as.
+    pub(crate) fn limit_clamped(&mut self, limit: Option<usize>) {
+        if let Some(limit) = limit {
+            self.note_text("limit_clamped", limit, format!("`limit` was taken as {limit}"));
+        }
+    }
+
     /// Adds how fresh the index is; repositories in `mentioned` are listed in any case.
     pub(crate) fn finish(mut self, freshness: &Freshness, mentioned: &dyn Fn(&str) -> bool) -> Answer {
         self.note("freshness", freshness_json(freshness, mentioned));
-        self.remarks.extend(history_notice(freshness));
+        self.0.remarks.extend(history_notice(freshness));
+        let is_old = |state| matches!(state, FreshState::Stale | FreshState::Missing);
+        let old = freshness.repos.iter().filter(|repo| is_old(repo.state));
+        self.remark_state(old.map(|repo| (repo.name.as_str(), repo.state.as_str())));
         self.done()
+    }
+
+    /// Tells a model of repositories whose index is not current, each with its state.
+    fn remark_state<'a>(&mut self, states: impl Iterator<Item = (&'a str, &'a str)>) {
+        let states: Vec<String> = states.map(|(name, state)| format!("{name} ({state})")).collect();
+        if !states.is_empty() {
+            let more = states.len().saturating_sub(STATES_MAX);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            self.remark(format!("index not current: {}{more}", states[..states.len().min(STATES_MAX)].join(", ")));
+        }
     }
 
     /// The answer, where the index has no part in it.
     pub(crate) fn done(self) -> Answer {
-        let Self { body, structured, meta, remarks, failure, receipt } = self;
-        Answer { body, structured, meta, remarks, failure, receipt }
+        self.0
     }
 }
 

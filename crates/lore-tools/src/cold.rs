@@ -53,8 +53,8 @@ pub(crate) fn history_notice(freshness: &Freshness) -> Option<String> {
 }
 
 /// The same for code.
-pub(crate) fn code_notice(freshness: &[CodeFreshness]) -> Option<String> {
-    let of = |state: CodeState| freshness.iter().filter(move |repo| repo.state == state);
+pub(crate) fn code_notice<'a>(freshness: impl Iterator<Item = &'a CodeFreshness> + Clone) -> Option<String> {
+    let of = |state: CodeState| freshness.clone().filter(move |repo| repo.state == state);
     let row = |repo: &CodeFreshness| (repo.repo.clone(), repo.progress);
     notice(
         of(CodeState::NeverIndexed).map(row).collect(),

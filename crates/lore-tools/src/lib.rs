@@ -5,6 +5,7 @@ mod answer;
 mod arguments;
 mod cold;
 pub mod commands;
+mod content;
 pub mod messages;
 pub mod prompts;
 mod registry;
@@ -17,6 +18,7 @@ mod tools;
 mod why;
 
 pub use cold::IndexNeed;
+pub use content::Content;
 use lore_model::{Code, Failure};
 pub use registry::{
     Answer, Asked, Body, Calling, Context, Effect, Errors, Held, Offered, Progress, Project, Receipt, Source, Tool,

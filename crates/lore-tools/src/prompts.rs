@@ -173,7 +173,7 @@ fn find<'a>(all: &'a [Named], name: &str) -> Result<&'a Named, Failure> {
     all.iter().find(|named| named.name == name).ok_or_else(|| {
         let failure = Failure::new(Code::CommandNotFound, format!("there is no prompt `{}`", brief(name)));
         match closest(name, all.iter().map(|named| named.name.as_str())) {
-            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            Some(near) => failure.hint(format!("did you mean `{near}`?")).quoting_repository(),
             None => failure.hint("`prompts/list` has all of them"),
         }
     })
@@ -252,8 +252,10 @@ fn unknown(command: &Command, name: &str) -> Failure {
     let known: Vec<String> = arguments(command, &declared(command)).into_iter().map(|argument| argument.name).collect();
     let failure = Failure::new(Code::InvalidArgument, format!("`{}` has no argument `{}`", command.name, brief(name)));
     match (closest(name, known.iter().map(String::as_str)), known.is_empty()) {
-        (Some(near), _) => failure.hint(format!("did you mean `{near}`? It takes {}", known.join(", "))),
-        (None, false) => failure.hint(format!("it takes {}", known.join(", "))),
+        (Some(near), _) => {
+            failure.hint(format!("did you mean `{near}`? It takes {}", known.join(", "))).quoting_repository()
+        }
+        (None, false) => failure.hint(format!("it takes {}", known.join(", "))).quoting_repository(),
         (None, true) => failure.hint("it takes none"),
     }
 }

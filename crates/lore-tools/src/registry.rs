@@ -11,7 +11,7 @@ use lore_core::{Lore, search::ChunkFiles, team::Team};
 use lore_model::{Caller, Failure, Permission};
 use serde_json::{Map, Value};
 
-use crate::{IndexNeed, told::Telling};
+use crate::{Content, IndexNeed, told::Telling};
 
 /// A group of tools that is switched on and off together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -318,11 +318,11 @@ pub enum Body {
 pub struct Answer {
     /// What the contract says.
     pub body: Body,
-    /// The same with what the text cannot carry (an object, for `structuredContent`).
-    pub structured: Map<String, Value>,
+    /// Whose words the body carries.
+    pub content: Content,
     /// For `_meta`: notes, each under its own key.
     pub meta: Map<String, Value>,
-    /// What the reader must know besides; each is a text of its own, because an agent sees nothing but texts.
+    /// What the reader must know besides, for the text behind the body: most hosts show a model texts and nothing else.
     pub remarks: Vec<String>,
     /// Where the body tells of a failure: which one.
     pub failure: Option<Failure>,
@@ -331,11 +331,11 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A value, with these fields beside it.
-    pub fn json(value: Value, structured: Map<String, Value>) -> Self {
+    /// A value that holds text of repositories.
+    pub fn json(value: Value) -> Self {
         Self {
             body: Body::Json(value),
-            structured,
+            content: Content::Repository,
             meta: Map::new(),
             remarks: Vec::new(),
             failure: None,

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Answer, Calling, Context, Tool,
+    Answer, Calling, Content, Context, Tool,
     answer::AnswerBuilder,
     arguments,
     scope::{Composite, Found, composite, find},
@@ -70,13 +70,18 @@ where
     Ok(outcome.unwrap_or_else(|failure| failed(failure, Map::new())))
 }
 
-/// `{"success": true, …}`.
+/// `{"success": true, …}`, with text of repositories.
 pub(crate) fn succeeded(fields: Value) -> Answer {
     let mut object = Map::from_iter([("success".to_owned(), Value::Bool(true))]);
     if let Value::Object(fields) = fields {
         object.extend(fields);
     }
     AnswerBuilder::object(object).done()
+}
+
+/// The same in Lore's own words.
+pub(crate) fn reported(fields: Value) -> Answer {
+    Answer { content: Content::Own, ..succeeded(fields) }
 }
 
 /// `{"success": false, "error": …}`, with these fields behind it.
@@ -122,7 +127,7 @@ pub(crate) fn health(context: &Context, report: &Report) -> (f64, Vec<String>) {
 
 /// What is told of a job that was asked for.
 pub(crate) fn job(job: &Job, message: &str) -> Answer {
-    succeeded(json!({"job_id": job.id.as_str(), "message": message, "status": job.status.as_str()}))
+    reported(json!({"job_id": job.id.as_str(), "message": message, "status": job.status.as_str()}))
 }
 
 /// The path that an argument names.

@@ -7,7 +7,7 @@ use std::{error::Error as _, sync::Arc};
 
 use lore_core::Lore;
 use lore_model::{Caller, Code, Failure, Permission};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{Answer, Body, Context};
 
@@ -79,20 +79,19 @@ impl Telling {
     pub(crate) fn answer(&self, tool: &str, mut answer: Answer) -> Answer {
         let Some(failure) = answer.failure.take() else { return answer };
         let failure = self.failure(tool, failure);
-        let tell = |fields: &mut Map<String, Value>| {
-            if fields.contains_key("error") {
-                fields.insert("error".to_owned(), failure.message.as_str().into());
-                match &failure.hint {
-                    Some(hint) => fields.insert("hint".to_owned(), hint.as_str().into()),
-                    None => fields.remove("hint"),
-                };
-            }
-            fields.values_mut().for_each(|value| self.value(value));
-        };
-        tell(&mut answer.structured);
         match &mut answer.body {
-            Body::Json(Value::Object(fields)) => tell(fields),
-            Body::Json(value) => self.value(value),
+            Body::Json(value) => {
+                if let Value::Object(fields) = value
+                    && fields.contains_key("error")
+                {
+                    fields.insert("error".to_owned(), failure.message.as_str().into());
+                    match &failure.hint {
+                        Some(hint) => fields.insert("hint".to_owned(), hint.as_str().into()),
+                        None => fields.remove("hint"),
+                    };
+                }
+                self.value(value);
+            }
             Body::Text(text) => *text = self.text(text),
         }
         answer.failure = Some(failure);

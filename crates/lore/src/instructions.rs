@@ -50,7 +50,7 @@ const INSIGHT: &str = "\
 ";
 
 const FRESHNESS: &str = "\
-`freshness` tells which repositories are stale, partial or missing; `lore sync` in a terminal helps, or what `note` says.
+`freshness` or a note tells which repositories are stale, partial or missing; `lore sync` in a terminal helps, or what `note` says.
 ";
 
 const SERVER_CODE: &str = "\

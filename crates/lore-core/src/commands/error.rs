@@ -11,8 +11,8 @@ pub enum CommandError {
     NotFound {
         /// What was asked for.
         name: CommandName,
-        /// What to do now.
-        hint: String,
+        /// A command of nearly that name.
+        near: Option<String>,
     },
     /// The registry is not there or cannot be understood.
     Registry {
@@ -49,18 +49,24 @@ impl From<Failure> for CommandError {
 impl From<CommandError> for Failure {
     fn from(error: CommandError) -> Self {
         match error {
-            CommandError::NotFound { name, hint } => {
-                Self::new(Code::CommandNotFound, format!("there is no command `{name}`")).hint(hint)
+            CommandError::NotFound { name, near } => {
+                let failure = Self::new(Code::CommandNotFound, format!("there is no command `{name}`"));
+                match near {
+                    Some(near) => failure.hint(format!("did you mean `{near}`?")).quoting_repository(),
+                    None => failure.hint("`search` finds commands by what they are for"),
+                }
             }
             CommandError::Registry { path, missing: true, hint, .. } => {
                 Self::new(Code::CommandNotFound, format!("there is no registry {path}")).hint(hint)
             }
             CommandError::Registry { path, details, hint, .. } => {
-                Self::new(Code::InvalidConfig, format!("{path} cannot be used: {details}")).hint(hint)
+                Self::new(Code::InvalidConfig, format!("{path} cannot be used: {details}"))
+                    .hint(hint)
+                    .quoting_repository()
             }
             CommandError::Execution { name, stderr, asked_wrong, hint } => {
                 let code = if asked_wrong { Code::InvalidArgument } else { Code::InvalidConfig };
-                let failure = Self::new(code, format!("`{name}` cannot be rendered: {stderr}"));
+                let failure = Self::new(code, format!("`{name}` cannot be rendered: {stderr}")).quoting_repository();
                 match hint {
                     Some(hint) => failure.hint(hint.into_string()),
                     None => failure,

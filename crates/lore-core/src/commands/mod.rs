@@ -319,9 +319,6 @@ fn find<'a>(registry: &'a Registry, agent: &str, name: &CommandName) -> Option<&
 
 fn not_found(registry: &Registry, name: &CommandName) -> CommandError {
     let names: Vec<String> = registry.commands().map(|command| command.name.to_string()).collect();
-    let hint = match closest(&name.to_string(), names.iter().map(String::as_str)) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`search` finds commands by what they are for".to_owned(),
-    };
-    CommandError::NotFound { name: name.clone(), hint }
+    let near = closest(&name.to_string(), names.iter().map(String::as_str)).map(str::to_owned);
+    CommandError::NotFound { name: name.clone(), near }
 }

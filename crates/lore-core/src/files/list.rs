@@ -227,7 +227,9 @@ impl Files {
         folders.dedup();
         let failure = invalid(format!("there is no folder `{name}`, or nothing in it that git does not ignore"));
         match closest(&text, folders.iter().map(String::as_str)) {
-            Some(near) => failure.hint(format!("did you mean `{near}`? Without `path` the root is listed")),
+            Some(near) => {
+                failure.hint(format!("did you mean `{near}`? Without `path` the root is listed")).quoting_repository()
+            }
             None => failure.hint("without `path` the root is listed"),
         }
     }

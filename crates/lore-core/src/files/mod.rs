@@ -283,7 +283,9 @@ impl Files {
         let ending = format!("/{}", text.rsplit('/').next().unwrap_or_default());
         let elsewhere = paths.iter().find(|path| path.ends_with(&ending)).map(AsRef::as_ref);
         match elsewhere.or_else(|| closest(&text, paths.iter().map(AsRef::as_ref))) {
-            Some(near) => failure.hint(format!("did you mean `{near}`? `list_files` shows what there is")),
+            Some(near) => {
+                failure.hint(format!("did you mean `{near}`? `list_files` shows what there is")).quoting_repository()
+            }
             None => failure.hint("`list_files` or `browse_directory` shows what there is"),
         }
     }

@@ -224,7 +224,7 @@ fn no_such_branch(repo: &Repo, branch: &str, state: &lore_store::CodeState) -> F
     );
     match known.as_slice() {
         [] => failure.hint("choose another branch"),
-        known => failure.hint(format!("choose another branch; indexed are: {}", known.join(", "))),
+        known => failure.hint(format!("choose another branch; indexed are: {}", known.join(", "))).quoting_repository(),
     }
 }
 

@@ -383,7 +383,7 @@ fn tool(name: &str, permission: Permission, call: Call) -> BoundTool {
 }
 
 fn done(value: Value) -> futures::future::BoxFuture<'static, Result<Answer, lore_model::Failure>> {
-    future::ready(Ok(Answer::json(value, Map::new()))).boxed()
+    future::ready(Ok(Answer::json(value))).boxed()
 }
 
 fn object(value: Value) -> Map<String, Value> {

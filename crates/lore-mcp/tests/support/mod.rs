@@ -74,10 +74,7 @@ pub(crate) fn server() -> Server {
     let dropped = Arc::new(AtomicUsize::new(0));
     let counted = dropped.clone();
     let tools = vec![
-        tool("echo", "Gives its arguments back.", |arguments| {
-            let structured = json!({ "result": arguments });
-            answer(json!(arguments), structured, json!({ "lore/fresh": true }))
-        }),
+        tool("echo", "Gives its arguments back.", |arguments| answer(json!(arguments), json!({ "lore/fresh": true }))),
         tool("commitmux_get_commit", "Knows no commit.", |_| {
             let failure = Failure::new(Code::CommitNotFound, "Commit api-server:abc123 not found");
             future::ready(Err(failure.hint("run `lore sync`"))).boxed()
@@ -87,7 +84,7 @@ pub(crate) fn server() -> Server {
             future::ready(Err(failure.hint("did you mean `query`?"))).boxed()
         }),
         tool("hidden", "Gives text that hides something.", |_| {
-            answer(json!(["a\u{202e}b", "c"]), json!({ "r\u{200b}": "\u{1b}[31m" }), json!({}))
+            answer(json!(["a\u{202e}b", "c"]), json!({ "r\u{200b}": "\u{1b}[31m" }))
         }),
         tool("hidden_failure", "Fails with text that hides something.", |_| {
             future::ready(Err(Failure::new(Code::Internal, "no\u{202e}pe"))).boxed()
@@ -101,7 +98,7 @@ pub(crate) fn server() -> Server {
             .boxed()
         }),
         tool("slow", "Takes ten seconds.", |_| {
-            tokio::time::sleep(Duration::from_secs(10)).then(|()| answer(json!("slow"), json!({}), json!({}))).boxed()
+            tokio::time::sleep(Duration::from_secs(10)).then(|()| answer(json!("slow"), json!({}))).boxed()
         }),
         tool("hang", "Never ends.", move |_| {
             let guard = Dropped(counted.clone());
@@ -112,12 +109,9 @@ pub(crate) fn server() -> Server {
             .boxed()
         }),
         tool("dropped", "Counts the calls of `hang` that were dropped.", move |_| {
-            answer(json!(dropped.load(Ordering::SeqCst)), json!({}), json!({}))
+            answer(json!(dropped.load(Ordering::SeqCst)), json!({}))
         }),
-        BoundTool {
-            effect: Effect::Changes,
-            ..tool("write", "Writes.", |_| answer(json!("ok"), json!({}), json!({})))
-        },
+        BoundTool { effect: Effect::Changes, ..tool("write", "Writes.", |_| answer(json!("ok"), json!({}))) },
     ];
     Server::of(tools, ServerText { version: "1.2.3".into(), instructions: "Use `echo` to hear yourself.".into() })
 }
@@ -146,8 +140,8 @@ fn tool(name: &str, about: &str, call: impl Fn(Arguments) -> Ended + Send + Sync
     }
 }
 
-fn answer(value: Value, structured: Value, meta: Value) -> Ended {
-    let answer = Answer { meta: object(meta), ..Answer::json(value, object(structured)) };
+fn answer(value: Value, meta: Value) -> Ended {
+    let answer = Answer { meta: object(meta), ..Answer::json(value) };
     future::ready(Ok(answer)).boxed()
 }
 

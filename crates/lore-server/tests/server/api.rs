@@ -213,7 +213,7 @@ async fn a_server_whose_workers_are_all_held_says_so_and_recovers() {
             let release = std::sync::Arc::clone(&release);
             Box::pin(async move {
                 release.notified().await;
-                Ok(Answer::json(json!("held"), serde_json::Map::new()))
+                Ok(Answer::json(json!("held")))
             })
         }),
     };

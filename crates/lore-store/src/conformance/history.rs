@@ -327,6 +327,7 @@ async fn what_a_query_costs_is_bounded(store: &dyn HistoryStore) {
     cancelled.cancel();
     let touches = TouchQuery {
         path: "src".to_owned(),
+        prefixes: Vec::new(),
         repos: None,
         hidden: Hidden::default(),
         since: None,

@@ -109,15 +109,12 @@ impl Client {
 
     /// Calls a tool; what it answers as a value.
     pub fn tool(&mut self, name: &str, arguments: &Value) -> Result<Value, Fault> {
-        let mut result = self.mcp("tools/call", &json!({"name": name, "arguments": arguments}))?;
+        let result = self.mcp("tools/call", &json!({"name": name, "arguments": arguments}))?;
         let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
         if result["isError"] == true {
             return Err(Fault::Failed(text));
         }
-        let value = match result["structuredContent"].take() {
-            Value::Null => serde_json::from_str(&text).unwrap_or_else(|_| json!(text)),
-            value => value,
-        };
+        let value: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!(text));
         if value["success"] == false {
             return Err(Fault::Failed(value["error"].to_string()));
         }

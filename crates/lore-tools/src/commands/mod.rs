@@ -40,17 +40,22 @@ pub(crate) fn note_origin(answer: &mut AnswerBuilder, origin: &Origin) {
         answer.note("registry", origin.registry.as_str());
     }
     answer.note("registry_folder", origin.folder.to_string_lossy());
-    answer.note_if(!origin.notes.is_empty(), "notes", json!(origin.notes));
-    origin.notes.iter().for_each(|note| answer.remark(note));
+    answer.notes(&origin.notes);
+    // They repeat what stands in the files.
+    if !origin.notes.is_empty() {
+        answer.quote_repository();
+    }
 }
 
-/// What a rendered prompt's text does not tell.
-pub(crate) fn rendered_json(rendered: &Rendered) -> Map<String, Value> {
+/// Says what a rendered prompt's text does not tell.
+pub(crate) fn note_rendered(answer: &mut AnswerBuilder, rendered: &Rendered) {
     let name = &rendered.name;
-    let mut fields = Map::new();
     for (key, value) in [("c1", &name.c1), ("c2", &name.c2), ("c3", &name.c3), ("prompt_file", &rendered.prompt)] {
-        fields.insert(key.to_owned(), value.as_str().into());
+        answer.note(key, value.as_str());
     }
-    fields.insert("open_variables".to_owned(), json!(rendered.open));
-    fields
+    answer.note("open_variables", json!(rendered.open));
+    if !rendered.open.is_empty() {
+        answer.remark(format!("no value was given for {}", rendered.open.join(", ")));
+    }
+    note_origin(answer, &rendered.origin);
 }

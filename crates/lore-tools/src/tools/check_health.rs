@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{run, succeeded, time},
+    repositories::{reported, run, time},
     schema,
 };
 
@@ -40,7 +40,7 @@ async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
     let health = context.lore.health().await;
     #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
     let gigabytes = health.free_bytes.map(|bytes| rounded(bytes as f64 / 1e9));
-    Ok(succeeded(json!({"health": {
+    Ok(reported(json!({"health": {
         "status": health.status(),
         "timestamp": time(Some(health.at)),
         "services": {

@@ -5,9 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::run;
-use crate::{
-    Answer, Context, Effect, Errors, Offered, Receipt, Tool, Toolset, answer::AnswerBuilder, messages, schema,
-};
+use crate::{Answer, Context, Effect, Errors, Offered, Receipt, Tool, Toolset, messages, schema};
 
 pub(super) static TOOL: Tool = Tool {
     name: "check_lazygit_messages",
@@ -29,9 +27,7 @@ struct Input {}
 async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
     let folder = context.folder().await;
     let delivery = context.lore.messages.deliver(&folder).await?;
-    let text = messages::text(&delivery.messages, delivery.left, "call check_lazygit_messages again");
-    let mut answer = AnswerBuilder::text(text, messages::fields(&delivery.messages, delivery.left));
-    answer.content(messages::CONTENT);
+    let mut answer = messages::answer(&delivery.messages, delivery.left, "call check_lazygit_messages again");
     answer.notes(&messages::notes(&delivery.unreadable));
     let claim = delivery.claim;
     answer.receipt(Receipt::new(move || Box::pin(claim.acknowledge())));

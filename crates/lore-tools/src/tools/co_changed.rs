@@ -70,9 +70,7 @@ async fn co_changed(context: Context, input: Input) -> Result<Answer, Failure> {
     };
     let found = context.lore.co_changed(&request).await?;
     let mut answer = AnswerBuilder::object(fields(&found, &names).0);
-    if let Some(limit) = found.clamped {
-        answer.note("limit_clamped", limit);
-    }
+    answer.limit_clamped(found.clamped);
     Ok(answer.finish(&found.freshness, &|_| true))
 }
 

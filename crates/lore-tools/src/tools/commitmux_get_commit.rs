@@ -70,16 +70,19 @@ async fn get_commit(context: Context, input: Input) -> Result<Answer, Failure> {
         let bytes = commit.subject.len() + whole.map_or(0, str::len);
         // The command is for those who have the index.
         let whole = if context.team.is_some() { "" } else { "; `lore show` prints all of it" };
-        answer.note("message_cut", format!("the message has {bytes} bytes{whole}"));
+        let words = format!("the message has {bytes} bytes{whole}");
+        answer.note_text("message_cut", words.as_str(), words.as_str());
     }
     answer.note_if(commit.author_time.is_none(), "no_date", true);
     if let Some(person) = &commit.mapped_author {
         answer.note("mailmap_author", format!("{} <{}>", person.name, person.email));
     }
     if let Some(why) = commit.patch_absence {
-        answer.note("no_patch", why.reason());
+        answer.note_text("no_patch", why.reason(), format!("no patch is stored: {}", why.reason()));
     }
-    answer.note_if(found.files_left_out > 0, "changed_files_left_out", found.files_left_out);
+    let left_out = found.files_left_out;
+    let words = format!("{left_out} changed files are left out");
+    answer.note_text_if(left_out > 0, "changed_files_left_out", left_out, words);
     let invalid_path = |file: &lore_model::FileChange| {
         !file.path.is_text() || file.old_path.as_ref().is_some_and(|path| !path.is_text())
     };

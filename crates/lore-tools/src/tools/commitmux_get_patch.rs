@@ -56,7 +56,9 @@ async fn get_patch(context: Context, input: Input) -> Result<Answer, Failure> {
     ];
     let fields: Map<String, Value> = fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     let mut answer = AnswerBuilder::object(fields);
-    answer.note_if(end < text.len(), "truncated_from_bytes", text.len());
-    answer.note_if(std::str::from_utf8(&found.bytes).is_err(), "replaced_invalid_utf8", true);
+    let bytes = text.len();
+    answer.note_text_if(end < bytes, "truncated_from_bytes", bytes, format!("cut: the whole patch has {bytes} bytes"));
+    let is_lossy = std::str::from_utf8(&found.bytes).is_err();
+    answer.note_text_if(is_lossy, "replaced_invalid_utf8", true, "bytes that are not UTF-8 were replaced");
     Ok(answer.finish(&found.freshness, &|name| name == found.repo))
 }

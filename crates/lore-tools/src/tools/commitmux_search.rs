@@ -20,6 +20,9 @@ const EXCERPT_CHARS: usize = 300;
 
 const LIMIT: i64 = 20;
 
+/// What is said of a query that FTS5 rejects.
+const QUOTED: &str = "the query is not valid FTS5 syntax: every word was taken literally";
+
 pub(super) static TOOL: Tool = Tool {
     name: "commitmux_search",
     title: "Search commits",
@@ -83,13 +86,12 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         .map(|hit| hit.hit.commit.to_hex().into())
         .collect();
     answer.notes(&notes);
-    answer.note_if(found.more, "more", true);
-    answer.note_if(found.quoted, "query_quoted", "the query is not valid FTS5 syntax: every word was taken literally");
-    if let Some(limit) = found.clamped {
-        answer.note("limit_clamped", limit);
-    }
+    answer.note_text_if(found.more, "more", true, "more commits match than these");
+    answer.note_text_if(found.quoted, "query_quoted", QUOTED, QUOTED);
+    answer.limit_clamped(found.clamped);
     answer.note_if(found.hits.iter().any(|hit| is_long(&hit.hit.subject)), "subjects_cut", true);
-    answer.note_if(paths_left_out > 0, "matched_paths_left_out", paths_left_out);
+    let left_out = format!("{paths_left_out} matched paths are left out");
+    answer.note_text_if(paths_left_out > 0, "matched_paths_left_out", paths_left_out, left_out);
     answer.note_if(!undated.is_empty(), "no_date", undated);
     answer.note_if(found.hits.iter().any(|hit| hit.hit.lossy), "replaced_invalid_utf8", true);
     Ok(answer.finish(&found.freshness, &|name| found.hits.iter().any(|hit| hit.repo == name)))

@@ -67,10 +67,8 @@ async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
     });
     let mut answer = AnswerBuilder::list(results.collect());
     answer.notes(&notes);
-    answer.note_if(found.more, "more", true);
-    if let Some(limit) = found.clamped {
-        answer.note("limit_clamped", limit);
-    }
+    answer.note_text_if(found.more, "more", true, "more commits match than these");
+    answer.limit_clamped(found.clamped);
     answer.note_if(found.touches.iter().any(|touched| is_long(&touched.hit.subject)), "subjects_cut", true);
     let undated = found.touches.iter().filter(|touched| touched.hit.author_time.is_none());
     let undated: Vec<Value> = undated.map(|touched| touched.hit.commit.to_hex().into()).collect();

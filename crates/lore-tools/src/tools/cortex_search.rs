@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::run;
 use crate::{
-    Answer, Context, Effect, Errors, Offered, Source, Tool, Toolset, Upkeep,
+    Answer, Content, Context, Effect, Errors, Offered, Source, Tool, Toolset, Upkeep,
     answer::{AnswerBuilder, nothing_committed, size},
     cold::code_notice,
     schema,
@@ -100,7 +100,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
             let mut answer = answer(results, took(index_metadata(&found, &coming)));
             answer.remarks.extend(match coming.unregistered() {
                 Some(name) => Some(format!("the code of {name} has not been indexed yet: {}", coming.note())),
-                None => code_notice(&found.freshness),
+                None => code_notice(found.freshness.iter()),
             });
             Ok(answer)
         }
@@ -109,10 +109,10 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
 
 /// How many tokens there are for results, where the whole answer may have so many.
 fn room(max_tokens: Option<usize>, metadata: &Map<String, Value>) -> Option<usize> {
-    /// What is not known yet: how long it took, how many results there are and how many had no room.
-    const NUMBERS: usize = 30;
+    /// What is not known yet: how long it took, how many results there are and how many had no room; and whose words it has.
+    const BESIDES: usize = 42;
     let frame = Value::Object(fields(Vec::new(), metadata.clone()));
-    Some(max_tokens?.saturating_sub(size(&frame) + NUMBERS))
+    Some(max_tokens?.saturating_sub(size(&frame) + BESIDES))
 }
 
 /// The arguments as a question, or what is wrong with them.
@@ -240,7 +240,8 @@ async fn no_project(context: &Context, failure: &Failure) -> Failure {
 /// The contract's object, with what is said about the answer beside the results.
 fn answer(results: Vec<Value>, metadata: Map<String, Value>) -> Answer {
     let freshness = metadata.get("freshness").cloned();
-    let mut answer = AnswerBuilder::object(fields(results, metadata)).done();
+    let content = Content::Repository.unless(results.is_empty());
+    let mut answer = AnswerBuilder::object(fields(results, metadata)).content(content).done();
     answer.meta.extend(freshness.map(|freshness| ("lore/freshness".to_owned(), freshness)));
     answer
 }

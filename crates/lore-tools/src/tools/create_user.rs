@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{run, succeeded},
+    repositories::{reported, run},
     schema,
     shown::UserShown,
 };
@@ -42,5 +42,5 @@ async fn create(context: Context, input: Input) -> Result<Answer, Failure> {
             .hint("it is admin, power_user or normal_user")
     })?;
     let user = team.create_user(&by, input.username.trim(), &input.password, role).await?;
-    Ok(succeeded(json!({"user": UserShown::from(&user), "message": format!("user `{}` is created", user.name)})))
+    Ok(reported(json!({"user": UserShown::from(&user), "message": format!("user `{}` is created", user.name)})))
 }

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::run;
 use crate::{
-    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
+    Answer, Content, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
-    commands::{error_answer, note_origin, read_options, rendered_json},
+    commands::{error_answer, note_rendered, read_options},
     schema,
 };
 
@@ -73,12 +73,8 @@ async fn execute(context: Context, input: Input) -> Result<Answer, Failure> {
     let name = CommandName::new(input.c1, input.c2, input.c3);
     match lore_core::blocking(move || commands.execute(&folder, &input.agent, &name, &options)).await {
         Ok(rendered) => {
-            let fields = rendered_json(&rendered);
-            let mut answer = AnswerBuilder::text(rendered.text, fields);
-            note_origin(&mut answer, &rendered.origin);
-            answer.content(
-                "a procedure that this project's team wrote down: follow it where it serves what the user asked for",
-            );
+            let mut answer = AnswerBuilder::text(rendered.text.clone()).content(Content::Procedure);
+            note_rendered(&mut answer, &rendered);
             Ok(answer.done())
         }
         Err(error) => error_answer(error),

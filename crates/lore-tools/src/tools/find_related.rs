@@ -13,7 +13,6 @@ use super::run;
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::{AnswerBuilder, size},
-    cold::code_notice,
     schema,
     scope::Names,
     why::{Fields, MAX_TOKENS, file},
@@ -79,9 +78,7 @@ async fn related(context: Context, input: Input) -> Result<Answer, Failure> {
     row.put("uncommitted_files", fresh.uncommitted);
     row.put_some("uncommitted_error", fresh.uncommitted_error.as_deref());
     answer.note("freshness", json!({"state": fresh.state.as_str(), "repos": [row.0]}));
-    if let Some(notice) = code_notice(std::slice::from_ref(fresh)) {
-        answer.remark(notice);
-    }
+    answer.code_states([fresh].into_iter());
     Ok(answer.done())
 }
 

@@ -47,7 +47,8 @@ async fn get(context: Context, input: Input) -> Result<Answer, Failure> {
     let read = context.lore.read_file(&found.repo, &found.place(), wanted, range).await?;
     let (name, size) = (format!("{before}{}", read.file.path.to_text()), read.file.size);
     let mut metadata = metadata(&read, &name, &found.alias);
-    let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
+    // The metadata has the name of the branch.
+    let invalid = |message: String| Failure::new(Code::InvalidArgument, message).quoting_repository();
     let about = |metadata| Map::from_iter([("metadata".to_owned(), Value::Object(metadata))]);
     let text = match read.file.shown {
         Shown::Binary { utf16 } => {

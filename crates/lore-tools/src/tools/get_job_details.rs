@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::{
-    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{run_waiting, succeeded},
+    Answer, Content, Context, Effect, Errors, Offered, Tool, Toolset,
+    repositories::{reported, run_waiting},
     schema,
     shown::{JobLog, JobShown},
 };
@@ -56,5 +56,8 @@ async fn details(context: Context, input: Input) -> Result<Answer, Failure> {
     };
     let told = |text: &str| context.told(text);
     let lines: Vec<JobLog> = report.lines.iter().map(|line| JobLog::new(line, told)).collect();
-    Ok(succeeded(json!({"job": JobShown::new(report.job, told), "logs": lines})))
+    // An error repeats what git said, and that what a repository or its server did.
+    let content = Content::Repository.unless(report.job.error.is_none());
+    let answer = reported(json!({"job": JobShown::new(report.job, told), "logs": lines}));
+    Ok(Answer { content, ..answer })
 }

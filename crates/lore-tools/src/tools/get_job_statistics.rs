@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{run, succeeded},
+    repositories::{reported, run},
     schema,
 };
 
@@ -31,7 +31,7 @@ async fn statistics(context: Context, _: Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
     let counted = team.count_jobs(&by).await?;
     let count = |wanted: JobStatus| counted.iter().find(|(status, _)| *status == wanted).map_or(0, |(_, count)| *count);
-    Ok(succeeded(json!({"statistics": {
+    Ok(reported(json!({"statistics": {
         "active": count(JobStatus::Running),
         "pending": count(JobStatus::Pending),
         "failed": count(JobStatus::Failed),

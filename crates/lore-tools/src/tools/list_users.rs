@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{run, succeeded},
+    repositories::{reported, run},
     schema,
     shown::UserShown,
 };
@@ -37,7 +37,7 @@ async fn list(context: Context, _: Input) -> Result<Answer, Failure> {
         fields["truncated"] = true.into();
         fields["note"] = format!("this is not all: the first {USERS_MAX} of {} users are listed", users.len()).into();
     }
-    Ok(succeeded(fields))
+    Ok(reported(fields))
 }
 
 /// So many users are told of at once.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::run;
 use crate::{
-    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
+    Answer, Content, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
     commands::{error_answer, note_origin},
     schema,
@@ -48,7 +48,7 @@ async fn reload(context: Context, input: Input) -> Result<Answer, Failure> {
             ] {
                 fields.insert(key.to_owned(), value);
             }
-            let mut answer = AnswerBuilder::object(fields);
+            let mut answer = AnswerBuilder::object(fields).content(Content::Own);
             note_origin(&mut answer, &origin);
             Ok(answer.done())
         }

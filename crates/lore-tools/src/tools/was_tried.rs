@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::run;
 use crate::{
-    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
+    Answer, Content, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::{AnswerBuilder, size},
-    cold::{code_notice, history_notice},
+    cold::history_notice,
     repositories::line,
     schema,
     scope::{Names, composite, find},
@@ -64,10 +64,11 @@ async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
             (vec![found], alias, Vec::new())
         }
     };
-    let (mut names, mut found) = (Names::default(), Tried::default());
+    let (mut names, mut found, mut repos) = (Names::default(), Tried::default(), Vec::new());
     for one in asked {
         let (place, prefix, repo) = (one.place(), one.repo.prefix(), one.named());
         names.note(repo.name(), &alias, prefix);
+        repos.push(repo.clone());
         let request = TriedRequest { repo: (repo, Some(place)), text: input.text.clone(), limit };
         found.add(context.lore.was_tried(&request).await?, limit);
     }
@@ -102,12 +103,14 @@ async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
     fields.put("removed", fitting(found.removed.iter().map(|found| hit(found, &names)).collect()));
     fields.put("reverted", fitting(found.reverted.iter().map(reverted).collect()));
     fields.put_count("left_out_by_size", left_out);
-    let mut answer = AnswerBuilder::object(fields.0);
+    let is_empty = found.removed.is_empty() && found.reverted.is_empty();
+    let mut answer = AnswerBuilder::object(fields.0).content(Content::Repository.unless(is_empty));
+    answer.code_states(found.freshness.iter());
     let fresh = found.freshness.iter().map(|fresh| json!({"repo": fresh.repo, "state": fresh.state.as_str()}));
     answer.notes(&notes);
     answer.note("freshness", fresh.collect::<Vec<Value>>());
-    let history = context.lore.history.freshness(std::slice::from_ref(&request.repo.0), None).await;
-    for notice in code_notice(&found.freshness).into_iter().chain(history_notice(&history)) {
+    let history = context.lore.history.freshness(&repos, None).await;
+    if let Some(notice) = history_notice(&history) {
         answer.remark(notice);
     }
     Ok(answer.done())

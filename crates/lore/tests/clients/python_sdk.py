@@ -22,6 +22,7 @@ async def main(plan):
                     "is_error": bool(result.is_error),
                     "text": result.content[0].text,
                     "structured": result.structured_content,
+                    "meta": result.meta,
                 }
             )
         return {

@@ -35,6 +35,7 @@ for (const call of plan.calls) {
     is_error: result.isError === true,
     text: result.content[0].text,
     structured: result.structuredContent ?? null,
+    meta: result._meta ?? null,
   });
 }
 const seen = {

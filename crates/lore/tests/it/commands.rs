@@ -214,11 +214,11 @@ mod the_document {
             said.text,
             "# Group commits\n\nCommit what belongs together.\n\nTopic: {uv-topic}\nFile: {input_text_file}\nText: {input_text}\nTo: {destination_path}\n"
         );
-        let structured = &said.result["structuredContent"];
-        assert_eq!(structured["prompt_file"], PROMPT);
-        assert_eq!(structured["registry"], REGISTRY);
+        let meta = &said.result["_meta"];
+        assert_eq!(meta["lore/prompt_file"], PROMPT);
+        assert_eq!(meta["lore/registry"], REGISTRY);
         assert_eq!(
-            structured["open_variables"],
+            meta["lore/open_variables"],
             json!(["uv-topic", "input_text_file", "input_text", "destination_path"])
         );
     }
@@ -321,7 +321,7 @@ fn changes_on_disk_count_at_once_and_a_broken_registry_keeps_the_last_good_one()
     team.repo.write(REGISTRY, "{\n  \"tools\": {\n");
     let said = call(&mut server, "search", search.clone());
     assert!(!said.is_error && said.text.contains("group-commit"), "{}", said.text);
-    let notes = said.result["structuredContent"]["notes"].to_string();
+    let notes = said.result["_meta"]["lore/notes"].to_string();
     assert!(notes.contains(REGISTRY) && notes.contains("line 3"), "{notes}");
     let entry = json!({"c1": "new", "c2": "group", "c3": "commit", "description": "Other"});
     team.repo.write(REGISTRY, json!({"tools": {"commands": [entry]}}).to_string());

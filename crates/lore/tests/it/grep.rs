@@ -140,7 +140,8 @@ fn it_ends_like_grep_and_says_where_else_to_look() {
     assert_eq!((code, out.as_str()), (Some(1), ""));
     expect_test::expect![[r#"
         no line matches; -i ignores case; 1 other repository was not searched: --all-repos searches it too
-    "#]].assert_eq(&err);
+    "#]]
+    .assert_eq(&err);
     let (code, _, err) = shop.run(&["grep", "todo(", "--no-sync"], "");
     assert!(code == Some(2) && err.contains("regular expression"), "{err}");
     let (code, out, _) = shop.run(&["grep", "-i", "TODO", "--json"], "");

@@ -1,6 +1,7 @@
 //! Drives the real binary, over its command line and over MCP.
 
 mod accuracy;
+mod answers;
 mod bench;
 mod bridge;
 mod bridge_logins;

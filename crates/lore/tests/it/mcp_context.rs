@@ -198,7 +198,6 @@ fn the_answer_has_the_shape_of_the_document() {
     let results = &answer.value["results"];
     let score = results[0]["combined_score"].as_f64().expect("a score is a number");
     assert!((0.0..=1.0).contains(&score), "{score}");
-    assert_eq!(answer.structured["results"], *results, "both forms say the same");
     assert!(answer.meta["lore/content"].as_str().is_some_and(|label| label.contains("untrusted")), "{:?}", answer.meta);
     assert_eq!(answer.meta["lore/freshness"]["state"], "current");
     assert!(!answer.text.contains("\"embedding\""));

@@ -93,10 +93,10 @@ fn a_call_with_two_messages_is_answered_as_documented_and_clears_them() {
     leave(&desk, &mut agent, messages);
     let documented = "Message 1:\nFile: src/main.go\nLine: 42\nComment: This function needs error handling\nTime: 2025-07-01T10:30:00Z\n\nPlease improve this code.\n\n--------------------------------------------------\n\nMessage 2:\nFile: src/utils.go\nLine: 15\nComment: Add input validation\nTime: 2025-07-01T10:32:00Z\n\nPlease improve this code.";
     let answer = agent.raw(CALL, &json!(3));
-    assert_says(
-        &answer,
-        &json!({"jsonrpc": "2.0", "id": 3, "result": {"content": [{"type": "text", "text": documented}]}}),
-    );
+    // The second text says whose words the first one has.
+    let label = json!({"type": "text", "text": lore_tools::Content::Review.label()});
+    let content = json!([{"type": "text", "text": documented}, label]);
+    assert_says(&answer, &json!({"jsonrpc": "2.0", "id": 3, "result": {"content": content}}));
     let answer = agent.raw(CALL, &json!(3));
     assert_says(
         &answer,

@@ -186,8 +186,20 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
+    /// What the comments say: the text has that, and `_meta` what it does not say.
+    #[track_caller]
     pub(crate) fn comments(&self) -> Vec<String> {
-        comments_of(&self.messages)
+        let mut rest = self.text.as_str();
+        let messages = self.messages.as_array().expect("a list of messages").iter();
+        let comments = messages.map(|message| {
+            assert_eq!(message["comment"], Value::Null, "the text has it already");
+            let end = format!("\nTime: {}", message["time"].as_str().expect("a time is text"));
+            let (_, said) = rest.split_once("\nComment: ").expect("the text has each comment");
+            let (comment, behind) = said.split_once(&end).expect("the time is behind it");
+            rest = behind;
+            comment.to_owned()
+        });
+        comments.collect()
     }
 }
 
@@ -383,9 +395,9 @@ pub(crate) fn checked(answer: &Value) -> Checked {
     let result = &answer["result"];
     assert!(result["isError"] != true, "{answer}");
     let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}")).to_owned();
-    let structured = &result["structuredContent"];
-    let waiting = structured["waiting"].as_u64().unwrap_or_else(|| panic!("no number: {answer}"));
-    Checked { text, messages: structured["messages"].clone(), waiting }
+    let meta = &result["_meta"];
+    let waiting = meta["lore/waiting"].as_u64().unwrap_or_else(|| panic!("no number: {answer}"));
+    Checked { text, messages: meta["lore/messages"].clone(), waiting }
 }
 
 impl Drop for Agent {

@@ -56,7 +56,7 @@ fn code_that_stays_is_where_it_was_and_the_answer_tells_all_about_it() {
     let seen = Seen { text: checked.text, message: checked.messages[0].clone() };
     seen.check("src/main.rs", "4", None);
     seen.has(&json!({
-        "id": kept["id"], "file": "src/main.rs", "line": 4, "last_line": 4, "comment": "about this", "time": kept["time"],
+        "id": kept["id"], "file": "src/main.rs", "line": 4, "last_line": 4, "comment": null, "time": kept["time"],
         "code_state": "here", "code": "    read();", "was": null, "note": null,
         "symbol": {"name": "open", "kind": "function", "line": 3, "last_line": 6}, "symbol_then": "open",
         "hunk": "@@ -1,7 +1,7 @@\n use std::fs;\n \n fn open() {\n     read();\n     close();\n }\n \n",

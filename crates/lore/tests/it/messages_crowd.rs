@@ -57,8 +57,8 @@ impl Record {
     fn note(&self, began: (u64, Instant), server: u64, answer: &Value) -> bool {
         let checked = checked(answer);
         let messages = checked.messages.as_array().expect("a list").iter();
-        let text = |message: &Value| message["comment"].as_str().expect("text").to_owned();
-        let gave = messages.map(|message| (message["id"].as_i64().expect("a number"), text(message))).collect();
+        let ids = messages.map(|message| message["id"].as_i64().expect("a number"));
+        let gave = ids.zip(checked.comments()).collect();
         let call = Call { began: began.0, ended: self.tick(), took: began.1.elapsed(), server, gave };
         self.calls.lock().expect("no reader panicked").push(call);
         checked.text != NOTHING

@@ -11,7 +11,7 @@ use lore_testkit::Random;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::messages_agent::{Agent, Checked, Desk, NOTHING, PATIENCE, TOOL, URI, checked, json_of};
+use crate::messages_agent::{Agent, Desk, NOTHING, PATIENCE, TOOL, URI, checked, json_of};
 
 fn texts(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("comment {number}")).collect()
@@ -313,8 +313,7 @@ fn a_server_killed_at_any_moment_loses_nothing() {
         }
     }
     let mut last = desk.agent();
-    let Checked { text, messages, .. } = last.check();
-    let rest = if text == NOTHING { Vec::new() } else { crate::messages_agent::comments_of(&messages) };
+    let rest = last.check().comments();
     got.extend(rest.into_iter().chain(last.check_all()).map(|text| (text, false)));
     for text in &said {
         let times: Vec<bool> = got.iter().filter(|(known, _)| known == text).map(|(_, killed)| *killed).collect();

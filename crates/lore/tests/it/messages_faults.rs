@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::{
-    messages_agent::{Agent, Desk, TOOL, URI, checked, comments_of, fed, finished},
+    messages_agent::{Agent, Desk, TOOL, URI, checked, fed, finished},
     switches,
 };
 
@@ -170,7 +170,7 @@ fn session() -> Vec<u8> {
 fn given(output: &[u8]) -> Vec<String> {
     let answers = output.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
     let answer = answers.into_iter().find(|answer| answer["id"] == 2 && answer["result"]["isError"] != true);
-    answer.map(|answer| comments_of(&checked(&answer).messages)).unwrap_or_default()
+    answer.map(|answer| checked(&answer).comments()).unwrap_or_default()
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn what_cannot_be_read_is_told_and_stays() {
     // A folder of that name, and a file beyond all measure.
     fs::remove_file(desk.inbox()).expect("it can be removed");
     fs::create_dir(desk.inbox()).expect("a folder can be made");
-    assert_eq!(desk.agent().read()["_meta"]["messages"].as_array().map(Vec::len), Some(1));
+    assert_eq!(desk.agent().read()["_meta"]["lore/messages"].as_array().map(Vec::len), Some(1));
     fs::remove_dir(desk.inbox()).expect("it can be removed");
     let mut huge = message(&desk, "huge");
     huge["comment"] = json!("x".repeat(1 << 20));

@@ -146,7 +146,7 @@ fn an_open_request_of_the_stateless_era_hears_of_each_message() {
     }
     let answer =
         agent.request("tools/call", &json!({"name": crate::messages_agent::TOOL, "arguments": {}, "_meta": meta()}));
-    let messages = &answer["result"]["structuredContent"]["messages"];
+    let messages = &answer["result"]["_meta"]["lore/messages"];
     assert_eq!(messages.as_array().map(Vec::len), Some(3), "{answer}");
     // Nothing was logged that was not asked for.
     assert_eq!(agent.passed(), Vec::<String>::new());

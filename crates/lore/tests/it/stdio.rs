@@ -23,7 +23,6 @@ pub(crate) struct Answer {
     pub(crate) more: String,
     /// The text as JSON; null where the tool failed.
     pub(crate) value: Value,
-    pub(crate) structured: Value,
     pub(crate) meta: Value,
 }
 
@@ -53,14 +52,8 @@ impl Server {
         } else {
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{tool}: not JSON ({error}): {text}"))
         };
-        Answer {
-            is_error,
-            text,
-            more,
-            value,
-            structured: result["structuredContent"].take(),
-            meta: result["_meta"].take(),
-        }
+        assert!(result["structuredContent"].is_null(), "{tool}: the text has it already: {result}");
+        Answer { is_error, text, more, value, meta: result["_meta"].take() }
     }
 
     /// Sends a request without waiting for its answer, and gives its id.

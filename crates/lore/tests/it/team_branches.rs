@@ -257,7 +257,7 @@ fn two_branches_of_one_repository_are_told_apart() {
         [("commitmux_search", json!({"query": "shop"})), ("commitmux_touches", json!({"path_glob": "src"}))]
     {
         let answer = server.call("ben", tool, &asked);
-        let told = answer["result"]["structuredContent"]["notes"][0].as_str().unwrap_or_default().to_owned();
+        let told = answer["result"]["_meta"]["lore/notes"][0].as_str().unwrap_or_default().to_owned();
         assert!(told.contains("`bens` and `stable` are branches of one repository"), "{tool}: {answer}");
         assert!(answer["result"]["content"].to_string().contains(&told), "a model reads texts: {answer}");
         let mut named = asked.clone();
@@ -265,7 +265,7 @@ fn two_branches_of_one_repository_are_told_apart() {
         let answer = server.call("ben", tool, &named);
         assert!(answer.to_string().contains("`stable` was asked; ask the other by itself"), "{answer}");
         let answer = server.call("ada", tool, &asked);
-        assert!(answer["result"]["structuredContent"]["notes"].is_null(), "{answer}");
+        assert!(answer["result"]["_meta"]["lore/notes"].is_null(), "{answer}");
     }
     // Which of them is meant is not guessed.
     for (tool, asked) in [

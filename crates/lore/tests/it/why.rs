@@ -168,7 +168,7 @@ fn a_line_is_told_with_its_hunk_and_what_reviewers_said() {
         (&answer.value["comments"][0]["text"], &answer.value["comments"][0]["state"]),
         (&json!("why two?"), &json!("waiting"))
     );
-    assert_eq!(answer.structured["freshness"]["repos"][0]["state"], "current");
+    assert_eq!(answer.meta["lore/freshness"]["repos"][0]["state"], "current");
     let elsewhere = server.call("explain_lines", &json!({"file": "src/a.rs", "lines": "1"}));
     assert_eq!(elsewhere.value["comments"], Value::Null);
     // To list a comment is not to deliver it.

@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 
 use self::past::{ChunkType, Past};
 use crate::{
-    Answer, Context, Effect, Errors, Offered, Tool, Toolset,
+    Answer, Content, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::nothing_committed,
     repositories::{run, succeeded},
     schema,
@@ -402,6 +402,7 @@ impl Outcome {
             self.names.put_into(result);
         }
         let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let is_empty = self.results.is_empty();
         let mut fields = Map::new();
         fields.insert("results".to_owned(), self.results.into());
         fields.insert("total_results".to_owned(), self.total.into());
@@ -415,7 +416,8 @@ impl Outcome {
         if !self.notes.is_empty() {
             fields.insert("warning".to_owned(), self.notes.join("; ").into());
         }
-        let mut answer = succeeded(json!({"results": fields}));
+        let content = Content::Repository.unless(is_empty);
+        let mut answer = Answer { content, ..succeeded(json!({"results": fields})) };
         let fresh: Value = self.freshness.iter().map(fresh_json).collect();
         answer.meta.insert("lore/freshness".to_owned(), fresh);
         answer
