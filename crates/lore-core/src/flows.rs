@@ -2,7 +2,6 @@
 
 use std::{
     path::{Path, PathBuf},
-    pin::pin,
     sync::Arc,
     time::Duration,
 };
@@ -87,7 +86,8 @@ impl Lore {
         let history_task = SyncTask { writer, options, cancel, progress: &history };
         // What was registered by URL has to be fetched first; elsewhere the code can be asked soonest.
         if repo.info.source == Source::Local {
-            let (mut code, history) = (pin!(self.sync_code(repo, task)), self.history.sync(repo, &history_task));
+            let mut code = Box::pin(self.sync_code(repo, task));
+            let history = Box::pin(self.history.sync(repo, &history_task));
             let first = tokio::select! {
                 biased;
                 code = &mut code => Some(code),

@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn too_many_phrases_are_refused_and_repeated_ones_are_not() {
-        let different: String = (0..=MAX_PHRASES).map(|number| format!("w{number}* ")).collect();
+        let different = (0..=MAX_PHRASES).map(|number| format!("w{number}*")).collect::<Vec<_>>().join(" ");
         assert_eq!(normalize(&different), Err(TooManyPhrases(MAX_PHRASES + 1)));
         assert_eq!(normalize(&format!("({different})")), Err(TooManyPhrases(MAX_PHRASES + 1)));
         assert_eq!(normalize(&"a*".repeat(4_000)).as_deref(), Ok("a*"));

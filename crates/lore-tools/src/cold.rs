@@ -53,9 +53,10 @@ pub(crate) fn history_notice(freshness: &Freshness) -> Option<String> {
 }
 
 /// The same for code.
-pub(crate) fn code_notice<'a>(freshness: impl Iterator<Item = &'a CodeFreshness> + Clone) -> Option<String> {
-    let of = |state: CodeState| freshness.clone().filter(move |repo| repo.state == state);
-    let row = |repo: &CodeFreshness| (repo.repo.clone(), repo.progress);
+pub(crate) fn code_notice<'a>(freshness: impl Iterator<Item = &'a CodeFreshness>) -> Option<String> {
+    let repos: Vec<&CodeFreshness> = freshness.collect();
+    let of = |state: CodeState| repos.iter().filter(move |repo| repo.state == state);
+    let row = |repo: &&CodeFreshness| (repo.repo.clone(), repo.progress);
     notice(
         of(CodeState::NeverIndexed).map(row).collect(),
         of(CodeState::Partial).map(row).collect(),

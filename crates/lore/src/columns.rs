@@ -45,9 +45,10 @@ pub(crate) fn rows(text: &str, columns: usize) -> Vec<Range<usize>> {
     while width(&text[start..]) > columns {
         let most = start + within(&text[start..], columns);
         // A row may end where the next one begins with a blank.
-        let end = match text[most..].starts_with(' ') {
-            true => most,
-            false => text[start..most].rfind(' ').map_or(most, |at| start + at),
+        let end = if text[most..].starts_with(' ') {
+            most
+        } else {
+            text[start..most].rfind(' ').map_or(most, |at| start + at)
         };
         let end = if text[start..end].trim().is_empty() { most } else { end };
         rows.push(start..start + text[start..end].trim_end().len());

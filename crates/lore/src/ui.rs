@@ -2,6 +2,7 @@
 #![expect(clippy::print_stderr, reason = "this is the one place that prints")]
 
 use std::{
+    fmt::Write as _,
     io::{self, IsTerminal, Write},
     sync::{Mutex, PoisonError},
 };
@@ -104,8 +105,10 @@ impl Ui {
     /// A remark as lines of its own, broken between words where the terminal is narrower, with so many blanks before each.
     pub(crate) fn prose(&self, text: &str, indent: usize) -> String {
         let room = self.width().map_or(usize::MAX, |width| width.saturating_sub(indent));
-        let rows = if room == usize::MAX { vec![0..text.len()] } else { columns::rows(text, room) };
-        rows.into_iter().map(|row| format!("{:indent$}{}\n", "", self.paint(DIM, &text[row]))).collect()
+        columns::rows(text, room).into_iter().fold(String::new(), |mut lines, row| {
+            writeln!(lines, "{:indent$}{}", "", self.paint(DIM, &text[row])).expect("writing to a string cannot fail");
+            lines
+        })
     }
 
     /// One line of an answer.

@@ -127,9 +127,10 @@ impl Team {
                 Err(failure) => {
                     let failure = Failed::from(failure);
                     // What a job did is the same text for everybody. Where the reason is not, the error of the job has it, for each.
-                    report.say(match failure.is_for_all() {
-                        true => format!("{alias}: {}", failure.for_all),
-                        false => format!("{alias} could not be read"),
+                    report.say(if failure.is_for_all() {
+                        format!("{alias}: {}", failure.for_all)
+                    } else {
+                        format!("{alias} could not be read")
                     });
                     failed.push((alias, failure));
                 }

@@ -56,13 +56,13 @@ struct Input {
 async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
     let room = room(input.max_tokens)?;
     let limit = usize::try_from(input.limit.unwrap_or(LIMIT).max(1)).unwrap_or(LIMIT_MAX);
-    let (asked, alias, notes) = match composite(&context, input.repo.as_deref()).await? {
-        Some(composite) => (composite.members, composite.activation.alias.to_string(), composite.notes),
-        None => {
-            let found = find(&context, input.repo.as_deref()).await?;
-            let alias = found.alias.clone();
-            (vec![found], alias, Vec::new())
-        }
+    let composite = composite(&context, input.repo.as_deref()).await?;
+    let (asked, alias, notes) = if let Some(composite) = composite {
+        (composite.members, composite.activation.alias.to_string(), composite.notes)
+    } else {
+        let found = find(&context, input.repo.as_deref()).await?;
+        let alias = found.alias.clone();
+        (vec![found], alias, Vec::new())
     };
     let (mut names, mut found, mut repos) = (Names::default(), Tried::default(), Vec::new());
     for one in asked {

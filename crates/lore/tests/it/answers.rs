@@ -27,7 +27,7 @@ fn payload(text: &str) -> Vec<String> {
         Err(_) => found.extend(text.lines().map(|line| line.rsplit(": ").next().unwrap_or_default().to_owned())),
     }
     // A commit and a time say which of several it is.
-    let names_one = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || b"-:TZ".contains(&byte));
+    let names_one = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || b"-:.TZ".contains(&byte));
     found.retain(|text| text.len() > 12 && !names_one(text));
     found
 }

@@ -109,7 +109,8 @@ impl Gate {
         let script = format!("#!/bin/sh\ncase \" $* \" in {fetches}) {waits};; esac\nexec git \"$@\"\n");
         std::fs::write(&git, script).expect("a fresh directory is writable");
         std::fs::set_permissions(&git, PermissionsExt::from_mode(0o755)).expect("it is ours");
-        std::fs::write(home.join("config.toml"), format!("git = {git:?}\n")).expect("the home is writable");
+        std::fs::write(home.join("config.toml"), format!("git = {:?}\n", git.display().to_string()))
+            .expect("the home is writable");
         Self { dir }
     }
 
