@@ -215,11 +215,92 @@ async fn each_user_asks_about_the_branch_of_their_choice() {
     assert!(!case.finds(&bob, "api-dev", "salmon_api").await);
     assert!(case.finds(&ada, "mine", "salmon_api").await, "ada is not concerned");
     // A branch that nobody has is neither kept nor invented.
-    let job = case.activate(&bob, "api", "ghost", Some("none")).await;
+    let ghost = Activate {
+        golden: vec!["api".to_owned()],
+        composite: false,
+        branch: Some("none".to_owned()),
+        alias: Some("ghost".to_owned()),
+    };
+    let refused = case.team.activate(&bob, ghost).await.unwrap_err();
+    assert_eq!((refused.code, refused.message.as_str()), (Code::InvalidArgument, "`api` has no branch `none`"));
+    assert_eq!(refused.hint.as_deref(), Some("its branches are: dev, main"));
+    assert_eq!(case.team.activations(bob.caller.as_ref().unwrap()).await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_or_repository_that_is_nowhere_is_refused_at_once() {
+    let case = Case::new();
+    let ada = case.user("ada", Role::Admin).await;
+    let folder = case.folder("api");
+    case.add(&ada, &folder, "api").await;
+    case.activate(&ada, "api", "mine", None).await;
+    let jobs = async || case.team.jobs(&ada, None, 100).await.unwrap().1;
+    let before = jobs().await;
+    let told = |failure: lore_model::Failure| format!("{failure} / {}", failure.hint.clone().unwrap_or_default());
+
+    // A branch that was never there, nor is it upstream.
+    for (branch, hint) in [
+        ("mian", "did you mean `main`? Its branches are: dev, main"),
+        ("Dev", "did you mean `dev`? Its branches are: dev, main"),
+        ("something-else", "its branches are: dev, main"),
+    ] {
+        let expected = format!("`api` has no branch `{branch}` / {hint}");
+        assert_eq!(told(case.team.switch_branch(&ada, "mine", branch).await.unwrap_err()), expected);
+        let change = GoldenChange { branch: Some(Some(branch.to_owned())), ..GoldenChange::default() };
+        assert_eq!(told(case.team.change_golden(&ada, "api", &change).await.unwrap_err()), expected);
+        let other = Activate { golden: vec!["api".to_owned()], branch: Some(branch.to_owned()), ..Activate::default() };
+        assert_eq!(told(case.team.activate(&ada, other).await.unwrap_err()), expected);
+        let mut new = request(&folder.path().to_string_lossy());
+        (new.alias, new.branch) = ("again".to_owned(), Some(branch.to_owned()));
+        let expected = format!("`again` has no branch `{branch}` / {hint}");
+        assert_eq!(told(case.team.add_golden(&ada, new).await.unwrap_err()), expected);
+    }
+    // A repository that is not there.
+    let nowhere = case.dir.path().join("nowhere");
+    let mut new = request(&nowhere.to_string_lossy());
+    new.alias = "again".to_owned();
+    let refused = case.team.add_golden(&ada, new).await.unwrap_err();
+    assert_eq!(refused.code, Code::InvalidArgument, "{refused:?}");
+    assert!(refused.message.starts_with(&format!("file://{} cannot be cloned: ", nowhere.display())), "{refused}");
+    for golden in [vec!["apo"], vec!["api", "apo"]] {
+        let names: Vec<String> = golden.iter().map(|name| (*name).to_owned()).collect();
+        let other = Activate { golden: names.clone(), composite: names.len() > 1, ..Activate::default() };
+        let refused = case.team.activate(&ada, Activate { alias: Some("all".to_owned()), ..other }).await.unwrap_err();
+        assert!(told(refused).contains("did you mean `api`?"));
+        let refused = case.team.change_composite(&ada, CompositeChange::Create, "all", &names).await.unwrap_err();
+        assert!(told(refused).contains("did you mean `api`?"));
+    }
+    assert_eq!(jobs().await, before, "nothing was asked for");
+    assert_eq!(case.team.golden().await.unwrap().len(), 1);
+
+    // What is new upstream is there, and what has gone since is not.
+    folder.git(&["checkout", "-q", "-b", "fresh", "dev"]);
+    folder.write("src/owl.rs", "pub fn owl() {}\n").commit("Owl");
+    folder.git(&["checkout", "-q", "main"]);
+    let job = case.team.switch_branch(&ada, "mine", "fresh").await.unwrap();
+    assert_eq!(case.done(&ada, job).await.status, JobStatus::Completed);
+    assert!(case.finds(&ada, "mine", "salmon_api").await);
+    folder.git(&["branch", "-m", "dev", "trunk"]);
+    let refused = case.team.switch_branch(&ada, "mine", "dev").await.unwrap_err();
+    assert_eq!(told(refused), "`api` has no branch `dev` / its branches are: fresh, main, trunk");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_that_goes_before_its_job_is_done_is_told_by_the_job() {
+    let case = Case::new();
+    let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::PowerUser).await);
+    let folder = case.folder("api");
+    case.add(&ada, &folder, "api").await;
+    let job = case.activate(&bob, "api", "mine", Some("dev")).await;
+    folder.git(&["branch", "-D", "dev"]);
     let job = case.done(&bob, job).await;
     assert_eq!(job.status, JobStatus::Failed);
-    assert!(job.error.as_deref().unwrap().contains("its branches are: dev, main"), "{job:?}");
-    assert_eq!(case.team.activations(bob.caller.as_ref().unwrap()).await.unwrap().len(), 1);
+    assert!(job.error.as_deref().unwrap().contains("`api` has no branch `dev` (its branches are: main)"), "{job:?}");
+    // Whether there is a branch of a remote that cannot be asked is found out by the job as well.
+    std::fs::rename(folder.path(), case.dir.path().join("elsewhere")).unwrap();
+    let job = case.activate(&bob, "api", "mine", Some("next")).await;
+    assert_eq!(job.status, JobStatus::Pending);
+    assert_eq!(case.done(&bob, job).await.status, JobStatus::Failed);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -332,9 +413,7 @@ async fn what_cannot_be_cloned_leaves_nothing_behind() {
         refresh_every: None,
     };
     let nowhere = case.dir.path().join("nowhere").to_string_lossy().into_owned();
-    let job = case.done(&ada, case.team.add_golden(&ada, request(&nowhere)).await.unwrap()).await;
-    assert_eq!(job.status, JobStatus::Failed, "{job:?}");
-    assert!(job.error.is_some());
+    assert_eq!(case.team.add_golden(&ada, request(&nowhere)).await.unwrap_err().code, Code::InvalidArgument);
     assert!(case.team.golden().await.unwrap().is_empty());
     assert!(case.team.lore().history.repos().await.unwrap().is_empty());
     for bad in ["ext::sh -c touch% x", "--upload-pack=x", "ssh://-oProxyCommand=x/y"] {
@@ -547,13 +626,16 @@ async fn another_main_branch_is_read() {
 async fn a_main_branch_that_is_not_there_changes_nothing() {
     let case = Case::new();
     let ada = case.user("ada", Role::Admin).await;
-    case.add(&ada, &case.folder("api"), "api").await;
+    let folder = case.folder("api");
+    case.add(&ada, &folder, "api").await;
     let main = |branch: &str| GoldenChange { branch: Some(Some(branch.to_owned())), ..GoldenChange::default() };
     let golden = async || case.team.find_golden("api").await.unwrap();
-    let job = case.team.change_golden(&ada, "api", &main("no-such-branch")).await.unwrap().unwrap();
+    folder.git(&["branch", "soon-gone"]);
+    let job = case.team.change_golden(&ada, "api", &main("soon-gone")).await.unwrap().unwrap();
+    folder.git(&["branch", "-D", "soon-gone"]);
     let job = case.done(&ada, job).await;
     let error = job.error.unwrap();
-    assert!(job.status == JobStatus::Failed && error.contains("has no branch `no-such-branch`"), "{error}");
+    assert!(job.status == JobStatus::Failed && error.contains("has no branch `soon-gone`"), "{error}");
     assert_eq!((golden().await.branch, golden().await.last_error), (None, None));
     let job = case.done(&ada, case.team.refresh_golden(&ada, "api").await.unwrap()).await;
     assert_eq!(job.status, JobStatus::Completed, "{job:?}");
@@ -577,13 +659,6 @@ async fn what_git_says_is_for_those_who_manage_repositories() {
     let (ada, bob) = (case.user("ada", Role::Admin).await, case.user("bob", Role::PowerUser).await);
     let folder = case.folder("api");
     case.add(&ada, &folder, "api").await;
-    // What is about what a user asked for is told to them.
-    let job = case.activate(&bob, "api", "mine", Some("none")).await;
-    let job = case.done(&bob, job).await;
-    let error = job.error.unwrap();
-    assert!(error.contains("`api` has no branch `none` (its branches are: dev, main)"), "{error}");
-    let report = case.team.job(&bob, job.id.as_str()).await.unwrap();
-    assert!(report.lines.iter().any(|line| line.text == format!("api: {error}")), "{:?}", report.lines);
     case.activate(&bob, "api", "mine", None).await;
     std::fs::rename(folder.path(), case.dir.path().join("elsewhere")).unwrap();
     let job = case.done(&bob, case.team.sync_alias(&bob, "mine").await.unwrap()).await;

@@ -262,10 +262,7 @@ impl<'a> Mirror<'a> {
     /// What the policy says is asked each time: a name may lead elsewhere than it did.
     pub fn update(&self) -> Result<()> {
         let until = self.fetching.time.map(|time| Instant::now() + time);
-        let route = match &self.fetching.policy {
-            Some(policy) => policy.route(self.git, self.url)?,
-            None => Route::any(self.url),
-        };
+        let route = self.route()?;
         let _turn = self.take_turn(until)?;
         self.free_locks()?;
         left::clear(&self.path);
@@ -276,6 +273,28 @@ impl<'a> Mirror<'a> {
             None => self.follow_head(&remote),
         }?;
         self.pack(&remote)
+    }
+
+    /// The branches that the remote has now, by name. Nothing is written, and no mirror need be there.
+    pub fn remote_branches(&self) -> Result<Vec<String>> {
+        let until = self.fetching.time.map(|time| Instant::now() + time);
+        let route = self.route()?;
+        let remote = Remote { route: &route, until };
+        let call = self.checked(&remote).subcommand("ls-remote").args(["--quiet", "--heads", "--"]).arg(&route.url);
+        let printed = self.run(call, &self.path, &remote)?;
+        // A name that is no text cannot be asked for.
+        let names = printed.split(|byte| *byte == b'\n').filter_map(|line| {
+            let line = std::str::from_utf8(line).ok()?;
+            Some(line.split_once("\trefs/heads/")?.1.to_owned())
+        });
+        Ok(names.collect())
+    }
+
+    fn route(&self) -> Result<Route> {
+        match &self.fetching.policy {
+            Some(policy) => policy.route(self.git, self.url),
+            None => Ok(Route::any(self.url)),
+        }
     }
 
     /// Fetches, or clones where there is nothing to fetch into. A power cut or a failing disk may have left a mirror into which

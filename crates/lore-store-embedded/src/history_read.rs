@@ -560,14 +560,21 @@ impl HistoryStore for EmbeddedStore {
         since: Option<i64>,
         until: Option<i64>,
         author: Option<&str>,
+        statuses: &[FileStatus],
         hidden: &Hidden,
     ) -> Result<Vec<CommitMessage>> {
         let (author, hidden) = (author.map(|author| author.trim().to_owned()), hidden.clone());
+        let statuses: Vec<Value> = statuses.iter().map(|status| Value::Text(status.letter().into())).collect();
         let found = self.read(move |connection| {
             let mut filter = Filter::default();
             filter.and("c.repo_id = ?", [Value::Integer(repo.0)]);
             filter.times("c.commit_time", since, until);
             filter.author("c", author.as_ref());
+            if !statuses.is_empty() {
+                let marks = vec!["?"; statuses.len()].join(",");
+                let changes = "SELECT 1 FROM file_changes AS f WHERE f.commit_id = c.id AND f.status";
+                filter.and(&format!("EXISTS ({changes} IN ({marks}))"), statuses);
+            }
             let sql = format!(
                 "SELECT c.sha, c.commit_time, coalesce(a.mapped_name, c.author_name), c.subject, c.body FROM commits AS c
                  LEFT JOIN author_aliases AS a ON a.repo_id = c.repo_id AND a.name = c.author_name AND a.email = c.author_email

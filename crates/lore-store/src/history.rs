@@ -65,14 +65,15 @@ pub trait HistoryStore: Send + Sync {
     /// Commits whose author's name or address, recorded or mapped, contains this, ASCII case ignored.
     async fn commits_by(&self, repo: RepoId, author: &str) -> Result<HashSet<CommitId>>;
 
-    /// What commits say that were made in a time (committer dates), by whoever's name or address contains this, and are not
-    /// hidden; the newest first.
+    /// What commits say that were made in a time (committer dates), by whoever's name or address contains this, changed a file
+    /// in one of these ways (any, where none is named), and are not hidden; the newest first.
     async fn list_messages(
         &self,
         repo: RepoId,
         since: Option<i64>,
         until: Option<i64>,
         author: Option<&str>,
+        statuses: &[FileStatus],
         hidden: &Hidden,
     ) -> Result<Vec<CommitMessage>>;
 

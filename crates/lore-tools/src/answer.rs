@@ -109,13 +109,6 @@ impl AnswerBuilder {
         self.remark_state(old.map(|fresh| (fresh.repo.as_str(), fresh.state.as_str())));
     }
 
-    /// Says what a limit out of range was taken as.
-    pub(crate) fn limit_clamped(&mut self, limit: Option<usize>) {
-        if let Some(limit) = limit {
-            self.note_text("limit_clamped", limit, format!("`limit` was taken as {limit}"));
-        }
-    }
-
     /// Adds how fresh the index is; repositories in `mentioned` are listed in any case.
     pub(crate) fn finish(mut self, freshness: &Freshness, mentioned: &dyn Fn(&str) -> bool) -> Answer {
         self.note("freshness", freshness_json(freshness, mentioned));

@@ -4,20 +4,63 @@ use lore_model::{Code, Failure, brief};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The arguments as the tool's own type.
+use crate::Answer;
+
+/// A number that was out of its range, or no whole one where it must be.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Clamped {
+    /// The argument.
+    name: String,
+    /// The nearest number that fits, which was taken.
+    taken: Value,
+    /// What is said of that.
+    note: String,
+}
+
+impl Clamped {
+    /// An argument whose range has these ends, of which one was taken.
+    pub(crate) fn new(name: &str, range: (&Value, &Value), taken: Value) -> Self {
+        let note = match range {
+            (least, Value::Null) => format!("{name} is at least {least}: {taken} was taken"),
+            (least, most) => format!("{name} is {least} to {most}: {taken} was taken"),
+        };
+        Self { name: name.to_owned(), taken, note }
+    }
+
+    /// An argument of which the whole part was taken.
+    fn whole(name: &str, taken: &Value) -> Self {
+        let note = format!("{name} is a whole number: {taken} was taken");
+        Self { name: name.to_owned(), taken: taken.clone(), note }
+    }
+
+    /// Says so in a text of its own, and for programs.
+    pub(crate) fn announce(self, answer: &mut Answer) {
+        let key = format!("{}_clamped", self.name);
+        answer.meta.insert(format!("lore/{key}"), self.taken);
+        answer.remarks.push(self.note);
+    }
+}
+
+/// The arguments as the tool's own type, and those that were out of the range that the schema gives them.
 pub(crate) fn read<T: DeserializeOwned>(
     tool: &str,
     schema: &Map<String, Value>,
     arguments: Map<String, Value>,
-) -> Result<T, Failure> {
+) -> Result<(T, Vec<Clamped>), Failure> {
     let empty = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
-    let mut read = Map::new();
+    let (mut read, mut clamped) = (Map::new(), Vec::new());
     for (name, value) in arguments {
         let Some(property) = properties.get(&name) else { return Err(unknown(tool, &name, properties)) };
         // Hosts send null for what was left out.
         if !value.is_null() {
-            let value = plain(&name, property, value)?;
+            let is_cut = property["type"] == "integer" && has_fraction(&value);
+            let mut value = plain(&name, property, value)?;
+            let nearest = nearest(&name, property, &value);
+            if let Some(nearest) = nearest.or_else(|| is_cut.then(|| Clamped::whole(&name, &value))) {
+                value = nearest.taken.clone();
+                clamped.push(nearest);
+            }
             read.insert(name, value);
         }
     }
@@ -27,10 +70,27 @@ pub(crate) fn read<T: DeserializeOwned>(
                 .hint(format!("`{tool}` needs {}", describe(name, &properties[name]))));
         }
     }
-    serde_json::from_value(Value::Object(read)).map_err(|error| {
+    let input = serde_json::from_value(Value::Object(read)).map_err(|error| {
         let about = properties.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         invalid(format!("the arguments of `{tool}` do not fit: {error}")).hint(format!("it takes {about}"))
-    })
+    })?;
+    Ok((input, clamped))
+}
+
+/// The nearest number that the schema allows; none where this one is allowed.
+fn nearest(name: &str, property: &Value, value: &Value) -> Option<Clamped> {
+    let bound = |key: &str| property.get(key).unwrap_or(&Value::Null);
+    let (least, most) = (bound("minimum"), bound("maximum"));
+    let is_below = |a: &Value, b: &Value| match (a.as_i64(), b.as_i64()) {
+        (Some(a), Some(b)) => a < b,
+        _ => a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| a < b),
+    };
+    let taken = match () {
+        () if is_below(value, least) => least,
+        () if is_below(most, value) => most,
+        () => return None,
+    };
+    Some(Clamped::new(name, (least, most), taken.clone()))
 }
 
 fn invalid(message: String) -> Failure {
@@ -86,8 +146,7 @@ fn plain(name: &str, property: &Value, value: Value) -> Result<Value, Failure> {
     }
 }
 
-/// A whole number that is meant: fractions are cut off, and what is out of range becomes the nearest there is. Each tool says
-/// what it takes of that.
+/// A whole number that is meant: fractions are cut off, and what no integer holds becomes the nearest that there is.
 fn whole_number(value: &Value) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "a cast gives the nearest number in range")]
     let nearest = |float: f64| (!float.is_nan()).then_some(float as i64);
@@ -96,6 +155,11 @@ fn whole_number(value: &Value) -> Option<i64> {
         Value::String(text) => text.trim().parse().ok().or_else(|| nearest(written(text)?)),
         _ => None,
     }
+}
+
+/// Whether a number is between two whole ones.
+fn has_fraction(value: &Value) -> bool {
+    number(value).is_some_and(|number| number.fract() != 0.0)
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -145,6 +209,7 @@ mod tests {
         }, "required": ["query"]});
         let Value::Object(arguments) = arguments else { unreachable!("tests pass objects") };
         read("t", schema.as_object().unwrap(), arguments)
+            .map(|(input, _)| input)
             .map_err(|failure| format!("{failure} / {}", failure.hint.clone().unwrap_or_default()))
     }
 
@@ -179,6 +244,47 @@ mod tests {
                 Ok(Some(expected)),
                 "{given}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_taken_for_the_nearest_and_told() {
+        #[derive(Debug, Deserialize)]
+        struct Numbers {
+            limit: Option<i64>,
+            score: Option<f64>,
+            steps: Option<i64>,
+        }
+        let schema = json!({"properties": {
+            "limit": {"type": "integer", "minimum": 1, "maximum": 100},
+            "score": {"type": "number", "minimum": 0, "maximum": 1},
+            "steps": {"type": "integer", "minimum": 1},
+        }});
+        let take = |arguments: Value| {
+            let Value::Object(arguments) = arguments else { unreachable!("tests pass objects") };
+            let (numbers, clamped) = read::<Numbers>("t", schema.as_object().unwrap(), arguments).unwrap();
+            let notes: Vec<String> = clamped.into_iter().map(|clamped| clamped.note).collect();
+            (numbers.limit, numbers.score, numbers.steps, notes.join("; "))
+        };
+        for (arguments, expected) in [
+            (json!({"limit": 1, "score": 0, "steps": 1}), (Some(1), Some(0.0), Some(1), "")),
+            (json!({"limit": 100, "score": 1.0, "steps": i64::MAX}), (Some(100), Some(1.0), Some(i64::MAX), "")),
+            (json!({"limit": 101}), (Some(100), None, None, "limit is 1 to 100: 100 was taken")),
+            (json!({"limit": "-5"}), (Some(1), None, None, "limit is 1 to 100: 1 was taken")),
+            (json!({"limit": u64::MAX}), (Some(100), None, None, "limit is 1 to 100: 100 was taken")),
+            (json!({"limit": 2.9}), (Some(2), None, None, "limit is a whole number: 2 was taken")),
+            (json!({"limit": "0.5"}), (Some(1), None, None, "limit is 1 to 100: 1 was taken")),
+            (json!({"limit": "7.0"}), (Some(7), None, None, "")),
+            (json!({"score": 1.01}), (None, Some(1.0), None, "score is 0 to 1: 1 was taken")),
+            (json!({"score": -1e300}), (None, Some(0.0), None, "score is 0 to 1: 0 was taken")),
+            (json!({"steps": 0}), (None, None, Some(1), "steps is at least 1: 1 was taken")),
+            (
+                json!({"limit": 0, "steps": -7}),
+                (Some(1), None, Some(1), "limit is 1 to 100: 1 was taken; steps is at least 1: 1 was taken"),
+            ),
+        ] {
+            let (limit, score, steps, notes) = take(arguments.clone());
+            assert_eq!((limit, score, steps, notes.as_str()), expected, "{arguments}");
         }
     }
 

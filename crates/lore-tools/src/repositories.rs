@@ -63,11 +63,13 @@ where
     I: DeserializeOwned,
     F: Future<Output = Result<Answer, Failure>>,
 {
-    let outcome = match arguments::read(tool.name, &(tool.input)(), args) {
-        Ok(input) => call(context, input).await,
-        Err(failure) => Err(failure),
+    let (outcome, clamped) = match arguments::read(tool.name, &(tool.input)(), args) {
+        Ok((input, clamped)) => (call(context, input).await, clamped),
+        Err(failure) => (Err(failure), Vec::new()),
     };
-    Ok(outcome.unwrap_or_else(|failure| failed(failure, Map::new())))
+    let mut answer = outcome.unwrap_or_else(|failure| failed(failure, Map::new()));
+    clamped.into_iter().for_each(|clamped| clamped.announce(&mut answer));
+    Ok(answer)
 }
 
 /// `{"success": true, …}`, with text of repositories.

@@ -366,6 +366,31 @@ pub(crate) async fn histories(context: &Context, names: Vec<String>) -> Result<H
     Ok(Histories { repos: Repos::Known(repos), names, notes: found.notes })
 }
 
+/// Every repository whose history can be asked, under the name that a question takes, and why one cannot be asked. On a team
+/// server it is all that the caller sees, each branch of a repository by itself.
+pub(crate) async fn each_history(context: &Context) -> Result<Vec<(String, Result<Found, Failure>)>, Failure> {
+    let Some((team, caller)) = context.team()? else {
+        let repos = context.lore.history.repos().await?.into_iter();
+        return Ok(repos.map(|repo| (repo.name().to_owned(), Ok(Found::local(repo, None)))).collect());
+    };
+    let mut all: Vec<(String, Result<Found, Failure>)> = Vec::new();
+    // The members of a composite are called what they are, unless something else of the caller's is.
+    let (composites, others): (Vec<_>, Vec<_>) = team
+        .each_visible(caller)
+        .await?
+        .into_iter()
+        .partition(|standing| standing.activation.as_ref().is_some_and(|own| own.composite));
+    let others = others.into_iter().filter_map(|standing| Some((standing.alias, standing.repos.into_iter().next()?.1)));
+    let members = composites.into_iter().flat_map(|standing| standing.repos);
+    for (name, shown) in others.chain(members) {
+        if !all.iter().any(|(known, _)| known == name.as_str()) {
+            all.push((name.to_string(), shown.map(Found::team)));
+        }
+    }
+    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(all)
+}
+
 /// Names in their order, each once: every one is looked up.
 fn each_once(mut names: Vec<String>) -> Vec<String> {
     let mut known = HashSet::new();

@@ -15,7 +15,7 @@ words; \"a phrase\"; prefix*; a OR b. Narrow with repos, paths, since.
 - commitmux_touches: by path. What changed in this file or folder lately.
 - commitmux_get_commit: the whole message and file list of one result. Cheap: read it before the patch.
 - commitmux_get_patch: the diff of one commit; max_bytes for its beginning.
-Dates are Unix seconds. `repo` and `sha` of a result are the arguments of the next call.
+Dates are Unix seconds. `repo` and `sha` of a result are the arguments of the next call; commitmux_list_repos names all repos.
 ";
 
 const WHY: &str = "\
@@ -75,7 +75,8 @@ const SERVER_ADMIN: &str = "\
 ";
 
 const SERVER_HISTORY: &str = "\
-- commitmux_search, commitmux_touches, commitmux_get_commit, commitmux_get_patch: was this done, tried or fixed before?
+- commitmux_search, commitmux_touches, commitmux_get_commit, commitmux_get_patch: was this done, tried or fixed before? \
+commitmux_list_repos: where.
 ";
 
 const SERVER_WHY: &str = "\

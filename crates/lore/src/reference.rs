@@ -127,5 +127,5 @@ fn readme_lists_every_tool() {
 #[test]
 fn the_default_list_of_tools_is_cheap() {
     let total: usize = lore_tools::tools(&Toolset::DEFAULT).iter().map(|tool| crate::commands::tool_cost(tool)).sum();
-    assert!(total < 2500, "{total} tokens");
+    assert!(total < 2650, "{total} tokens");
 }

@@ -108,6 +108,8 @@ pub struct AgentCommands {
 struct Located {
     root: Root,
     registry: Arc<Registry>,
+    /// Why the file cannot be read now, where the registry is what it held before.
+    fault: Option<String>,
     origin: Origin,
 }
 
@@ -138,7 +140,8 @@ impl Commands {
         }
     }
 
-    /// Reads everything again, and gives how many commands there are.
+    /// Reads everything again, and gives how many commands there are. Fails where the file cannot be read now; the registry
+    /// that was read before then stays in use.
     pub fn reload(&self, folder: &Path, agent: &str) -> Result<(Origin, usize), CommandError> {
         let agent = name::agent(agent)?;
         let roots = self.roots(folder);
@@ -149,7 +152,17 @@ impl Commands {
         for root in &roots {
             self.known().registries.forget(root, &path);
         }
-        let Located { registry, origin, .. } = self.locate(folder, agent)?;
+        let Located { registry, fault, origin, .. } = self.locate(folder, agent)?;
+        if let Some(details) = fault {
+            let hint = format!(
+                "correct the file and call `reload` again; until then the {} read from it before stay in use",
+                match registry.commands().count() {
+                    1 => "1 command".to_owned(),
+                    count => format!("{count} commands"),
+                }
+            );
+            return Err(CommandError::Registry { path: origin.registry, details, missing: false, hint });
+        }
         Ok((origin, registry.commands().count()))
     }
 
@@ -253,7 +266,7 @@ impl Commands {
                 );
                 return Err(CommandError::Registry { path, details, missing: false, hint });
             };
-            notes.extend(state.fault.map(|fault| broken(&path, &fault, true)));
+            notes.extend(state.fault.as_ref().map(|fault| broken(&path, fault, true)));
             let problems = registry.problems.iter().map(|(line, why)| format!("{path}:{line}: passed over: {why}"));
             notes.extend(problems.take(NOTES_MAX));
             if registry.problems.len() > NOTES_MAX {
@@ -261,7 +274,7 @@ impl Commands {
                     .push(format!("{} more like this: see `lore commands check`", registry.problems.len() - NOTES_MAX));
             }
             let origin = Origin { agent: agent.to_owned(), registry: path, folder: root.path().to_owned(), notes };
-            return Ok(Located { root: root.clone(), registry, origin });
+            return Ok(Located { root: root.clone(), registry, fault: state.fault, origin });
         }
         let others = self.agents(folder).into_iter().filter(|other| other != agent && self.has_registry(&roots, other));
         let others: Vec<String> = others.take(20).collect();

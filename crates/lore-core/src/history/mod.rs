@@ -3,6 +3,7 @@
 mod blame;
 mod branch;
 mod freshness;
+mod globs;
 mod query;
 mod register;
 mod sync;
@@ -13,6 +14,7 @@ use std::{
 };
 
 pub use freshness::{FreshState, Freshness, RepoFreshness};
+pub use globs::glob_hints;
 use lore_git::{Git, RemotePolicy};
 use lore_model::{Code, Failure, Repo, RepoId, brief};
 use lore_store::{HistoryStore, IndexWriter, StoreError};

@@ -39,6 +39,9 @@ const BATCH_BYTES: usize = 4 << 20;
 const TRANSACTION_COMMITS: usize = 4096;
 const TRANSACTION_BYTES: usize = 32 << 20;
 
+/// How much longer than git itself looking up its remote's host may take.
+const LOOKUP_TIME: Duration = Duration::from_secs(5);
+
 /// How a sync is done.
 #[derive(Debug, Clone)]
 pub struct SyncOptions {
@@ -221,6 +224,18 @@ impl History {
             bytes: options.fetch_bytes,
         };
         blocking(move || Mirror::new(&git, path, &url, &cancel).fetching(&fetching).update()).await.map_err(git_failure)
+    }
+
+    /// The branches that the repository at a URL has now. Nothing is cloned; it takes no longer than this.
+    pub(crate) async fn remote_branches(&self, url: &str, time: Duration) -> Result<Vec<String>, Failure> {
+        let url = CloneUrl::parse(url).map_err(git_failure)?;
+        let (git, path) = (self.git.clone(), self.places.clones.clone());
+        let fetching = Fetching { policy: self.policy.clone(), time: Some(time), ..Fetching::default() };
+        let asked =
+            blocking(move || Mirror::new(&git, path, &url, &Cancel::default()).fetching(&fetching).remote_branches());
+        // Looking up a host is bound by nothing.
+        let late = || GitError::TooSlow { command: "ls-remote".to_owned(), limit: time };
+        tokio::time::timeout(time + LOOKUP_TIME, asked).await.unwrap_or_else(|_| Err(late())).map_err(git_failure)
     }
 
     /// Compares what the index holds with what the tips reach.

@@ -51,7 +51,7 @@ pub use filter::FileFilter;
 pub(crate) use filter::prefixes;
 pub use index::{CodeEvent, CodeReport, CodeTask};
 pub use indexed::IndexedFiles;
-pub use lines::{LineHit, LinesAnswer, LinesRequest, LinesWanted};
+pub use lines::{CONTEXT_MAX, LineHit, LinesAnswer, LinesRequest, LinesWanted, MAX_CHANGES};
 use lore_embed::Embedder;
 use lore_git::Repository;
 use lore_model::{CommitId, Failure, Repo, RepoId};
@@ -61,7 +61,7 @@ pub use overview::CodeOverview;
 use part::Part;
 pub use past::{
     ChangeKind, CommitFound, CommitText, CommitsAnswer, CommitsRequest, Happened, OfPast, PastGaps, PastReport, Period,
-    Standing, Story, StoryEntry, Told, When,
+    Standing, Story, StoryBudget, StoryEntry, Told, When,
 };
 pub use project_ignore::ProjectIgnore;
 pub(crate) use query::content_words;

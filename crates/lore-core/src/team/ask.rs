@@ -71,6 +71,10 @@ impl Team {
         let url = url(&request.url);
         self.lore.history.check_url(&url).await?;
         let branch = branch(request.branch.as_deref())?;
+        // An alias that is taken is told of below, whatever the remote has.
+        if self.store.find_golden(&alias).await.map_err(team_failure)?.is_none() {
+            self.check_remote(&url, &alias, branch.as_deref()).await?;
+        }
         let golden = Golden {
             alias: alias.clone(),
             url,
@@ -138,8 +142,11 @@ impl Team {
         };
         let mut refresh = task(Operation::RefreshGolden, std::slice::from_ref(&golden.alias));
         match &main {
-            // Whether there is such a branch only the job finds out, which makes it the main one then.
-            Some(Some(branch)) => refresh.branch = Some(branch.clone()),
+            // It becomes the main one when the job has read it.
+            Some(Some(branch)) => {
+                self.check_remote_branch(&golden, branch).await?;
+                refresh.branch = Some(branch.clone());
+            }
             Some(None) => changes.push(TeamChange::MainBranch(golden.alias, None)),
             None => {}
         }
@@ -211,7 +218,17 @@ impl Team {
             return self.if_still_read(by, job, again).await;
         }
         self.refuse_taken(&activation).await?;
+        self.check_remote_branches(&activation.golden, activation.branch.as_deref()).await?;
         self.ask(by, task, &[], None).await
+    }
+
+    /// Fails where the remote of one of these says that it has no such branch.
+    async fn check_remote_branches(&self, golden: &[RepoName], branch: Option<&str>) -> Result<(), Failure> {
+        let Some(branch) = branch else { return Ok(()) };
+        for alias in golden {
+            self.check_remote_branch(&self.find_golden(alias.as_str()).await?, branch).await?;
+        }
+        Ok(())
     }
 
     /// The job that was done at once; or one more that reads the branch, where a refresh has let go of it just before somebody
@@ -283,6 +300,9 @@ impl Team {
         }
         let wanted = branch(Some(wanted))?.ok_or_else(|| Failure::new(Code::InvalidArgument, "no branch is named"))?;
         let is_read = self.is_read(&own.golden, Some(&wanted)).await?;
+        if !is_read {
+            self.check_remote_branches(&own.golden, Some(&wanted)).await?;
+        }
         let (alias, golden) = (Some(own.alias.clone()), own.golden);
         let task = JobTask { operation: Operation::SwitchBranch, alias, golden, branch: Some(wanted.clone()) };
         if is_read {

@@ -11,6 +11,7 @@ pub mod fuzz;
 mod hs256;
 mod jobs;
 mod password;
+mod remote;
 mod repos;
 mod run;
 mod throttle;

@@ -13,7 +13,7 @@ use lore_model::{
 use lore_store::{IndexWriter, TeamChange};
 use tokio::sync::mpsc;
 
-use super::{Team, ask::not_ready, run::stopped};
+use super::{Team, ask::not_ready, remote::no_branch, run::stopped};
 use crate::{
     flows::{FlowEvent, FlowReport, FlowTask},
     history::{AddRequest, SyncEvent, SyncOptions, Target},
@@ -263,13 +263,9 @@ impl Team {
         if self.lore.branch_indexed(repo, branch).await? {
             return Ok(());
         }
-        let (branches, total) = self.lore.list_branches(repo, &repo.info.local_path).await?;
-        let mut names: Vec<&str> = branches.iter().take(20).map(|(branch, _)| branch.name.as_str()).collect();
-        if total > names.len() {
-            names.push("…");
-        }
-        Err(Failure::new(Code::InvalidArgument, format!("`{}` has no branch `{branch}`", repo.name()))
-            .hint(format!("its branches are: {}", names.join(", "))))
+        let (branches, _) = self.lore.list_branches(repo, &repo.info.local_path).await?;
+        let names: Vec<&str> = branches.iter().map(|(branch, _)| branch.name.as_str()).collect();
+        Err(no_branch(repo.name(), branch, &names))
     }
 
     /// The repository in the index behind a golden one, registered where it is not yet.

@@ -70,8 +70,6 @@ pub struct CoChangeAnswer {
     pub files: Vec<CoChanged>,
     /// Whether there would have been more.
     pub more: bool,
-    /// The limit that was applied, where it is not the one asked for.
-    pub clamped: Option<usize>,
     /// Commits of other repositories about the same issues.
     pub others: Vec<OtherRepo>,
     /// How fresh the index is.
@@ -159,7 +157,6 @@ impl Lore {
             too_old: found.too_old,
             files,
             more: found.more,
-            clamped: (i64::try_from(limit).ok() != Some(request.limit)).then_some(limit),
             others,
             freshness,
         })

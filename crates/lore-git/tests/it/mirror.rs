@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lore_git::{Cancel, CloneUrl, Git, Mirror};
+use lore_git::{Cancel, CloneUrl, Fetching, Git, GitError, Mirror, RemotePolicy};
 
 use crate::repo::Repo;
 
@@ -180,6 +180,29 @@ fn packed_refs_that_were_never_finished_keep_nobody_from_fetching() {
     mirror.repo.git(&["branch", "-D", "gone"]);
     mirror.update(&Git::new("git"));
     assert_eq!(mirror.inside(&["for-each-ref", "--format=%(refname)"]).trim(), "refs/heads/main");
+}
+
+#[test]
+fn the_branches_of_a_remote_are_known_without_a_mirror() {
+    let dir = tempfile::tempdir().unwrap();
+    let repo = Repo::new();
+    let url = CloneUrl::parse(&format!("file://{}", repo.path.display())).unwrap();
+    let (git, cancel, place) = (Git::new("git"), Cancel::default(), dir.path().join("m.git"));
+    let branches =
+        |fetching: &Fetching| Mirror::new(&git, place.clone(), &url, &cancel).fetching(fetching).remote_branches();
+    assert_eq!(branches(&Fetching::default()).unwrap(), [""; 0], "nothing is committed yet");
+    repo.write("a.txt", "begin").commit();
+    repo.git(&["branch", "feature/heads"]);
+    repo.git(&["tag", "v1"]);
+    repo.git(&["update-ref", "refs/other/heads/x", "HEAD"]);
+    assert_eq!(branches(&Fetching::default()).unwrap(), ["feature/heads", "main"]);
+    assert!(!place.exists());
+    // Asking is bound by the same policy as fetching.
+    let refused = branches(&Fetching { policy: Some(RemotePolicy::default()), ..Fetching::default() }).unwrap_err();
+    assert!(matches!(refused, GitError::Refused { .. }), "{refused}");
+    fs::rename(&repo.path, dir.path().join("elsewhere")).unwrap();
+    let gone = branches(&Fetching::default()).unwrap_err();
+    assert!(matches!(&gone, GitError::Failed { .. }) && !gone.is_transient(), "{gone}");
 }
 
 #[test]

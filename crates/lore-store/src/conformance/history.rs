@@ -629,8 +629,16 @@ async fn hidden_commits_answer_nothing(store: &dyn HistoryStore) {
     assert_eq!((told, together.commits, together.too_old), (vec![("b".to_owned(), 2)], 2, 0));
     assert_eq!(together.earlier, [], "a rename on another branch is none here");
 
-    let messages = store.list_messages(repo.id, None, None, None, &hidden).await.expect(OK);
+    let messages = store.list_messages(repo.id, None, None, None, &[], &hidden).await.expect(OK);
     assert_eq!(messages.iter().map(|said| said.commit).collect::<Vec<_>>(), [id(2), id(1)]);
+    for (statuses, expected) in [
+        (&[FileStatus::Modified][..], &[id(2), id(1)][..]),
+        (&[FileStatus::Deleted, FileStatus::Modified], &[id(2), id(1)]),
+        (&[FileStatus::Deleted], &[]),
+    ] {
+        let messages = store.list_messages(repo.id, None, None, None, statuses, &hidden).await.expect(OK);
+        assert_eq!(messages.iter().map(|said| said.commit).collect::<Vec<_>>(), expected, "{statuses:?}");
+    }
     let prefix = |text: &str| CommitPrefix::parse(text).expect("a prefix");
     assert_eq!(store.list_candidates(repo.id, &prefix("0303"), &hidden, 5).await.expect(OK), []);
     assert_eq!(store.list_candidates(repo.id, &prefix("0202"), &hidden, 5).await.expect(OK), [id(2)]);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{job, run},
+    repositories::{job, run_waiting},
     schema,
 };
 
@@ -21,7 +21,7 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Fetches,
     errors: Errors::Object,
     input: schema::input::<Input>,
-    call: |context, args| run(&TOOL, context, args, activate),
+    call: |context, args| run_waiting(&TOOL, context, args, activate),
 };
 
 #[derive(Deserialize, JsonSchema)]

@@ -32,6 +32,7 @@ struct Input {
     /// Directory path, relative to the root of the repository; left out: the root
     path: Option<String>,
     /// Recursive listing (default true)
+    #[schemars(extend("default" = true))]
     recursive: Option<bool>,
 }
 

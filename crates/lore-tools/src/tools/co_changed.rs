@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lore_core::why::{CoChangeAnswer, CoChangeRequest, CoChanged, MAX_FILES, OtherRepo};
+use lore_core::why::{CoChangeAnswer, CoChangeRequest, CoChanged, LIMIT_MAX, MAX_FILES, OtherRepo};
 use lore_model::{Code, Failure, Permission, Repo, RepoPath};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -40,6 +40,7 @@ struct Input {
     /// Instead of the project
     repo: Option<String>,
     /// 1-200, default 10
+    #[schemars(extend("minimum" = 1, "maximum" = LIMIT_MAX, "default" = LIMIT))]
     limit: Option<i64>,
 }
 
@@ -69,8 +70,7 @@ async fn co_changed(context: Context, input: Input) -> Result<Answer, Failure> {
         limit: input.limit.unwrap_or(LIMIT),
     };
     let found = context.lore.co_changed(&request).await?;
-    let mut answer = AnswerBuilder::object(fields(&found, &names).0);
-    answer.limit_clamped(found.clamped);
+    let answer = AnswerBuilder::object(fields(&found, &names).0);
     Ok(answer.finish(&found.freshness, &|_| true))
 }
 

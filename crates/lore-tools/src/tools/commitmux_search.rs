@@ -1,6 +1,6 @@
 //! `commitmux_search`: commits by words.
 
-use lore_core::history::SearchRequest;
+use lore_core::history::{LIMIT_MAX, SearchRequest, glob_hints};
 use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,6 +10,7 @@ use super::{date, run};
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
+    arguments::Clamped,
     repositories::{is_long, line},
     schema,
     scope::{Histories, histories},
@@ -55,11 +56,11 @@ struct Input {
 }
 
 async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
-    let Histories { repos, names, notes } = histories(&context, input.repos).await?;
+    let Histories { repos, names, mut notes } = histories(&context, input.repos).await?;
     let request = SearchRequest {
         query: input.query,
         repos,
-        paths: input.paths,
+        paths: input.paths.clone(),
         since: input.since,
         limit: input.limit.unwrap_or(LIMIT),
         ..SearchRequest::default()
@@ -85,14 +86,23 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         .filter(|hit| hit.hit.author_time.is_none())
         .map(|hit| hit.hit.commit.to_hex().into())
         .collect();
+    let matches = |text: &str| {
+        let mut paths = found.hits.iter().flat_map(|hit| &hit.hit.matched_paths);
+        let text = text.to_ascii_lowercase();
+        paths.any(|path| path.to_ascii_lowercase().contains(&text))
+    };
+    notes.extend(glob_hints(input.paths.iter().map(String::as_str), matches));
     answer.notes(&notes);
     answer.note_text_if(found.more, "more", true, "more commits match than these");
     answer.note_text_if(found.quoted, "query_quoted", QUOTED, QUOTED);
-    answer.limit_clamped(found.clamped);
     answer.note_if(found.hits.iter().any(|hit| is_long(&hit.hit.subject)), "subjects_cut", true);
     let left_out = format!("{paths_left_out} matched paths are left out");
     answer.note_text_if(paths_left_out > 0, "matched_paths_left_out", paths_left_out, left_out);
     answer.note_if(!undated.is_empty(), "no_date", undated);
     answer.note_if(found.hits.iter().any(|hit| hit.hit.lossy), "replaced_invalid_utf8", true);
-    Ok(answer.finish(&found.freshness, &|name| found.hits.iter().any(|hit| hit.repo == name)))
+    let mut answer = answer.finish(&found.freshness, &|name| found.hits.iter().any(|hit| hit.repo == name));
+    if let Some(limit) = found.clamped {
+        Clamped::new("limit", (&json!(1), &json!(LIMIT_MAX)), limit.into()).announce(&mut answer);
+    }
+    Ok(answer)
 }

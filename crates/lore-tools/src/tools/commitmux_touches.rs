@@ -1,6 +1,6 @@
 //! `commitmux_touches`: commits by path.
 
-use lore_core::history::TouchRequest;
+use lore_core::history::{LIMIT_MAX, TouchRequest, glob_hints};
 use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,6 +10,7 @@ use super::{date, run};
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::AnswerBuilder,
+    arguments::Clamped,
     repositories::{is_long, line},
     schema,
     scope::{Histories, histories},
@@ -45,9 +46,9 @@ struct Input {
 }
 
 async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
-    let Histories { repos, names, notes } = histories(&context, input.repos).await?;
+    let Histories { repos, names, mut notes } = histories(&context, input.repos).await?;
     let request = TouchRequest {
-        path: input.path_glob,
+        path: input.path_glob.clone(),
         repos,
         since: input.since,
         limit: input.limit.unwrap_or(LIMIT),
@@ -66,9 +67,9 @@ async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
         })
     });
     let mut answer = AnswerBuilder::list(results.collect());
+    notes.extend(glob_hints([input.path_glob.as_str()], |_| !found.touches.is_empty()));
     answer.notes(&notes);
     answer.note_text_if(found.more, "more", true, "more commits match than these");
-    answer.limit_clamped(found.clamped);
     answer.note_if(found.touches.iter().any(|touched| is_long(&touched.hit.subject)), "subjects_cut", true);
     let undated = found.touches.iter().filter(|touched| touched.hit.author_time.is_none());
     let undated: Vec<Value> = undated.map(|touched| touched.hit.commit.to_hex().into()).collect();
@@ -78,5 +79,9 @@ async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
         "replaced_invalid_utf8",
         true,
     );
-    Ok(answer.finish(&found.freshness, &|name| found.touches.iter().any(|touched| touched.repo == name)))
+    let mut answer = answer.finish(&found.freshness, &|name| found.touches.iter().any(|touched| touched.repo == name));
+    if let Some(limit) = found.clamped {
+        Clamped::new("limit", (&json!(1), &json!(LIMIT_MAX)), limit.into()).announce(&mut answer);
+    }
+    Ok(answer)
 }

@@ -42,6 +42,7 @@ struct Input {
     /// A question, words, an identifier or a path
     query: String,
     /// 1-100, default 15
+    #[schemars(extend("minimum" = 1, "maximum" = LIMIT_MAX, "default" = LIMIT_DEFAULT))]
     limit: Option<i64>,
     /// Only results with ALL these tags: a language (go), code or documentation, a folder, a document's own
     #[serde(default)]
@@ -122,9 +123,8 @@ fn request(input: Input) -> Result<(CodeRequest, Option<usize>), Failure> {
         return Err(invalid("`query` is empty".to_owned())
             .hint("say what you look for: a question, some words, or the name of a function, a type or a file"));
     }
-    let limit = input.limit.map_or(LIMIT_DEFAULT, |limit| usize::try_from(limit.max(1)).unwrap_or(LIMIT_MAX));
     let mut request = CodeRequest::new(input.query, Vec::new());
-    request.limit = limit.clamp(1, LIMIT_MAX);
+    request.limit = input.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIMIT_DEFAULT);
     request.tags = input.tags;
     request.chunk_kinds = input.chunk_types.iter().map(|name| chunk_kind(name)).collect::<Result<_, _>>()?;
     request.files.paths = input.path.into_iter().filter(|path| !path.trim().is_empty()).collect();

@@ -32,6 +32,7 @@ struct Input {
     /// Password (will be hashed): at least 12 characters
     password: String,
     /// User role: `admin`, `power_user`, `normal_user`
+    #[schemars(extend("enum" = Role::ALL.map(Role::as_str)))]
     role: String,
 }
 

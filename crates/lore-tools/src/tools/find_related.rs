@@ -47,10 +47,12 @@ struct Input {
     /// Path from the repository's root
     file: String,
     /// The line, from 1
+    #[schemars(extend("minimum" = 1))]
     line: i64,
     /// Instead of the project
     repo: Option<String>,
     /// 1-100, default 8
+    #[schemars(extend("minimum" = 1, "maximum" = LIMIT_MAX, "default" = LIMIT))]
     limit: Option<i64>,
 }
 
@@ -60,8 +62,8 @@ async fn related(context: Context, input: Input) -> Result<Answer, Failure> {
     let request = RelatedRequest {
         repo: (repo, Some(place)),
         path,
-        line: u32::try_from(input.line.max(0)).unwrap_or(u32::MAX),
-        limit: usize::try_from(input.limit.unwrap_or(LIMIT).max(1)).unwrap_or(LIMIT_MAX),
+        line: u32::try_from(input.line).unwrap_or(u32::MAX),
+        limit: usize::try_from(input.limit.unwrap_or(LIMIT)).unwrap_or(LIMIT_MAX),
     };
     let mut found = context.lore.search.related(&request).await?;
     found.shorten(LINES);

@@ -35,13 +35,15 @@ struct Input {
     /// File path relative to repository root; in a composite, after the repository's alias and a slash
     file_path: String,
     /// The first line to read, counted from 1 (default 1)
+    #[schemars(extend("minimum" = 1, "default" = 1))]
     offset: Option<i64>,
     /// How many lines to read, such as 200 (default: to the end)
+    #[schemars(extend("minimum" = 1))]
     limit: Option<i64>,
 }
 
 async fn get(context: Context, input: Input) -> Result<Answer, Failure> {
-    let range = range(input.offset, input.limit)?;
+    let range = range(input.offset, input.limit);
     let alias = input.repository_alias.as_deref();
     let (found, wanted, before) = enter_file(&context, alias, "file_path", &input.file_path).await?;
     let read = context.lore.read_file(&found.repo, &found.place(), wanted, range).await?;
@@ -90,19 +92,12 @@ async fn get(context: Context, input: Input) -> Result<Answer, Failure> {
     Ok(succeeded(json!({"content": [{"type": "text", "text": text}], "metadata": metadata})))
 }
 
-fn range(offset: Option<i64>, limit: Option<i64>) -> Result<Range, Failure> {
-    let number = |name: &str, value: i64| {
-        let invalid = || Failure::new(Code::InvalidArgument, format!("`{name}` cannot be {value}"));
-        usize::try_from(value).ok().filter(|number| *number > 0).ok_or_else(|| {
-            invalid().hint("`offset` is the first line, counted from 1, and `limit` the number of lines, at least 1")
-        })
-    };
+fn range(offset: Option<i64>, limit: Option<i64>) -> Range {
     if offset.is_none() && limit.is_none() {
-        return Ok(Range::All);
+        return Range::All;
     }
-    let first = offset.map_or(Ok(1), |offset| number("offset", offset))?;
-    let count = limit.map(|limit| number("limit", limit)).transpose()?;
-    Ok(Range::Lines { first, count })
+    let number = |number: i64| usize::try_from(number).unwrap_or(1).max(1);
+    Range::Lines { first: offset.map_or(1, number), count: limit.map(number) }
 }
 
 fn metadata(read: &FileContent, path: &str, alias: &str) -> Map<String, Value> {
@@ -127,20 +122,4 @@ fn metadata(read: &FileContent, path: &str, alias: &str) -> Map<String, Value> {
         put("path_replaced_invalid_utf8", true.into());
     }
     metadata
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_are_counted_from_one() {
-        assert_eq!(range(None, None).unwrap(), Range::All);
-        assert_eq!(range(Some(3), None).unwrap(), Range::Lines { first: 3, count: None });
-        assert_eq!(range(None, Some(2)).unwrap(), Range::Lines { first: 1, count: Some(2) });
-        for (offset, limit) in [(Some(0), None), (Some(-1), None), (None, Some(0)), (Some(1), Some(-5))] {
-            let failure = range(offset, limit).unwrap_err();
-            assert!(failure.hint.is_some_and(|hint| hint.contains("counted from 1")), "{offset:?} {limit:?}");
-        }
-    }
 }

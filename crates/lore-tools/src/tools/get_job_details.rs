@@ -35,12 +35,13 @@ struct Input {
     /// The `job_id` of the answer that began it
     job_id: String,
     /// Waits so many seconds for its end (0-300, default 0)
+    #[schemars(extend("minimum" = 0, "maximum" = WAIT_MAX, "default" = 0))]
     wait_seconds: Option<i64>,
 }
 
 async fn details(context: Context, input: Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
-    let wait = u64::try_from(input.wait_seconds.unwrap_or(0).clamp(0, WAIT_MAX)).unwrap_or(0);
+    let wait = input.wait_seconds.and_then(|seconds| u64::try_from(seconds).ok()).unwrap_or(0);
     let until = Instant::now() + Duration::from_secs(wait);
     let report = loop {
         let report = team.job(&by, &input.job_id).await?;

@@ -27,6 +27,7 @@ pub(super) static TOOL: Tool = Tool {
 #[derive(Deserialize, JsonSchema)]
 struct Input {
     /// Operation type: create, update, delete
+    #[schemars(extend("enum" = ["create", "update", "delete"]))]
     operation: String,
     /// Composite repository alias
     user_alias: String,
@@ -54,5 +55,11 @@ async fn manage(context: Context, input: Input) -> Result<Answer, Failure> {
         CompositeChange::Update => "is updated",
         CompositeChange::Delete => "is deleted",
     };
-    Ok(job(&asked, &format!("composite `{alias}` {done}")))
+    let mut answer = job(&asked, &format!("composite `{alias}` {done}"));
+    if change == CompositeChange::Delete && !input.golden_repo_aliases.is_empty() {
+        answer
+            .remarks
+            .push("golden_repo_aliases counts only for create and update: the whole composite is deleted".to_owned());
+    }
+    Ok(answer)
 }

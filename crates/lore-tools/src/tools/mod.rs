@@ -9,6 +9,7 @@ mod check_lazygit_messages;
 mod co_changed;
 mod commitmux_get_commit;
 mod commitmux_get_patch;
+mod commitmux_list_repos;
 mod commitmux_search;
 mod commitmux_touches;
 mod cortex_search;
@@ -53,6 +54,7 @@ pub(crate) static ALL: &[&Tool] = &[
     &commitmux_touches::TOOL,
     &commitmux_get_commit::TOOL,
     &commitmux_get_patch::TOOL,
+    &commitmux_list_repos::TOOL,
     &cortex_search::TOOL,
     &explain_lines::TOOL,
     &co_changed::TOOL,
@@ -99,8 +101,10 @@ where
     F: Future<Output = Result<Answer, Failure>> + Send + 'static,
 {
     let work = lore_core::together(async move {
-        let input = arguments::read(tool.name, &(tool.input)(), args)?;
-        call(context, input).await
+        let (input, clamped) = arguments::read(tool.name, &(tool.input)(), args)?;
+        let mut answer = call(context, input).await?;
+        clamped.into_iter().for_each(|clamped| clamped.announce(&mut answer));
+        Ok(answer)
     });
     if tool.effect != Effect::Reads {
         return Box::pin(work);

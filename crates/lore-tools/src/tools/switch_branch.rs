@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     Answer, Context, Effect, Errors, Offered, Tool, Toolset,
-    repositories::{job, run},
+    repositories::{job, run_waiting},
     schema,
 };
 
@@ -20,7 +20,7 @@ pub(super) static TOOL: Tool = Tool {
     effect: Effect::Fetches,
     errors: Errors::Object,
     input: schema::input::<Input>,
-    call: |context, args| run(&TOOL, context, args, switch),
+    call: |context, args| run_waiting(&TOOL, context, args, switch),
 };
 
 #[derive(Deserialize, JsonSchema)]

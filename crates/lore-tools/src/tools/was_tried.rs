@@ -48,6 +48,7 @@ struct Input {
     /// Instead of the project
     repo: Option<String>,
     /// 1-100, default 5
+    #[schemars(extend("minimum" = 1, "maximum" = LIMIT_MAX, "default" = LIMIT))]
     limit: Option<i64>,
     /// Default 1500
     max_tokens: Option<i64>,
@@ -55,7 +56,7 @@ struct Input {
 
 async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
     let room = room(input.max_tokens)?;
-    let limit = usize::try_from(input.limit.unwrap_or(LIMIT).max(1)).unwrap_or(LIMIT_MAX);
+    let limit = usize::try_from(input.limit.unwrap_or(LIMIT)).unwrap_or(LIMIT_MAX);
     let composite = composite(&context, input.repo.as_deref()).await?;
     let (asked, alias, notes) = if let Some(composite) = composite {
         (composite.members, composite.activation.alias.to_string(), composite.notes)

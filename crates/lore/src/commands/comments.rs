@@ -69,8 +69,8 @@ struct Filter {
     #[arg(long)]
     all: bool,
     /// At most so many (1–500)
-    #[arg(long, default_value_t = 50, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=500))]
-    limit: u32,
+    #[arg(long, default_value_t = 50, value_name = "NUMBER")]
+    limit: usize,
 }
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
@@ -117,7 +117,7 @@ async fn list(context: &Context<'_>, words: Option<String>, filter: &Filter) -> 
         file: None,
         state,
         since: filter.since.as_deref().map(|text| time::parse(text, now, Edge::Start)).transpose()?,
-        limit: usize::try_from(filter.limit).unwrap_or(LIST_MAX),
+        limit: context.in_range("--limit", filter.limit, (1, LIST_MAX)),
     };
     let (found, more) = context.lore.messages.list(&query).await?;
     let ui = context.ui;

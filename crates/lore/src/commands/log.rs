@@ -1,6 +1,6 @@
 //! `lore log`: finds commits by words.
 
-use lore_core::history::{Hit, SearchRequest};
+use lore_core::history::{Hit, SearchRequest, glob_hints};
 use lore_model::Failure;
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let request = SearchRequest {
         query: args.query.join(" "),
         repos: repos.into(),
-        paths: args.path,
+        paths: args.path.clone(),
         since,
         until,
         author: args.filter.author,
@@ -102,6 +102,14 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         ui.note("note: this is no valid query syntax, so every word was taken literally (AND must stand around parentheses)");
     }
     context.note_clamped(found.clamped);
+    let matches = |text: &str| {
+        let mut paths = found.hits.iter().flat_map(|hit| &hit.hit.matched_paths);
+        let text = text.to_ascii_lowercase();
+        paths.any(|path| path.to_ascii_lowercase().contains(&text))
+    };
+    for hint in glob_hints(args.path.iter().map(String::as_str), matches) {
+        ui.note(&format!("note: {hint}"));
+    }
     if found.hits.is_empty() {
         context.note_nothing(&found.freshness, "nothing found; try fewer words, a prefix* or OR between them");
         return Ok(());

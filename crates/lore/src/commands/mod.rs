@@ -377,6 +377,18 @@ impl Context<'_> {
         }
     }
 
+    /// The number that an option gives, or the nearest one in its range, of which the user is told.
+    fn in_range<T: PartialOrd + std::fmt::Display>(&self, option: &str, given: T, (least, most): (T, T)) -> T {
+        let range = format!("{least} to {most}");
+        let taken = match () {
+            () if given < least => least,
+            () if given > most => most,
+            () => return given,
+        };
+        self.ui.note(&format!("note: {option} is {range}: {taken} was taken"));
+        taken
+    }
+
     /// Tells people what the answer may lack.
     fn warn_if_not_fresh(&self, freshness: &Freshness) {
         let names = |state: FreshState| -> Vec<&str> {

@@ -58,7 +58,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     if !args.no_sync {
         refresh(context, &repo).await?;
     }
-    let limit = args.limit.clamp(1, LIMIT_MAX);
+    let limit = context.in_range("--limit", args.limit, (1, LIMIT_MAX));
     let asked = RelatedRequest { repo: (repo.clone(), Some(place.clone())), path, line, limit };
     let started = std::time::Instant::now();
     let found = context.lore.search.related(&asked).await?;

@@ -1,6 +1,6 @@
 //! `lore touches`: finds commits by path.
 
-use lore_core::history::TouchRequest;
+use lore_core::history::{TouchRequest, glob_hints};
 use lore_model::Failure;
 use serde_json::{Map, Value, json};
 
@@ -31,7 +31,8 @@ pub(crate) struct Args {
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let Resolved { since, until, repos } = args.filter.resolve(context).await?;
     let author = args.filter.author;
-    let request = TouchRequest { path: args.path, repos: repos.into(), since, until, author, limit: args.limit };
+    let request =
+        TouchRequest { path: args.path.clone(), repos: repos.into(), since, until, author, limit: args.limit };
     let found = context.lore.history.touches(request).await?;
     let ui = context.ui;
     if ui.is_json() {
@@ -56,6 +57,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     }
     context.warn_if_not_fresh(&found.freshness);
     context.note_clamped(found.clamped);
+    for hint in glob_hints([args.path.as_str()], |_| !found.touches.is_empty()) {
+        ui.note(&format!("note: {hint}"));
+    }
     if found.touches.is_empty() {
         context.note_nothing(&found.freshness, "nothing found: no indexed commit changed such a path");
         return Ok(());

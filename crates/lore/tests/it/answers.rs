@@ -93,6 +93,7 @@ fn calls(head: &str) -> Vec<(&'static str, Value, Content)> {
         ("commitmux_search", json!({"query": "heron"}), Repository),
         ("commitmux_touches", json!({"path_glob": "src/"}), Repository),
         ("commitmux_get_commit", json!({"repo": "team", "sha": head}), Repository),
+        ("commitmux_list_repos", json!({}), Repository),
         ("commitmux_get_patch", json!({"repo": "team", "sha": head}), Repository),
         ("cortex_search", json!({"query": "who stands in the water"}), Repository),
         ("explain_lines", json!({"file": "src/heron.rs", "lines": "1-3"}), Repository),

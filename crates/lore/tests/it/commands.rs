@@ -270,6 +270,24 @@ mod the_document {
     }
 
     #[test]
+    fn reload_of_a_broken_registry_fails_and_the_old_one_stays_in_use() {
+        let team = Team::new();
+        let mut server = team.serve();
+        let before = value(&mut server, "search", json!({"query": "group commit"}));
+        team.repo.write(REGISTRY, "{\n  \"tools\": }\n");
+        let said = call(&mut server, "reload", json!({"agent": "climpt"}));
+        assert!(said.is_error, "{}", said.text);
+        let object: Value = serde_json::from_str(&said.text).expect("the text is JSON");
+        let expected = json!({"error": "Failed to load registry", "path": REGISTRY, "details": "line 2, column 12: expected value"});
+        assert_eq!(object, expected);
+        let hint = said.result["content"][1]["text"].as_str().expect("a second text says what to do");
+        assert!(hint.contains("the 7 commands read from it before stay in use"), "{hint}");
+        assert_eq!(value(&mut server, "search", json!({"query": "group commit"})), before);
+        team.describe_in(false);
+        assert_eq!(value(&mut server, "reload", json!({}))["commandCount"], 7);
+    }
+
+    #[test]
     fn execution_failed() {
         let team = Team::new();
         fs::remove_dir_all(team.repo.path().join(".agent/climpt/prompts")).expect("it is there");

@@ -211,12 +211,14 @@ fn lines_are_asked_for_from_one_and_the_answer_says_which_they_are() {
     assert_eq!(whole["metadata"]["size"], 17);
     let part = ask(&mut server, "get_file_content", json!({"file_path": "notes/crlf.txt", "offset": 2, "limit": 1}));
     assert_eq!((text(&part), &part["metadata"]["shown_lines"]), ("two\r\n", &json!([2, 2])));
+    let least = json!({"file_path": "notes/crlf.txt", "offset": 0, "limit": -5});
+    let least = server.call("get_file_content", &least);
+    assert_eq!((text(&least.value), &least.value["metadata"]["shown_lines"]), ("one\r\n", &json!([1, 1])));
+    assert_eq!(least.more, "note: offset is at least 1: 1 was taken\nnote: limit is at least 1: 1 was taken");
     let empty = read(&mut server, "empty.txt");
     assert_eq!((text(&empty), &empty["metadata"]["total_lines"]), ("", &json!(0)));
     for (arguments, word) in [
         (json!({"file_path": "notes/crlf.txt", "offset": 4}), "has 3 lines"),
-        (json!({"file_path": "notes/crlf.txt", "offset": 0}), "counted from 1"),
-        (json!({"file_path": "notes/crlf.txt", "limit": 0}), "at least 1"),
         (json!({"file_path": "logo.png"}), "is binary (12 bytes)"),
         (json!({"file_path": "src"}), "is a folder"),
         (json!({"file_path": ""}), "is a folder"),

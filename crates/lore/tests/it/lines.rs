@@ -177,11 +177,9 @@ fn what_cannot_be_is_told_with_what_to_do() {
         (json!({"query_text": "a", "search_mode": "fts", "regex": true, "fuzzy": true}), "cannot be used together"),
         (json!({"query_text": "a(", "search_mode": "fts", "regex": true}), "unclosed group"),
         (json!({"query_text": "(?=a)", "search_mode": "fts", "regex": true}), "lookaround"),
-        (json!({"query_text": "abcdef", "search_mode": "fts", "fuzzy": true, "edit_distance": 4}), "0 to 3"),
         (json!({"query_text": "a", "search_mode": "magic"}), "semantic, fts or hybrid"),
         (json!({"query_text": "a", "language": "klingon"}), "is no language"),
         (json!({"query_text": "a", "repository_alias": "shpo"}), "shop"),
-        (json!({"query_text": "a", "min_score": 2.0}), "0 to 1"),
         (json!({"query_text": "a", "path_filter": "{{{{{{{{{{{{{{{{{{{{"}), "not a valid glob"),
     ] {
         let answer = server.call(TOOL, &arguments);
@@ -189,6 +187,121 @@ fn what_cannot_be_is_told_with_what_to_do() {
         assert!(answer.is_error && value["success"] == false, "{arguments}: {}", answer.text);
         let told = format!("{} {}", value["error"], value["hint"]);
         assert!(told.contains(said), "{arguments}: {}", answer.text);
+    }
+}
+
+#[test]
+fn only_fuzzy_searches_fuzzily() {
+    let shop = Shop::new();
+    let mut server = shop.serve();
+    let mut ask = |more: Value| {
+        let mut asked = json!({"query_text": "authentcate", "search_mode": "fts", "path_filter": "src/*"});
+        asked.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        let answer = server.call(TOOL, &asked);
+        assert!(!answer.is_error, "{asked}: {}", answer.text);
+        (answer.value["results"]["total_results"].clone(), format!("{} {}", answer.text, answer.more))
+    };
+    for (asked, count, said) in [
+        (json!({"edit_distance": 2}), 0, "edit_distance counts only with fuzzy"),
+        (json!({"edit_distance": 2, "fuzzy": false}), 0, "edit_distance counts only with fuzzy"),
+        (json!({"edit_distance": 2, "regex": true}), 0, "edit_distance counts only with fuzzy"),
+        (json!({"edit_distance": 0}), 0, ""),
+        (json!({"edit_distance": 2, "fuzzy": true}), 1, ""),
+        (json!({"edit_distance": 0, "fuzzy": true}), 1, "edit_distance 0 is taken for 1 with fuzzy"),
+        (json!({"fuzzy": true}), 1, ""),
+        (json!({"edit_distance": 4, "fuzzy": true}), 1, "note: edit_distance is 0 to 3: 3 was taken"),
+        (json!({"edit_distance": -1, "fuzzy": true}), 1, "note: edit_distance is 0 to 3: 0 was taken"),
+    ] {
+        let (total, told) = ask(asked.clone());
+        assert_eq!(total, count, "{asked}: {told}");
+        assert!(told.contains(said) && (!said.is_empty() || !told.contains("edit_distance ")), "{asked}: {told}");
+    }
+}
+
+#[test]
+fn a_number_out_of_its_range_is_taken_for_the_nearest_and_that_is_told() {
+    let shop = Shop::new();
+    let project = shop.repo.path().to_str().expect("temporary paths are UTF-8");
+    let mut server = shop.place.serve(&["--no-refresh", "--toolsets", "code,context,why", "--project", project]);
+    for (tool, asked, said) in [
+        ("cortex_search", json!({"query": "password", "limit": 1000}), "limit is 1 to 100: 100 was taken"),
+        ("cortex_search", json!({"query": "password", "limit": 0}), "limit is 1 to 100: 1 was taken"),
+        ("co_changed", json!({"files": ["src/auth.py"], "limit": 201}), "limit is 1 to 200: 200 was taken"),
+        ("find_related", json!({"file": "src/auth.py", "line": 0}), "line is at least 1: 1 was taken"),
+        ("find_related", json!({"file": "src/auth.py", "line": 1, "limit": -1}), "limit is 1 to 100: 1 was taken"),
+        ("was_tried", json!({"text": "password", "limit": 101}), "limit is 1 to 100: 100 was taken"),
+        ("search_code", json!({"query_text": "password", "limit": 101}), "limit is 1 to 100: 100 was taken"),
+        ("search_code", json!({"query_text": "password", "min_score": 1.5}), "min_score is 0 to 1: 1 was taken"),
+        ("search_code", json!({"query_text": "password", "min_score": -0.5}), "min_score is 0 to 1: 0 was taken"),
+        (
+            "search_code",
+            json!({"query_text": "password", "search_mode": "fts", "snippet_lines": 51}),
+            "snippet_lines is 0 to 50: 50 was taken",
+        ),
+        (
+            "search_code",
+            json!({"query_text": "password", "show_evolution": true, "evolution_limit": 0}),
+            "evolution_limit is at least 1: 1 was taken",
+        ),
+    ] {
+        let answer = server.call(tool, &asked);
+        assert!(!answer.is_error, "{tool} {asked}: {}", answer.text);
+        assert_eq!(answer.more, format!("note: {said}"), "{tool} {asked}");
+    }
+    for (args, said) in [
+        (&["search", "password", "--limit", "101"][..], "the limit is 100; it may be 1 to 100"),
+        (&["search", "password", "--min-score", "2"], "--min-score is 0 to 1: 1 was taken"),
+        (&["search", "authentcate", "--fuzzy=9"], "--fuzzy is 1 to 3: 3 was taken"),
+        (&["search", "authentcate", "--fuzzy=0"], "--fuzzy is 1 to 3: 1 was taken"),
+        (&["search", "--words", "password", "-C", "5000"], "--context is 0 to 1000: 1000 was taken"),
+        (&["related", "src/auth.py:1", "--limit", "101"], "--limit is 1 to 100: 100 was taken"),
+        (&["comments", "list", "--limit", "501"], "--limit is 1 to 500: 500 was taken"),
+        (&["log", "begin", "--limit", "501"], "the limit is 500; it may be 1 to 500"),
+        (&["touches", "src", "--limit", "0"], "the limit is 1; it may be 1 to 500"),
+    ] {
+        let output = shop.place.lore.command(args).current_dir(shop.repo.path()).output().expect("it starts");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && told.contains(said), "{args:?}: {told}");
+    }
+    let refused = shop.place.lore.run(&["search", "password", "--min-score", "nan"]);
+    assert!(!refused.status.success() && refused.stderr.contains("NaN is no score"), "{}", refused.stderr);
+}
+
+#[test]
+fn arguments_that_count_for_nothing_are_named() {
+    let shop = Shop::new();
+    let mut server = shop.serve();
+    for (asked, said) in [
+        (json!({"search_mode": "fts", "min_score": 0.9}), "min_score counts only for results by meaning"),
+        (json!({"search_mode": "fts", "accuracy": "high"}), "accuracy counts only for results by meaning"),
+        (json!({"snippet_lines": 3}), "snippet_lines counts only with search_mode fts or hybrid"),
+        (json!({"edit_distance": 1}), "edit_distance counts only with fuzzy"),
+        (json!({"fuzzy": true}), "fuzzy counts only with search_mode fts or hybrid"),
+        (json!({"regex": true}), "regex counts only with search_mode fts or hybrid"),
+        (json!({"case_sensitive": true}), "case_sensitive counts only with search_mode fts or hybrid"),
+        (json!({"evolution_limit": 3}), "evolution_limit counts only with show_evolution"),
+        (
+            json!({"time_range": "2020-01-01..2020-12-31", "time_range_all": true}),
+            "time_range_all counts only without time_range",
+        ),
+        (json!({"at_commit": "HEAD", "include_removed": true}), "include_removed counts only without at_commit"),
+        (
+            json!({"chunk_type": "commit_message", "search_mode": "fts", "snippet_lines": 3}),
+            "a commit message is shown whole: snippet_lines counts only for code and commit_diff",
+        ),
+        (
+            json!({"chunk_type": "commit_diff", "search_mode": "fts", "show_evolution": true}),
+            "show_evolution counts only for code",
+        ),
+    ] {
+        let mut asked = asked;
+        asked["query_text"] = json!("authenticate");
+        let answer = server.call(TOOL, &asked);
+        let warning = answer.value["results"]["warning"].as_str().unwrap_or_default();
+        assert!(warning.contains(said), "{asked}: {}", answer.text);
+        // What is left at its default is not spoken of.
+        let plain = server.call(TOOL, &json!({"query_text": "authenticate", "search_mode": "hybrid"}));
+        assert!(!plain.text.contains("counts only"), "{}", plain.text);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The four `commitmux_*` tools over `lore serve`, as their document describes them.
+//! The `commitmux_*` tools over `lore serve`, as their document describes them.
 
 use std::{fmt::Write as _, path::Path};
 
@@ -121,6 +121,7 @@ fn the_tools_have_the_schemas_of_the_document() {
           repo: "string", "Repo name"
           sha: "string", "Commit SHA"
           max_bytes: "integer", "Truncate patch text to this many bytes"
+        "commitmux_list_repos" required null
         "cortex_search" required ["query"]
           query: "string", "A question, words, an identifier or a path"
           limit: "integer", "1-100, default 15"
@@ -434,6 +435,8 @@ fn lists_are_bounded_and_say_when_they_were_cut() {
             assert_eq!(answer.meta["lore/more"], if count < 60 { json!(true) } else { json!(null) }, "{tool} {limit}");
             assert_eq!(answer.meta["lore/limit_clamped"], clamped, "{tool} {limit}");
             assert_eq!(answer.more.contains("more commits match"), count < 60, "{tool} {limit}: {}", answer.more);
+            let said = format!("note: limit is 1 to 500: {clamped} was taken");
+            assert_eq!(answer.more.contains(&said), !clamped.is_null(), "{tool} {limit}: {}", answer.more);
         }
     };
     check(json!(null), (20, 50), json!(null));
@@ -444,6 +447,124 @@ fn lists_are_bounded_and_say_when_they_were_cut() {
     check(json!(i64::MAX), (60, 60), json!(500));
     check(json!(0), (1, 1), json!(1));
     check(json!(-3), (1, 1), json!(1));
+}
+
+#[test]
+fn a_glob_in_place_of_a_part_of_a_path_is_answered_with_what_to_pass() {
+    let mut shop = Shop::new();
+    for (path, parts) in [
+        ("src/**/*.rs", "`src/` or `.rs`"),
+        ("*.rs", "`.rs`"),
+        ("docs/g?ide.md", "`docs/g` or `ide.md`"),
+        ("src/{bucket,limit}.rs", "`src/`, `bucket`, `limit` or `.rs`"),
+        ("src/[bl]*", "`src/`"),
+    ] {
+        let said =
+            format!("note: `{path}` matched no path: a path is matched by a part of it, not by a glob; pass {parts}");
+        let answer = shop.server.call("commitmux_touches", &json!({"path_glob": path}));
+        assert_eq!((&answer.value, answer.more.as_str()), (&json!([]), said.as_str()));
+        let answer = shop.server.call("commitmux_search", &json!({"query": "bucket OR limiter", "paths": [path]}));
+        assert_eq!((&answer.value, answer.more.as_str()), (&json!([]), said.as_str()));
+    }
+    // Beside one that fits it is named as well.
+    let answer =
+        shop.server.call("commitmux_search", &json!({"query": "bucket OR limiter", "paths": ["docs/", "src/*.rs"]}));
+    assert_eq!(column(&answer.value, "subject"), ["Document the bucket"]);
+    assert!(answer.more.starts_with("note: `src/*.rs` matched no path"), "{}", answer.more);
+    // A star may be the letter of a name, and what has none of these signs is no glob.
+    shop.repo.write("odd/a*b[1].txt", "stars\n").commit("Stars in a name");
+    shop.place.sync();
+    for path in ["a*b", "b[1]", "nowhere"] {
+        let answer = shop.server.call("commitmux_touches", &json!({"path_glob": path}));
+        assert_eq!(answer.value.as_array().map(Vec::len), Some(usize::from(path != "nowhere")), "{path}");
+        assert_eq!(answer.more, "", "{path}");
+    }
+    let output = shop.place.lore.run(&["touches", "src/*.rs", "--no-sync"]);
+    assert!(output.stderr.contains("pass `src/` or `.rs`"), "{}", output.stderr);
+    let output = shop.place.lore.run(&["log", "bucket", "--path", "src/*.rs", "--no-sync"]);
+    assert!(output.stderr.contains("pass `src/` or `.rs`"), "{}", output.stderr);
+}
+
+#[test]
+fn the_registered_repositories_are_listed() {
+    let mut shop = Shop::new();
+    let listed = shop.server.call("commitmux_list_repos", &json!({}));
+    let mut rows = listed.value.clone();
+    for row in rows.as_array_mut().expect("a list") {
+        assert!(row["last_synced_at"].as_i64().is_some_and(|at| at > 1_700_000_000), "{row}");
+        row["last_synced_at"] = json!("«then»");
+        let place = row["path"].as_str().expect("a path").to_owned();
+        row["path"] = json!(place.rsplit('/').next());
+    }
+    expect![[r#"
+        [
+          {
+            "name": "other",
+            "path": "other",
+            "url": null,
+            "default_branch": "main",
+            "branches": [
+              "main"
+            ],
+            "commit_count": 1,
+            "last_synced_at": "«then»",
+            "state": "current"
+          },
+          {
+            "name": "shop",
+            "path": "shop",
+            "url": null,
+            "default_branch": "main",
+            "branches": [
+              "main"
+            ],
+            "commit_count": 3,
+            "last_synced_at": "«then»",
+            "state": "current"
+          }
+        ]"#]]
+    .assert_eq(&pretty(&rows));
+    // Each name is what the other tools take, and the state is what it is now.
+    for row in listed.value.as_array().expect("a list") {
+        let asked = json!({"path_glob": "src", "repos": [row["name"]]});
+        assert!(!shop.server.call("commitmux_touches", &asked).is_error, "{row}");
+    }
+    let state = |shop: &mut Shop, name: &str| {
+        let listed = shop.server.call("commitmux_list_repos", &json!({})).value;
+        let row = listed.as_array().expect("a list").iter().find(|row| row["name"] == name).cloned();
+        row.unwrap_or_else(|| panic!("{name}: {listed}"))
+    };
+    shop.repo.write("new.txt", "new\n").commit("Not indexed yet");
+    assert_eq!(state(&mut shop, "shop")["state"], "stale");
+    shop.place.sync();
+    shop.repo.git(&["branch", "next"]);
+    shop.place.lore.ok(&["remove", "shop"]);
+    shop.place.add(shop.repo.path(), &["--all-branches"]);
+    let row = state(&mut shop, "shop");
+    assert_eq!((&row["state"], &row["branches"]), (&json!("current"), &json!(["main", "next"])));
+    std::fs::rename(shop.repo.path(), shop.place.path("elsewhere")).expect("it can be moved");
+    let row = state(&mut shop, "shop");
+    assert_eq!((&row["state"], &row["commit_count"]), (&json!("missing"), &json!(4)));
+    let nothing = Place::new().serve(&["--no-refresh"]).call("commitmux_list_repos", &json!({}));
+    assert_eq!(nothing.value, json!([]));
+    assert!(nothing.more.contains("no repository is registered: `lore add PATH`"), "{}", nothing.more);
+}
+
+#[test]
+fn a_repository_by_url_is_listed_with_its_url_and_without_a_commit_as_never_synced() {
+    let shop = Shop::new();
+    let place = Place::new();
+    let empty = place.repo("empty");
+    let url = format!("file://{}", shop.repo.path().display());
+    place.add(&url, &["--name", "clone"]);
+    place.lore.ok(&["add", empty.path().to_str().expect("temporary paths are UTF-8"), "--no-sync"]);
+    let rows = place.serve(&["--no-refresh"]).call("commitmux_list_repos", &json!({})).value;
+    assert_eq!(
+        (&rows[0]["name"], &rows[0]["url"], &rows[0]["state"]),
+        (&json!("clone"), &json!(url), &json!("current"))
+    );
+    assert_eq!((&rows[1]["name"], &rows[1]["state"]), (&json!("empty"), &json!("never_synced")));
+    assert_eq!((&rows[1]["commit_count"], &rows[1]["last_synced_at"]), (&json!(0), &Value::Null));
 }
 
 #[test]

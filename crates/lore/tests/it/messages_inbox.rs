@@ -130,7 +130,10 @@ fn what_cannot_be_read_is_told_and_stays() {
         let mut agent = desk.agent();
         let shown = agent.read();
         assert!(shown["text"].as_str().is_some_and(|text| text.contains("unharmed")), "{garbage}");
-        assert!(shown["_meta"]["notes"][0].as_str().is_some_and(|note| note.contains("mcp-messages.json")), "{shown}");
+        assert!(
+            shown["_meta"]["lore/notes"][0].as_str().is_some_and(|note| note.contains("mcp-messages.json")),
+            "{shown}"
+        );
         agent.logged("mcp-messages.json");
         let listed = finished(&mut desk.lore(&["comments", "list"]));
         assert!(listed.status.success() && listed.stderr.contains("mcp-messages.json"), "{garbage}: {}", listed.stderr);

@@ -168,7 +168,6 @@ fn a_time_a_commit_and_what_is_gone_can_be_searched_in_every_mode() {
         (json!({"query_text": "x", "chunk_type": "poem"}), "there is no chunk_type"),
         (json!({"query_text": "x", "at_commit": "HEAD", "time_range_all": true}), "at_commit"),
         (json!({"query_text": "x", "at_commit": "no-such-tag"}), "has no commit"),
-        (json!({"query_text": "x", "show_evolution": true, "evolution_limit": 0}), "evolution_limit"),
     ] {
         let text = refused(&mut server, wrong.clone());
         assert!(text.contains(said), "{wrong}: {text}");
@@ -217,10 +216,10 @@ fn what_commits_say_and_changed_can_be_searched() {
     assert_eq!(shown(&found)[0].1, "def retry_request(times):", "{found}");
     let idle = ask(
         &mut server,
-        json!({"query_text": "x", "chunk_type": "commit_message", "show_evolution": true, "diff_type": "binary"}),
+        json!({"query_text": "x", "chunk_type": "commit_message", "show_evolution": true, "include_removed": true}),
     );
     let said = idle["warning"].as_str().unwrap_or_default();
-    assert!(said.contains("binary files have no text") && said.contains("count only for code"), "{idle}");
+    assert!(said.contains("show_evolution and include_removed count only for code"), "{idle}");
     let found = ask(
         &mut server,
         json!({"query_text": "keep answers in memory", "chunk_type": "commit_diff", "time_range": "2024-01-09..2024-01-11", "limit": 1}),
@@ -395,6 +394,148 @@ fn the_command_line_searches_the_past() {
     assert!(given_up.status.success());
     let (_, _, err) = shop.run(&["brand_new", "--at", &newest]);
     assert!(err.contains("lore sync --temporal"), "{err}");
+}
+
+/// A repository with one file that so many commits changed, each leaving it a line of so many bytes.
+fn long_story(steps: usize, line: usize) -> Shop {
+    let place = Place::new();
+    let repo = place.repo("long");
+    let mut commits = Vec::new();
+    for step in 0..steps {
+        let text = format!("{step} ").repeat(line / 3);
+        repo.write("story.py", format!("def heron():\n    return 1\n\n\nSTEP = '{text}'\n"));
+        commits.push(repo.commit(&format!("Step {step}")));
+    }
+    place.add(repo.path(), &[]);
+    let synced = place.lore.run(&["sync", "--temporal", "--json"]);
+    assert!(synced.status.success(), "{}", synced.stderr);
+    Shop { place, repo, commits }
+}
+
+fn steps_of(result: &Value) -> &Vec<Value> {
+    result["temporal_context"]["evolution"].as_array().expect("there is an evolution")
+}
+
+#[test]
+fn the_number_of_steps_has_no_maximum() {
+    let shop = long_story(70, 10);
+    let mut server = shop.serve("code");
+    let asked = |limit: Value| json!({"query_text": "heron", "search_mode": "fts", "regex": true, "show_evolution": true, "evolution_limit": limit});
+    for limit in [json!(70), json!(1000), json!(i64::MAX), json!("1e30")] {
+        let found = ask(&mut server, asked(limit.clone()));
+        let steps = steps_of(&found["results"][0]);
+        assert_eq!(steps.len(), 70, "{limit}");
+        assert!(steps.iter().all(|step| step["diff"].is_string()), "{limit}: {found}");
+        assert!(found["results"][0]["temporal_context"].get("evolution_has_more").is_none(), "{limit}");
+        assert!(found.get("warning").is_none(), "{limit}: {}", found["warning"]);
+    }
+    let found = ask(&mut server, asked(json!(69)));
+    assert_eq!(found["results"][0]["temporal_context"]["evolution_has_more"], true);
+}
+
+#[test]
+fn diffs_beyond_a_megabyte_are_left_out_and_the_answer_says_how_to_get_them() {
+    let shop = long_story(110, 6000);
+    let mut server = shop.serve("code");
+    let asked = json!({"query_text": "heron", "search_mode": "fts", "regex": true, "show_evolution": true, "evolution_limit": 1000});
+    let found = ask(&mut server, asked.clone());
+    let steps = steps_of(&found["results"][0]);
+    assert_eq!(steps.len(), 110, "every step is named");
+    let (shown, left_out): (Vec<&Value>, Vec<&Value>) = steps.iter().partition(|step| step["diff"].is_string());
+    let bytes: usize = shown.iter().filter_map(|step| step["diff"].as_str()).map(str::len).sum();
+    assert!((1 << 19..=1 << 20).contains(&bytes), "{bytes}");
+    assert!(!left_out.is_empty(), "{}", shown.len());
+    for step in &left_out {
+        assert_eq!(step["not_compared"], "the answer has no room for more diffs", "{step}");
+    }
+    let warning = found["warning"].as_str().expect("it is announced");
+    let expected = format!("{} diffs of the evolution were left out", left_out.len());
+    assert!(warning.contains(&expected) && warning.contains("at_commit"), "{warning}");
+    // As the answer says, the rest is there from the first step without a diff on.
+    let mut rest = asked;
+    rest["at_commit"] = left_out[0]["commit_hash"].clone();
+    let found = ask(&mut server, rest);
+    let steps = steps_of(&found["results"][0]);
+    assert_eq!(steps.len(), left_out.len());
+    assert!(steps.iter().all(|step| step["diff"].is_string()), "{}", found["warning"]);
+}
+
+#[test]
+fn commits_are_filtered_by_what_they_changed() {
+    let shop = Shop::new(true);
+    shop.repo.write("logo.png", b"\x89PNG\0\0first");
+    commit(&shop.repo, 12, "ann", "Add the logo");
+    shop.repo.write("logo.png", b"\x89PNG\0\0second");
+    shop.repo.write("net.py", "def send_twice():\n    send()\n    send()\n");
+    commit(&shop.repo, 14, "bob", "Draw the logo again");
+    shop.place.sync();
+    let mut server = shop.serve("code");
+    let subjects = |found: &Value| {
+        let commit = |hit: &Value| hit["temporal_context"]["commits"][0]["commit_message"].clone();
+        let mut subjects: Vec<String> = found["results"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|hit| commit(hit).as_str().expect("a subject").to_owned())
+            .collect();
+        subjects.sort();
+        subjects
+    };
+    let revert = "Revert \"Add a cache\"";
+    for (kinds, expected) in [
+        ("added", vec!["Add the logo", "Begin"]),
+        ("modified", vec!["Do not retry", "Draw the logo again"]),
+        ("deleted", vec![revert]),
+        ("renamed", vec!["Rename the cache"]),
+        ("binary", vec!["Add the logo", "Draw the logo again"]),
+        ("Added, deleted", vec!["Add the logo", "Begin", revert]),
+        ("renamed,binary", vec!["Add the logo", "Draw the logo again", "Rename the cache"]),
+        (
+            "added,modified,deleted,renamed,binary",
+            vec!["Add the logo", "Begin", "Do not retry", "Draw the logo again", "Rename the cache", revert],
+        ),
+    ] {
+        for (mode, regex, text) in
+            [("fts", true, "."), ("semantic", false, "begin retry cache logo"), ("hybrid", true, ".")]
+        {
+            let asked = json!({"query_text": text, "search_mode": mode, "regex": regex, "min_score": 0.0,
+                "chunk_type": "commit_message", "diff_type": kinds});
+            let found = ask(&mut server, asked);
+            assert_eq!(subjects(&found), expected, "{kinds} {mode}: {found}");
+            assert_eq!(found["total_results"], expected.len(), "{kinds} {mode}");
+            assert!(mode == "semantic" || found.get("warning").is_none(), "{kinds} {mode}: {}", found["warning"]);
+        }
+    }
+    // With an author it is the same commit that must be theirs.
+    let asked = json!({"query_text": ".", "search_mode": "fts", "regex": true, "chunk_type": "commit_message",
+        "diff_type": "binary", "author": "bob"});
+    assert_eq!(subjects(&ask(&mut server, asked)), ["Draw the logo again"]);
+    // Of diffs, lines of files that were changed so.
+    for (kinds, expected) in [
+        ("added", vec!["net.py Begin"]),
+        ("modified", vec!["net.py Do not retry", "net.py Draw the logo again"]),
+        ("renamed", vec![]),
+        ("binary", vec![]),
+    ] {
+        let asked = json!({"query_text": "^def .*(retry|send)", "search_mode": "fts", "regex": true,
+            "chunk_type": "commit_diff", "diff_type": kinds});
+        let found = ask(&mut server, asked);
+        let mut lines: Vec<String> = found["results"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|hit| {
+                let subject = hit["temporal_context"]["commits"][0]["commit_message"].as_str().expect("a subject");
+                format!("{} {subject}", hit["file_path"].as_str().expect("a path"))
+            })
+            .collect();
+        lines.sort();
+        lines.dedup();
+        assert_eq!(lines, expected, "{kinds}: {found}");
+        let said = found["warning"].as_str().unwrap_or_default();
+        assert_eq!(said.contains("binary files have no text"), kinds == "binary", "{said}");
+        assert!(!said.contains("count only for code"), "{said}");
+    }
 }
 
 /// Each with what the system whose contract this is did.

@@ -80,7 +80,12 @@ impl Shop {
         let by_name = by_name.map(|name| tried("commitmux_get_commit", json!({"repo": "shop", "sha": name})));
         let status = ask("get_repository_status", json!({"user_alias": "shop"}));
         let statistics = ask("get_repository_statistics", json!({"repository_alias": "shop"}));
+        let mut repos = ask("commitmux_list_repos", json!({}));
+        for row in repos.as_array_mut().expect("a list") {
+            row["last_synced_at"] = Value::Null;
+        }
         json!({
+            "repos": repos,
             "search": ask("commitmux_search", json!({"query": "herons OR wombats OR tax OR shop"})),
             "named": ask("commitmux_search", json!({"query": "herons OR wombats OR tax OR shop", "repos": ["shop"]})),
             "touches": ask("commitmux_touches", json!({"path_glob": "src/"})),

@@ -340,15 +340,14 @@ fn tell(kind: Kind, protocol: &'static str) {
     let switched = story.ask("ada", "switch_branch", &json!({"user_alias": "mine", "branch_name": "next"}));
     assert_eq!(switched["success"], true);
     assert_eq!(story.files("ada", "redeem_voucher", &mine), ["shop:src/voucher.rs"]);
-    let job = story.job("ada", "switch_branch", &json!({"user_alias": "mine", "branch_name": "no-such"}));
-    assert_eq!(job["status"], "failed", "{job}");
-    assert!(job["error"].as_str().is_some_and(|text| text.contains("its branches are: main, next")), "{job}");
+    let refused = story.fails("ada", "switch_branch", &json!({"user_alias": "mine", "branch_name": "nxt"}));
+    assert!(refused.contains("`shop` has no branch `nxt`") && refused.contains("did you mean `next`?"), "{refused}");
     assert_eq!(story.files("ada", "redeem_voucher", &mine), ["shop:src/voucher.rs"], "it is as it was");
 
     // News.
     web.write("src/page.rs", "pub fn show_heron() {}\npub fn hide_heron() {}\n").commit("Hide it");
     story.work("admin", "refresh_golden_repo", &json!({"alias": "web"}));
-    assert_eq!(story.files("ada", "hide_heron", &all), ["web:src/page.rs"]);
+    assert_eq!(story.files("ada", "hide_heron", &all), ["web:web/src/page.rs"]);
 
     // What is not theirs to do.
     let golden = json!({"golden_repo_alias": "web"});
@@ -360,7 +359,8 @@ fn tell(kind: Kind, protocol: &'static str) {
     // What is in use is not removed, unless somebody insists.
     let told = story.fails("admin", "remove_golden_repo", &json!({"alias": "shop"}));
     assert!(told.contains("in use: 2 activations and 1 composite of 2 users"), "{told}");
-    story.work("ada", "manage_composite_repository", &json!({"operation": "delete", "user_alias": "all"}));
+    let whole = json!({"operation": "delete", "user_alias": "all", "golden_repo_aliases": ["web"]});
+    story.work("ada", "manage_composite_repository", &whole);
     story.work("ada", "deactivate_repository", &json!({"user_alias": "mine"}));
     story.work("admin", "remove_golden_repo", &json!({"alias": "shop", "force": true}));
     let own = story.ask("ben", "list_repositories", &json!({}));

@@ -49,6 +49,7 @@ fn table() -> Vec<(&'static str, &'static str, About)> {
         ("commitmux_touches", QUERY, AskedList("repos", json!({"path_glob": "src/"}))),
         ("commitmux_get_commit", QUERY, Asked("repo", json!({"sha": "HEAD"}))),
         ("commitmux_get_patch", QUERY, Asked("repo", json!({"sha": "HEAD"}))),
+        ("commitmux_list_repos", QUERY, Nothing(none())),
         ("explain_lines", QUERY, Asked("repo", json!({"file": "src/heron.rs", "lines": "1"}))),
         ("co_changed", QUERY, Asked("repo", json!({"files": ["src/heron.rs"]}))),
         ("find_related", QUERY, Asked("repo", json!({"file": "src/heron.rs", "line": 1}))),
@@ -73,7 +74,7 @@ fn table() -> Vec<(&'static str, &'static str, About)> {
         ),
         ("get_job_details", QUERY, Job),
         ("cancel_job", QUERY, Job),
-        ("add_golden_repo", GOLDEN, Nothing(json!({"url": "https://192.0.2.1/x.git", "alias": "new"}))),
+        ("add_golden_repo", GOLDEN, Nothing(json!({"url": "https://no-such-host.invalid/x.git", "alias": "new"}))),
         ("remove_golden_repo", GOLDEN, Golden("alias", none())),
         ("refresh_golden_repo", GOLDEN, Golden("alias", none())),
         ("list_users", USERS, Nothing(none())),
@@ -174,11 +175,11 @@ fn the_list_of_tools_is_the_same_to_the_byte() {
         let count = list["result"]["tools"].as_array().expect("there are tools").len();
         expected.assert_eq(&format!("{count} tools, {} bytes, {}", first.len(), hash(&first)));
     };
-    check("root", "/mcp", &expect!["32 tools, 21527 bytes, cffc3c1efcb6c3c5"]);
-    check("pow", "/mcp", &expect!["27 tools, 18864 bytes, dc7b8436c1ca9397"]);
-    check("nor", "/mcp", &expect!["22 tools, 15716 bytes, e3d241acf7506f57"]);
-    check("root", "/mcp/repos", &expect!["10 tools, 5555 bytes, 5fa007d1f68d5935"]);
-    check("nor", "/mcp/code", &expect!["6 tools, 6795 bytes, e28769d3b990f410"]);
+    check("root", "/mcp", &expect!["33 tools, 22614 bytes, b4dabbbd88f05d78"]);
+    check("pow", "/mcp", &expect!["28 tools, 19907 bytes, ff0fca394c696a40"]);
+    check("nor", "/mcp", &expect!["23 tools, 16723 bytes, ae420828b08c0e37"]);
+    check("root", "/mcp/repos", &expect!["10 tools, 5629 bytes, 581d5ca0fd4ab792"]);
+    check("nor", "/mcp/code", &expect!["6 tools, 7296 bytes, ff23b74c4496b52b"]);
 }
 
 /// Which repository or job a call names.
@@ -398,6 +399,28 @@ fn history_without_a_name_is_about_what_the_caller_has() {
         assert_eq!(repos("pow", tool, &asked), ["mine"], "{tool}: as the caller calls it");
         assert_eq!(repos("eve", tool, &asked), ["api", "web"], "{tool}: members of a composite");
         assert_eq!(repos("nor", tool, &asked), ["api", "web"], "{tool}: whoever has nothing asks all");
+    }
+}
+
+#[test]
+fn the_repositories_of_history_are_those_that_the_caller_sees() {
+    let server = server();
+    activate(&server, "pow", "mine");
+    let listed = |user: &str| server.ask(user, "commitmux_list_repos", &json!({}));
+    for (user, expected) in [("pow", &["mine"][..]), ("eve", &["api", "eves-own", "web"]), ("nor", &["api", "web"])] {
+        let rows = listed(user);
+        let mut names: Vec<&str> =
+            rows.as_array().expect("a list").iter().map(|row| row["name"].as_str().expect("a name")).collect();
+        names.sort_unstable();
+        assert_eq!(names, expected, "{user}: {rows}");
+        for row in rows.as_array().expect("a list") {
+            assert_eq!(row["path"], Value::Null, "where the server keeps it is told to nobody: {row}");
+            assert!(row["url"].as_str().is_some_and(|url| url.starts_with("file://")), "{row}");
+            let facts = (&row["state"], &row["commit_count"], &row["branches"]);
+            assert_eq!(facts, (&json!("current"), &json!(1), &json!(["main"])), "{row}");
+            // Each name is what the other tools take.
+            server.ask(user, "commitmux_touches", &json!({"path_glob": "src/", "repos": [row["name"]]}));
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use lore_store::StoreError;
 
 pub(super) use self::pattern::Pattern;
 use self::scan::Scan;
+pub use self::terms::MAX_CHANGES;
 pub(super) use self::terms::{Match, Terms};
 use super::{
     CodeFreshness, FileFilter, PastGaps, Role, Search, Standing, TRIES, Told, When, answer::Seen, filter::Files,
@@ -31,7 +32,7 @@ use crate::{blocking, store_failure, together};
 const LINES_MAX: usize = 4_000_000;
 
 /// At most so many lines around each are given.
-const CONTEXT_MAX: usize = 1000;
+pub const CONTEXT_MAX: usize = 1000;
 
 /// At most so many lines around all of them are given.
 const AROUND_MAX: usize = 4_000_000;

@@ -20,7 +20,7 @@ const MAX_TERMS: usize = 32;
 const MOST_COMPARED: usize = 10_000;
 
 /// How many letters of a word may be changed at most.
-pub(super) const MAX_CHANGES: usize = 3;
+pub const MAX_CHANGES: usize = 3;
 
 /// One thing that is looked for.
 pub(super) enum Term {

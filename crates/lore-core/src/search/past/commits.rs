@@ -8,10 +8,10 @@ use std::{
 
 use lore_embed::Mode;
 use lore_git::unquote_path;
-use lore_model::{Cancel, Failure, Repo, RepoId, RepoPath};
+use lore_model::{Cancel, Failure, FileStatus, PatchAbsence, Repo, RepoId, RepoPath};
 use lore_store::{CommitMessage, Hidden, PatchText};
 
-use super::{Period, When};
+use super::{ChangeKind, Period, When};
 use crate::{
     blocking,
     search::{
@@ -53,7 +53,8 @@ pub struct CommitsRequest {
     pub case_sensitive: bool,
     /// Only changes of these files; messages have none.
     pub files: FileFilter,
-    /// The time that commits were made in, and by whom.
+    /// The time that commits were made in, by whom, and how they changed files: a commit counts where one of its files was
+    /// changed so, a line of a diff where its own file was.
     pub period: Period,
     /// Which repositories.
     pub repos: Vec<(Repo, Option<PathBuf>)>,
@@ -95,6 +96,8 @@ pub struct CommitsAnswer {
     pub unfinished: Option<(usize, usize)>,
     /// How many commits have no diff that could be looked at.
     pub without_diff: usize,
+    /// How many commits were left out because no diff is kept that tells whether they changed a binary file.
+    pub undecided: usize,
     /// How fresh the answer is.
     pub freshness: Vec<CodeFreshness>,
 }
@@ -120,16 +123,23 @@ impl Search {
             let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
             let part = self.part(repo, &state, place.as_deref(), false).await?;
             answer.freshness.push(self.freshness(repo, &state, part.as_ref()).await);
-            let Period { from, to, author, .. } = &request.period;
-            let messages = self.store.list_messages(repo.id, *from, *to, author.as_deref(), hidden).await;
+            let Period { from, to, author, kinds, .. } = &request.period;
+            // Which files are binary is in the diffs alone: those that a message leads to are looked at below.
+            let has_binary = kinds.contains(&ChangeKind::Binary);
+            let is_diffs = matches!(request.text, CommitText::Diffs(_));
+            let statuses = if has_binary && !is_diffs { Vec::new() } else { statuses(kinds) };
+            if is_diffs && has_binary && statuses.is_empty() {
+                continue;
+            }
+            let messages = self.store.list_messages(repo.id, *from, *to, author.as_deref(), &statuses, hidden).await;
             let messages = messages.map_err(store_failure)?;
             all += messages.len();
+            let mut of_repo = Vec::new();
             match &request.text {
                 CommitText::Meaning(query) => {
                     let (found, here) = self.by_meaning(repo, query, messages, request.min_score, &stop).await?;
                     looked += here;
-                    answer.total += found.len();
-                    answer.found.extend(found);
+                    of_repo = found;
                 }
                 CommitText::Messages(wanted) => {
                     let terms = Terms::new(wanted, request.case_sensitive)?;
@@ -141,15 +151,14 @@ impl Search {
                         let Some(lines) = terms.lines(text.as_bytes(), &stop) else { break };
                         looked += 1;
                         let Some(first) = lines.into_iter().next() else { continue };
-                        answer.total += 1;
                         let line = u32::try_from(first.line.number + 1).unwrap_or(u32::MAX);
                         let repo = repo.name().to_owned();
-                        answer.found.push(CommitFound { repo, commit, path: None, line, text, score: 1.0 });
+                        of_repo.push(CommitFound { repo, commit, path: None, line, text, score: 1.0 });
                     }
                 }
                 CommitText::Diffs(wanted) => {
                     let terms = Terms::new(wanted, request.case_sensitive)?;
-                    let mut of_repo = 0;
+                    let changes = Changes { repo: repo.id, files: &files, kinds };
                     for commit in messages {
                         if stop.is_cancelled() {
                             break;
@@ -160,16 +169,13 @@ impl Search {
                             looked += 1;
                             continue;
                         };
-                        let Some(hits) = in_patch(&patch, &terms, (repo.id, &files), request.context, &stop) else {
-                            break;
-                        };
+                        let Some(hits) = in_patch(&patch, &terms, changes, request.context, &stop) else { break };
                         looked += 1;
                         for hit in hits {
                             answer.total += 1;
-                            of_repo += 1;
-                            if of_repo <= request.limit {
+                            if of_repo.len() < request.limit {
                                 let Hit { path, line, text } = hit;
-                                answer.found.push(CommitFound {
+                                of_repo.push(CommitFound {
                                     repo: repo.name().to_owned(),
                                     commit: commit.clone(),
                                     path: Some(path),
@@ -182,6 +188,16 @@ impl Search {
                     }
                 }
             }
+            if !is_diffs {
+                if has_binary {
+                    let before = of_repo.len();
+                    let decided = self.changed_so(repo, &mut of_repo, kinds, &stop).await?;
+                    answer.undecided += decided.unknown;
+                    looked -= before - decided.looked;
+                }
+                answer.total += of_repo.len();
+            }
+            answer.found.append(&mut of_repo);
         }
         if matches!(request.text, CommitText::Meaning(_)) {
             answer.found.sort_by(|a, b| b.score.total_cmp(&a.score));
@@ -191,6 +207,43 @@ impl Search {
         answer.found.truncate(request.limit);
         answer.unfinished = (looked < all).then_some((looked, all));
         Ok(answer)
+    }
+
+    /// Keeps the commits that changed a file in one of these ways, of which one is that it is binary.
+    async fn changed_so(
+        &self,
+        repo: &Repo,
+        found: &mut Vec<CommitFound>,
+        kinds: &[ChangeKind],
+        stop: &Cancel,
+    ) -> Result<Decided, Failure> {
+        let statuses = statuses(kinds);
+        let mut decided = Decided { looked: 0, unknown: 0 };
+        let mut kept = Vec::new();
+        for one in found.drain(..) {
+            if stop.is_cancelled() {
+                break;
+            }
+            decided.looked += 1;
+            let commit = one.commit.commit;
+            let detail = self.store.find_commit(repo.id, commit).await.map_err(store_failure)?;
+            let files = detail.map(|detail| detail.files).unwrap_or_default();
+            let is_so = files.iter().any(|file| statuses.contains(&file.status))
+                || match self.store.find_patch(repo.id, commit).await.map_err(store_failure)? {
+                    Some(PatchText::Bytes(patch)) => has_binary(&patch),
+                    Some(PatchText::Absent(PatchAbsence::BinaryOnly)) => true,
+                    Some(PatchText::Absent(_)) if !files.is_empty() => {
+                        decided.unknown += 1;
+                        false
+                    }
+                    Some(PatchText::Absent(_)) | None => false,
+                };
+            if is_so {
+                kept.push(one);
+            }
+        }
+        *found = kept;
+        Ok(decided)
     }
 
     /// Messages that mean the same as a question, or have its words, and how many were looked at until time was up.
@@ -239,6 +292,29 @@ impl Search {
     }
 }
 
+/// Of how many commits it was found out whether they changed files so, and of how many of these no diff tells it.
+struct Decided {
+    looked: usize,
+    unknown: usize,
+}
+
+/// Git's letters for these ways. A copy is a new file.
+fn statuses(kinds: &[ChangeKind]) -> Vec<FileStatus> {
+    let of = |kind: &ChangeKind| match kind {
+        ChangeKind::Added => &[FileStatus::Added, FileStatus::Copied][..],
+        ChangeKind::Modified => &[FileStatus::Modified, FileStatus::TypeChanged],
+        ChangeKind::Deleted => &[FileStatus::Deleted],
+        ChangeKind::Renamed => &[FileStatus::Renamed],
+        ChangeKind::Binary => &[],
+    };
+    kinds.iter().flat_map(of).copied().collect()
+}
+
+/// Whether a file of a patch is binary. Within a hunk no line begins so: each has its sign first.
+fn has_binary(patch: &[u8]) -> bool {
+    patch.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"Binary files ") && line.ends_with(b" differ"))
+}
+
 /// A message as git has it.
 fn whole(commit: &CommitMessage) -> String {
     match &commit.body {
@@ -268,15 +344,27 @@ struct DiffLine<'a> {
     number: u32,
 }
 
+/// Which files of a patch count.
+#[derive(Clone, Copy)]
+struct Changes<'a> {
+    repo: RepoId,
+    files: &'a Files,
+    /// Only those that were changed in one of these ways; empty for all.
+    kinds: &'a [ChangeKind],
+}
+
+impl Changes<'_> {
+    fn admit(&self, path: &RepoPath, kind: ChangeKind) -> bool {
+        let language = lore_chunk::Language::of(&path.to_text(), b"").name();
+        (self.kinds.is_empty() || self.kinds.contains(&kind))
+            && (self.files.is_any() || self.files.admits(self.repo, path, language))
+    }
+}
+
 /// The added and removed lines of a patch that have what is looked for; `None` where time was up.
-fn in_patch(
-    patch: &[u8],
-    terms: &Terms,
-    (repo, files): (RepoId, &Files),
-    context: usize,
-    stop: &Cancel,
-) -> Option<Vec<Hit>> {
+fn in_patch(patch: &[u8], terms: &Terms, changes: Changes<'_>, context: usize, stop: &Cancel) -> Option<Vec<Hit>> {
     let (mut hits, mut path): (Vec<Hit>, Option<RepoPath>) = (Vec::new(), None);
+    let mut kind = ChangeKind::Modified;
     let mut lines = patch.split(|byte| *byte == b'\n').peekable();
     let mut old_path = None;
     while let Some(line) = lines.next() {
@@ -285,7 +373,13 @@ fn in_patch(
         } else if let Some(name) = line.strip_prefix(b"+++ ") {
             path = named(name, b"b/").or_else(|| old_path.take());
         } else if line.starts_with(b"diff --git ") {
-            path = None;
+            (path, kind) = (None, ChangeKind::Modified);
+        } else if line.starts_with(b"new file mode ") || line.starts_with(b"copy from ") {
+            kind = ChangeKind::Added;
+        } else if line.starts_with(b"deleted file mode ") {
+            kind = ChangeKind::Deleted;
+        } else if line.starts_with(b"rename from ") {
+            kind = ChangeKind::Renamed;
         } else if let Some((mut old, mut new)) = line.strip_prefix(b"@@ -").and_then(numbers) {
             let mut hunk = Vec::new();
             while let Some(line) = lines.next_if(|line| matches!(line.first(), Some(b' ' | b'+' | b'-' | b'\\'))) {
@@ -307,8 +401,7 @@ fn in_patch(
                 }
             }
             let Some(path) = &path else { continue };
-            let language = lore_chunk::Language::of(&path.to_text(), b"").name();
-            if files.is_any() || files.admits(repo, path, language) {
+            if changes.admit(path, kind) {
                 in_hunk(&hunk, path, terms, context, stop, &mut hits)?;
             }
         }
@@ -407,7 +500,8 @@ Binary files a/image.png and b/image.png differ
     fn found(wanted: &LinesWanted, files: &FileFilter, context: usize) -> Vec<(String, u32, String)> {
         let terms = Terms::new(wanted, false).unwrap();
         let (files, stop) = (Files::new(files).unwrap(), Cancel::default());
-        let hits = in_patch(PATCH.as_bytes(), &terms, (RepoId(1), &files), context, &stop).unwrap();
+        let changes = Changes { repo: RepoId(1), files: &files, kinds: &[] };
+        let hits = in_patch(PATCH.as_bytes(), &terms, changes, context, &stop).unwrap();
         hits.into_iter().map(|hit| (hit.path.to_string(), hit.line, hit.text)).collect()
     }
 
@@ -453,6 +547,26 @@ Binary files a/image.png and b/image.png differ
         assert_eq!(found(&literal("retry"), &python, 0).len(), 1);
         let name = FileFilter { globs: vec!["src/**".to_owned()], ..FileFilter::default() };
         assert_eq!(found(&literal("retry"), &name, 0).len(), 4);
+    }
+
+    #[test]
+    fn only_files_that_were_changed_so_count() {
+        let (terms, files) =
+            (Terms::new(&literal("retry"), false).unwrap(), Files::new(&FileFilter::default()).unwrap());
+        let count = |kinds: &[ChangeKind]| {
+            let changes = Changes { repo: RepoId(1), files: &files, kinds };
+            in_patch(PATCH.as_bytes(), &terms, changes, 0, &Cancel::default()).map(|hits| hits.len())
+        };
+        assert_eq!(count(&[ChangeKind::Renamed]), Some(4));
+        assert_eq!(count(&[ChangeKind::Deleted]), Some(1));
+        assert_eq!(count(&[ChangeKind::Added, ChangeKind::Modified, ChangeKind::Binary]), Some(0));
+        assert_eq!(count(&[]), Some(5));
+    }
+
+    #[test]
+    fn a_patch_tells_whether_a_file_of_it_is_binary() {
+        assert!(has_binary(PATCH.as_bytes()));
+        assert!(!has_binary(b"@@ -1 +1 @@\n+Binary files a/x and b/x differ\n-Binary files a/x and b/x differ\n"));
     }
 
     #[test]

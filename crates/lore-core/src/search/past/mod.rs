@@ -21,7 +21,7 @@ use lore_store::{
     Base, BlobKey, CodeState, OverlayFile, OverlayInput, PastInfo, PastPart, PastSlice, PathVersion, Touch,
     TouchFilter, TreePart,
 };
-pub use story::{Happened, OfPast, Story, StoryEntry, Told};
+pub use story::{Happened, OfPast, Story, StoryBudget, StoryEntry, Told};
 pub use sync::PastReport;
 
 use super::{

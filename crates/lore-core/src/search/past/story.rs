@@ -35,6 +35,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// And all versions of one file.
 const PATIENCE_IN_ALL: Duration = Duration::from_secs(5);
 
+/// Why a step has no diff although there is one.
+const NO_ROOM: &str = "the answer has no room for more diffs";
+
 /// A commit that changed a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Happened {
@@ -72,6 +75,69 @@ pub struct Story {
     pub entries: Vec<StoryEntry>,
     /// Whether there are older ones.
     pub more: bool,
+}
+
+/// What the stories of all hits of an answer may take together, and what was left out for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoryBudget {
+    /// How many more steps.
+    pub steps: usize,
+    /// How many more bytes of diffs.
+    pub diff_bytes: usize,
+    /// How much longer versions may be compared.
+    pub time: Duration,
+    /// Whether there would have been more steps.
+    pub steps_cut: bool,
+    /// How many diffs were left out.
+    pub diffs_cut: usize,
+}
+
+impl StoryBudget {
+    /// Everything.
+    pub const UNLIMITED: Self =
+        Self { steps: usize::MAX, diff_bytes: usize::MAX, time: Duration::MAX, steps_cut: false, diffs_cut: 0 };
+
+    /// Charges a diff, or leaves it out. After one that has no room none is shown: the diffs that are shown are the newest,
+    /// without a gap.
+    fn charge(&mut self, diff: Result<String, &'static str>) -> Result<String, &'static str> {
+        match diff {
+            Ok(text) if self.diffs_cut == 0 && text.len() <= self.diff_bytes => {
+                self.diff_bytes -= text.len();
+                Ok(text)
+            }
+            Ok(_) | Err(NO_ROOM) => {
+                self.diffs_cut += 1;
+                Err(NO_ROOM)
+            }
+            Err(why) => Err(why),
+        }
+    }
+
+    /// Charges a story that another hit has already: it stands in the answer once more.
+    fn charge_again(&mut self, told: &Arc<Told>) -> Arc<Told> {
+        let mut told = Arc::clone(told);
+        let Some(story) = &told.story else { return told };
+        if self.diffs_cut == 0 && story.entries.len() <= self.steps && diff_bytes(story) <= self.diff_bytes {
+            self.steps -= story.entries.len();
+            self.diff_bytes -= diff_bytes(story);
+            return told;
+        }
+        if let Some(story) = &mut Arc::make_mut(&mut told).story {
+            if story.entries.len() > self.steps {
+                story.entries.truncate(self.steps);
+                (story.more, self.steps_cut) = (true, true);
+            }
+            self.steps -= story.entries.len();
+            for entry in &mut story.entries {
+                entry.diff = self.charge(std::mem::replace(&mut entry.diff, Err(NO_ROOM)));
+            }
+        }
+        told
+    }
+}
+
+fn diff_bytes(story: &Story) -> usize {
+    story.entries.iter().filter_map(|entry| entry.diff.as_ref().ok()).map(String::len).sum()
 }
 
 /// What is told of a hit of the past.
@@ -162,17 +228,17 @@ impl Search {
         hits: &mut [H],
         evolution: Option<usize>,
     ) -> Result<(), Failure> {
-        let mut room = usize::MAX;
-        self.tell_past_within(repos, hits, evolution, &mut room).await
+        let mut budget = StoryBudget::UNLIMITED;
+        self.tell_past_within(repos, hits, evolution, &mut budget).await
     }
 
-    /// The same, where there is room for so many steps of all hits together; what they take is taken from it.
+    /// The same within a budget, from which what the hits take is taken.
     pub async fn tell_past_within<H: OfPast>(
         self: &Arc<Self>,
         repos: &[(Repo, Option<PathBuf>)],
         hits: &mut [H],
         evolution: Option<usize>,
-        room: &mut usize,
+        budget: &mut StoryBudget,
     ) -> Result<(), Failure> {
         let mut asked = Vec::new();
         for (at, hit) in hits.iter().enumerate() {
@@ -183,28 +249,25 @@ impl Search {
         if asked.is_empty() {
             return Ok(());
         }
-        let (search, mut left) = (Arc::clone(self), *room);
+        let (search, mut left) = (Arc::clone(self), *budget);
         let told = together(async move {
             let mut known: HashMap<(RepoId, RepoPath, Range<u32>), Arc<Told>> = HashMap::new();
             let mut all = Vec::new();
             for (at, repo, path, standing) in asked {
                 let key = (repo.id, path, standing.commits.clone());
                 let told = if let Some(told) = known.get(&key) {
-                    // It is known, and yet it stands in the answer once more.
-                    shortened(told, left)
+                    left.charge_again(told)
                 } else {
-                    let evolution = evolution.map(|steps| steps.min(left));
-                    let told = Arc::new(search.told(&repo, &key.1, &standing, evolution).await?);
+                    let told = Arc::new(search.told(&repo, &key.1, &standing, evolution, &mut left).await?);
                     known.insert(key, Arc::clone(&told));
                     told
                 };
-                left -= told.story.as_ref().map_or(0, |story| story.entries.len());
                 all.push((at, told));
             }
             Ok::<_, Failure>((all, left))
         });
         let (told, left) = told.await?;
-        *room = left;
+        *budget = left;
         for (at, told) in told {
             hits[at].tell(told);
         }
@@ -217,11 +280,12 @@ impl Search {
         path: &RepoPath,
         standing: &Standing,
         evolution: Option<usize>,
+        budget: &mut StoryBudget,
     ) -> Result<Told, Failure> {
         let (happened, happened_count) = self.happenings(repo, path, standing, MAX_HAPPENED).await?;
         let removed_by = standing.removed_by.and_then(|by| happened.iter().find(|one| one.commit == by).cloned());
         let story = match evolution {
-            Some(limit) => Some(self.story(repo, path, Some(standing), limit).await?),
+            Some(limit) => Some(self.story_within(repo, path, Some(standing), limit, budget).await?),
             None => None,
         };
         Ok(Told { standing: standing.clone(), happened, happened_count, removed_by, story })
@@ -270,18 +334,35 @@ impl Search {
         until: Option<&Standing>,
         limit: usize,
     ) -> Result<Story, Failure> {
+        let mut budget = StoryBudget::UNLIMITED;
+        self.story_within(repo, path, until, limit, &mut budget).await
+    }
+
+    async fn story_within(
+        &self,
+        repo: &Repo,
+        path: &RepoPath,
+        until: Option<&Standing>,
+        limit: usize,
+        budget: &mut StoryBudget,
+    ) -> Result<Story, Failure> {
         let Some((past, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
             return Ok(Story::default());
         };
         let end = u32::try_from(commits.len()).unwrap_or(u32::MAX);
         let until = until.filter(|standing| standing.is_on(&commits));
-        let mut bound = until.map_or(end, |standing| standing.commits.end.saturating_add(1)).min(end);
+        // What happened after the time that is asked about is no part of it.
+        let asked = until.and_then(|standing| standing.period.last()).map_or(end, |range| range.end);
+        let gone = until.map_or(end, |standing| standing.commits.end.saturating_add(1));
+        let mut bound = gone.min(asked).min(end);
         let (mut path, mut told, mut more) = (path.clone(), Vec::new(), false);
+        let room = limit.min(budget.steps);
         'paths: loop {
             let versions = self.store.path_versions(repo.id, past, &path).await.map_err(store_failure)?;
             for event in events(&versions, end).into_iter().filter(|event| event.commit < bound) {
-                if told.len() == limit {
+                if told.len() == room {
                     more = true;
+                    budget.steps_cut |= room < limit;
                     break 'paths;
                 }
                 let Some(commit) = commits.get(event.commit as usize) else { continue };
@@ -303,35 +384,31 @@ impl Search {
             break;
         }
         let place = repo.info.local_path.clone();
+        budget.steps -= told.len();
+        let mut left = *budget;
         let entries = blocking(move || {
             let repository = Repository::open(&place)?;
-            let end = Instant::now() + PATIENCE_IN_ALL;
-            told.into_iter()
-                .map(|(happened, event, path, old_path)| {
-                    let (diff, diff_left_out) = if Instant::now() < end {
-                        compare(&repository, &event)?
-                    } else {
-                        (Err("there was no time left to compare it"), 0)
-                    };
-                    Ok(StoryEntry { happened, path, old_path, diff, diff_left_out })
-                })
-                .collect::<lore_git::Result<Vec<_>>>()
+            let (begun, patience) = (Instant::now(), left.time.min(PATIENCE_IN_ALL));
+            let entries = told.into_iter().map(|(happened, event, path, old_path)| {
+                let (diff, diff_left_out) = if left.diffs_cut > 0 {
+                    (Err(NO_ROOM), 0)
+                } else if begun.elapsed() < patience {
+                    compare(&repository, &event)?
+                } else {
+                    (Err("there was no time left to compare it"), 0)
+                };
+                let diff = left.charge(diff);
+                let diff_left_out = if diff.is_ok() { diff_left_out } else { 0 };
+                Ok(StoryEntry { happened, path, old_path, diff, diff_left_out })
+            });
+            let entries = entries.collect::<lore_git::Result<Vec<_>>>()?;
+            left.time = left.time.saturating_sub(begun.elapsed());
+            Ok((entries, left))
         });
-        Ok(Story { entries: entries.await.map_err(git_failure)?, more })
+        let (entries, left) = entries.await.map_err(git_failure)?;
+        *budget = left;
+        Ok(Story { entries, more })
     }
-}
-
-/// What is told of a hit, with so many steps at most.
-fn shortened(told: &Arc<Told>, most: usize) -> Arc<Told> {
-    let mut told = Arc::clone(told);
-    if told.story.as_ref().is_some_and(|story| story.entries.len() > most) {
-        let told = Arc::make_mut(&mut told);
-        if let Some(story) = &mut told.story {
-            story.entries.truncate(most);
-            story.more = true;
-        }
-    }
-    told
 }
 
 /// Where a file that is new in a commit was before.
@@ -416,7 +493,52 @@ fn beginning(mut diff: String) -> Compared {
 
 #[cfg(test)]
 mod tests {
+    use lore_model::CommitId;
+
     use super::*;
+
+    /// What is told of a hit whose file has these diffs.
+    fn told(diffs: &[usize]) -> Arc<Told> {
+        let commit = LineCommit { id: CommitId::from_bytes(&[1; 20]).expect("a name"), at: 1 };
+        let standing = Standing {
+            repo: RepoId(1),
+            first: commit,
+            last: commit,
+            removed_by: None,
+            file_is_gone: false,
+            commits: 0..1,
+            period: Vec::new(),
+        };
+        let entries = diffs.iter().map(|bytes| StoryEntry {
+            happened: Happened { commit, kind: ChangeKind::Modified, subject: None, author: None, body: None },
+            path: RepoPath::from("a"),
+            old_path: None,
+            diff: Ok("x".repeat(*bytes)),
+            diff_left_out: 0,
+        });
+        let story = Some(Story { entries: entries.collect(), more: false });
+        Arc::new(Told { standing, happened: Vec::new(), happened_count: 0, removed_by: None, story })
+    }
+
+    #[test]
+    fn what_has_no_room_is_left_out_from_there_on_and_counted() {
+        let mut budget = StoryBudget { steps: 8, diff_bytes: 25, ..StoryBudget::UNLIMITED };
+        let one = told(&[10, 5]);
+        let shown = |told: &Told| -> Vec<Option<usize>> {
+            let story = told.story.as_ref().expect("a story");
+            story.entries.iter().map(|entry| entry.diff.as_ref().ok().map(String::len)).collect()
+        };
+        let first = budget.charge_again(&one);
+        assert!(Arc::ptr_eq(&first, &one), "what fits is shared");
+        assert_eq!((budget.steps, budget.diff_bytes), (6, 10));
+        let second = budget.charge_again(&told(&[10, 5, 0]));
+        assert_eq!(shown(&second), [Some(10), None, None], "what follows a gap would not be what follows");
+        assert_eq!(shown(&budget.charge_again(&told(&[0, 0]))), [None, None]);
+        assert_eq!((budget.steps, budget.diffs_cut, budget.steps_cut), (1, 4, false));
+        let last = budget.charge_again(&told(&[1, 1]));
+        assert!(shown(&last) == [None] && last.story.as_ref().is_some_and(|story| story.more));
+        assert_eq!((budget.steps, budget.diffs_cut, budget.steps_cut), (0, 5, true));
+    }
 
     #[test]
     fn a_diff_is_shown_as_far_as_somebody_reads_it() {

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod any_arguments;
+mod idle;
 mod past;
 
 use std::{
@@ -13,7 +14,7 @@ use lore_core::{
     history::few,
     search::{
         Accuracy, CodeFreshness, CodeHit, CodeRequest, CodeState, CommitFound, FileFilter, LineHit, LinesRequest,
-        LinesWanted, PastGaps, Standing, When,
+        LinesWanted, MAX_CHANGES, PastGaps, Standing, When,
     },
 };
 use lore_model::{ChunkKind, Code, Failure, Permission, brief};
@@ -36,6 +37,7 @@ const TIME: Duration = Duration::from_secs(10);
 const LIMIT: i64 = 10;
 const MIN_SCORE: f64 = 0.5;
 const SNIPPET_LINES: i64 = 5;
+const ACCURACY: &str = "balanced";
 
 pub(super) static TOOL: Tool = Tool {
     name: "search_code",
@@ -57,13 +59,16 @@ struct Input {
     /// Only this repository (default: all that are registered)
     repository_alias: Option<String>,
     /// Max results (1-100, default 10)
+    #[schemars(extend("minimum" = 1, "maximum" = 100, "default" = LIMIT))]
     limit: Option<i64>,
     /// Results by meaning have at least this score, 0 to 1 (default 0.5); exact ones are never left out
+    #[schemars(extend("minimum" = 0, "maximum" = 1, "default" = MIN_SCORE))]
     min_score: Option<f64>,
     /// semantic (default), fts or hybrid
-    #[schemars(extend("default" = "semantic"))]
+    #[schemars(extend("enum" = ["semantic", "fts", "hybrid"], "default" = "semantic"))]
     search_mode: Option<String>,
     /// How surely the nearest by meaning are found: fast, balanced (default), high
+    #[schemars(extend("enum" = ["fast", "balanced", "high"], "default" = ACCURACY))]
     accuracy: Option<String>,
     /// Only files in this language: a name (python) or an extension (py)
     language: Option<String>,
@@ -78,32 +83,42 @@ struct Input {
     #[schemars(extend("default" = null))]
     file_extensions: Vec<String>,
     /// fts, hybrid: capital letters matter (default false)
+    #[schemars(extend("default" = false))]
     case_sensitive: Option<bool>,
     /// fts, hybrid: words may be misspelt (default false)
+    #[schemars(extend("default" = false))]
     fuzzy: Option<bool>,
-    /// fuzzy: so many letters may differ (0-3; 0 means 1)
+    /// With fuzzy: so many letters may differ (0-3, default 0; 0 means 1)
+    #[schemars(extend("minimum" = 0, "maximum" = MAX_CHANGES, "default" = 0))]
     edit_distance: Option<i64>,
     /// fts, hybrid: lines around each match (0-50, default 5); 0 lists files only
+    #[schemars(extend("minimum" = 0, "maximum" = 50, "default" = SNIPPET_LINES))]
     snippet_lines: Option<i64>,
     /// fts, hybrid: the query is a regular expression, matched line by line (default false)
+    #[schemars(extend("default" = false))]
     regex: Option<bool>,
     /// Code that was there in this time, UTC days: 2024-01-01..2024-12-31
     time_range: Option<String>,
     /// Code of all times (default false)
+    #[schemars(extend("default" = false))]
     time_range_all: Option<bool>,
     /// Code of this commit: a hash, a tag, a branch, HEAD~5
     at_commit: Option<String>,
     /// Files too that are not there any more (default false)
+    #[schemars(extend("default" = false))]
     include_removed: Option<bool>,
     /// What happened to the file of each result, with diffs (default false)
+    #[schemars(extend("default" = false))]
     show_evolution: Option<bool>,
-    /// With evolution: so many commits of each file (1-50, default 5); of all results together 500
+    /// With show_evolution: so many commits of each file, at least 1 (default 5)
+    #[schemars(extend("minimum" = 1))]
     evolution_limit: Option<i64>,
-    /// Only code that commits of that time brought or took away so: added,modified,deleted,renamed
+    /// Only code that commits of that time brought or took away so: added,modified,deleted,renamed; with chunk_type only commits that changed a file so, or binary
     diff_type: Option<String>,
     /// Only code that commits of this author brought or took away: a name or an address
     author: Option<String>,
     /// Search commits instead of code: `commit_message`, or `commit_diff` for the lines that they added and removed
+    #[schemars(extend("enum" = ["commit_message", "commit_diff"]))]
     chunk_type: Option<String>,
 }
 
@@ -158,8 +173,7 @@ fn invalid(message: impl Into<String>) -> Failure {
 
 impl Asked {
     fn new(input: Input) -> Result<Self, Failure> {
-        let text = input.query_text;
-        if text.trim().is_empty() {
+        if input.query_text.trim().is_empty() {
             return Err(invalid("`query_text` is empty").hint("say what you look for"));
         }
         let mode = match input.search_mode.as_deref().map(|mode| mode.trim().to_lowercase()).as_deref() {
@@ -171,13 +185,10 @@ impl Asked {
                     .hint("it is semantic, fts or hybrid"));
             }
         };
-        let mut notes = Vec::new();
-        let limit = clamped("limit", input.limit.unwrap_or(LIMIT), 1, 100, &mut notes);
-        let context = clamped("snippet_lines", input.snippet_lines.unwrap_or(SNIPPET_LINES), 0, 50, &mut notes);
+        let count = |number: i64| usize::try_from(number).unwrap_or(0);
+        let limit = count(input.limit.unwrap_or(LIMIT));
+        let context = count(input.snippet_lines.unwrap_or(SNIPPET_LINES));
         let min_score = input.min_score.unwrap_or(MIN_SCORE);
-        if !(0.0..=1.0).contains(&min_score) {
-            return Err(invalid(format!("`min_score` cannot be {min_score}")).hint("scores are from 0 to 1"));
-        }
         let accuracy = match input.accuracy.as_deref().map(|word| word.trim().to_lowercase()) {
             None => Accuracy::default(),
             Some(word) if word.is_empty() => Accuracy::default(),
@@ -185,23 +196,17 @@ impl Asked {
                 invalid(format!("there is no accuracy `{}`", brief(&word))).hint("it is fast, balanced or high")
             })?,
         };
-        let (regex, changes) = (input.regex.unwrap_or(false), input.edit_distance.unwrap_or(0));
-        if !(0..=3).contains(&changes) {
-            return Err(invalid(format!("`edit_distance` cannot be {changes}")).hint("it is 0 to 3"));
-        }
-        // Whoever says a distance wants it to count.
-        let fuzzy = input.fuzzy.unwrap_or(changes > 0);
+        let (regex, fuzzy) = (input.regex.unwrap_or(false), input.fuzzy.unwrap_or(false));
         if fuzzy && regex {
             return Err(invalid("`fuzzy` and `regex` cannot be used together").hint("leave one of them out"));
         }
-        if mode == Mode::Semantic && (fuzzy || regex || input.case_sensitive == Some(true)) {
-            notes.push("case_sensitive, fuzzy and regex count only with search_mode fts or hybrid".to_owned());
-        }
-        let wanted = match usize::try_from(changes).unwrap_or(0).max(1) {
-            _ if regex => LinesWanted::Regex(text.clone()),
-            changes if fuzzy => LinesWanted::Near { text: text.clone(), changes },
-            _ => LinesWanted::Words(text.clone()),
+        let wanted = match count(input.edit_distance.unwrap_or(0)).max(1) {
+            _ if regex => LinesWanted::Regex(input.query_text.clone()),
+            changes if fuzzy => LinesWanted::Near { text: input.query_text.clone(), changes },
+            _ => LinesWanted::Words(input.query_text.clone()),
         };
+        let chunk_type = past::chunk_type(input.chunk_type.as_deref())?;
+        let notes = idle::notes(&input, mode, chunk_type);
         let past = Past {
             time_range: input.time_range,
             time_range_all: input.time_range_all.unwrap_or(false),
@@ -212,9 +217,7 @@ impl Asked {
             diff_type: input.diff_type,
             author: input.author,
         };
-        let (mut when, evolution) = past::when(&past, &mut notes)?;
-        let at_commit = past.at_commit.as_deref().is_some_and(|commit| !commit.trim().is_empty());
-        let chunk_type = past::chunk_type(input.chunk_type.as_deref(), at_commit, &mut when)?;
+        let (when, evolution) = past::when(&past, chunk_type)?;
         few("file_extensions", &input.file_extensions)?;
         let one = |text: Option<String>| text.into_iter().filter(|text| !text.trim().is_empty()).collect();
         let files = FileFilter {
@@ -225,8 +228,7 @@ impl Asked {
             not_globs: one(input.exclude_path),
             extensions: input.file_extensions,
         };
-        notes.extend(past::idle(&past, chunk_type, mode, &files));
-        let mut meaning = CodeRequest::new(text, Vec::new());
+        let mut meaning = CodeRequest::new(input.query_text, Vec::new());
         meaning.limit = limit;
         meaning.accuracy = accuracy;
         #[expect(clippy::cast_possible_truncation, reason = "a score needs no precision")]
@@ -249,14 +251,6 @@ impl Asked {
         };
         Ok(Self { mode, limit, meaning, lines, files_only: context == 0, evolution, chunk_type, notes })
     }
-}
-
-/// A number within its bounds, which is told where it was not.
-fn clamped(name: &str, value: i64, least: i64, most: i64, notes: &mut Vec<String>) -> usize {
-    if !(least..=most).contains(&value) {
-        notes.push(format!("{name} is {least} to {most}: {} was taken", value.clamp(least, most)));
-    }
-    usize::try_from(value.clamp(least, most)).unwrap_or(0)
 }
 
 async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
@@ -314,9 +308,9 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     };
     let mut outcome = Outcome { searched, names, ..Outcome::default() };
     let (mut gaps, mut by_line, mut by_meaning) = (PastGaps::default(), Vec::new(), Vec::new());
-    let mut room = past::STEPS_IN_ALL;
+    let mut budget = past::BUDGET;
     if let Some(mut found) = lines? {
-        search.tell_past_within(&asked.lines.repos, &mut found.hits, asked.evolution, &mut room).await?;
+        search.tell_past_within(&asked.lines.repos, &mut found.hits, asked.evolution, &mut budget).await?;
         gaps = found.gaps;
         outcome.total = found.lines;
         if found.more {
@@ -335,7 +329,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     }
     if let Some(mut found) = meaning? {
         found.shorten();
-        search.tell_past_within(&asked.meaning.repos, &mut found.hits, asked.evolution, &mut room).await?;
+        search.tell_past_within(&asked.meaning.repos, &mut found.hits, asked.evolution, &mut budget).await?;
         gaps = std::mem::take(&mut found.gaps);
         outcome.total += found.hits.iter().filter(|hit| !by_line.iter().any(|line| is_in(line, hit))).count();
         by_meaning = found.hits;
@@ -346,12 +340,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     }
     let shown = |line: &LineHit| line_json(line, asked.files_only, &query);
     outcome.results = in_turn(&by_line, &by_meaning, asked.limit, is_in, shown, hit_json);
-    if room == 0 {
-        asked.notes.push(format!(
-            "{} commits of files are told in one answer: ask for fewer results, or with a smaller evolution_limit",
-            past::STEPS_IN_ALL
-        ));
-    }
+    asked.notes.extend(past::over_budget(&budget));
     let mend = past::Mend::of(&context);
     let of_past = past::warning(&gaps, searched, mend).into_iter();
     outcome.notes = of_past.chain(warning(&outcome.freshness, mend.sync)).chain(asked.notes).collect();

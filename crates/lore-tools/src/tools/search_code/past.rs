@@ -1,24 +1,25 @@
 //! What `search_code` takes and tells of the past.
 
+use std::time::Duration;
+
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use lore_core::search::{
-    ChangeKind, CodeRequest, CommitFound, CommitText, CommitsAnswer, CommitsRequest, FileFilter, Happened,
-    LinesRequest, PastGaps, Period, StoryEntry, Told, When,
+    ChangeKind, CodeRequest, CommitFound, CommitText, CommitsAnswer, CommitsRequest, Happened, LinesRequest, PastGaps,
+    Period, StoryBudget, StoryEntry, Told, When,
 };
 use lore_model::{Code, Failure, LineCommit, brief};
 use serde_json::{Value, json};
 
-use super::{Mode, clamped};
+use super::Mode;
 use crate::{Context, repositories::line};
 
 /// So many steps of a file are told unless somebody says otherwise.
-const STEPS: i64 = 5;
+pub(super) const STEPS: i64 = 5;
 
-/// And so many at most.
-const STEPS_MAX: i64 = 50;
-
-/// So many are told in one answer: each has a diff, and a hundred results have a hundred files.
-pub(super) const STEPS_IN_ALL: usize = 500;
+/// What all results of an answer may tell together of what happened to their files: a hundred results have a hundred files, and
+/// a file any number of commits.
+pub(super) const BUDGET: StoryBudget =
+    StoryBudget { steps: 10_000, diff_bytes: 1 << 20, time: Duration::from_secs(5), ..StoryBudget::UNLIMITED };
 
 /// What the document promises where the past of a repository is not kept.
 const NOT_KEPT: &str = "Temporal index not available. Showing results from current code only.";
@@ -43,14 +44,11 @@ fn given(text: Option<&String>) -> Option<&str> {
     text.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
-/// Which time is meant, and how many steps of each file are wanted.
-pub(super) fn when(past: &Past, notes: &mut Vec<String>) -> Result<(When, Option<usize>), Failure> {
+/// Which time is meant, and how many steps of each file are wanted. Commits are those of a time, of all times where none is
+/// named.
+pub(super) fn when(past: &Past, chunk_type: Option<ChunkType>) -> Result<(When, Option<usize>), Failure> {
     let limit = past.evolution_limit.unwrap_or(STEPS);
-    if limit < 1 {
-        let hint = format!("it is 1 to {STEPS_MAX}");
-        return Err(invalid(format!("`evolution_limit` cannot be {limit}"), &hint));
-    }
-    let evolution = past.show_evolution.then(|| clamped("evolution_limit", limit, 1, STEPS_MAX, notes));
+    let evolution = past.show_evolution.then(|| usize::try_from(limit).unwrap_or(usize::MAX));
     let (range, commit) = (given(past.time_range.as_ref()), given(past.at_commit.as_ref()));
     let (kinds, author) = (kinds(past.diff_type.as_deref())?, given(past.author.as_ref()).map(str::to_owned));
     let filters = !kinds.is_empty() || author.is_some();
@@ -62,10 +60,16 @@ pub(super) fn when(past: &Past, notes: &mut Vec<String>) -> Result<(When, Option
                 "leave one of them out",
             ));
         }
+        if chunk_type.is_some() {
+            return Err(invalid(
+                "`chunk_type` searches commits of a time and cannot be used with at_commit".to_owned(),
+                "use time_range or time_range_all",
+            ));
+        }
         return Ok((When::At(commit.to_owned()), evolution));
     }
     let (from, to) = range.map(days).transpose()?.unwrap_or((None, None));
-    if range.is_some() || past.time_range_all || filters || past.include_removed {
+    if range.is_some() || past.time_range_all || filters || past.include_removed || chunk_type.is_some() {
         let removed = past.include_removed;
         let period = Period { from, to, removed, gone: false, changed: false, kinds, author };
         return Ok((When::During(period), evolution));
@@ -208,7 +212,7 @@ fn happened(happened: &Happened) -> Value {
         "commit_hash": happened.commit.id.to_hex(),
         "commit_date": date(happened.commit.at),
         "commit_message": happened.subject.as_deref().map(line),
-        "author_name": happened.author,
+        "author_name": happened.author.as_deref().map(line),
         "diff_type": happened.kind.as_str(),
     })
 }
@@ -239,8 +243,8 @@ pub(super) enum ChunkType {
     Diff,
 }
 
-pub(super) fn chunk_type(text: Option<&str>, at_commit: bool, when: &mut When) -> Result<Option<ChunkType>, Failure> {
-    let chunk_type = match text.map(|text| text.trim().to_lowercase()).as_deref() {
+pub(super) fn chunk_type(text: Option<&str>) -> Result<Option<ChunkType>, Failure> {
+    Ok(Some(match text.map(|text| text.trim().to_lowercase()).as_deref() {
         None | Some("") => return Ok(None),
         Some("commit_message") => ChunkType::Message,
         Some("commit_diff") => ChunkType::Diff,
@@ -248,42 +252,24 @@ pub(super) fn chunk_type(text: Option<&str>, at_commit: bool, when: &mut When) -
             let message = format!("there is no chunk_type `{}`", brief(other));
             return Err(invalid(message, "it is commit_message or commit_diff"));
         }
-    };
-    if at_commit {
-        return Err(invalid(
-            "`chunk_type` searches commits of a time and cannot be used with at_commit".to_owned(),
-            "use time_range or time_range_all",
-        ));
-    }
-    // Commits are those of a time, of all times where none is named.
-    if !matches!(when, When::During(_)) {
-        *when = When::During(Period::default());
-    }
-    Ok(Some(chunk_type))
+    }))
 }
 
-/// Parameters that have nothing to do with what is asked for.
-pub(super) fn idle(past: &Past, chunk_type: Option<ChunkType>, mode: Mode, files: &FileFilter) -> Vec<String> {
+/// What was left out of the evolution of files, and how to get it.
+pub(super) fn over_budget(budget: &StoryBudget) -> Vec<String> {
     let mut notes = Vec::new();
-    if past.diff_type.as_deref().is_some_and(|kinds| kinds.to_lowercase().contains("binary")) {
-        notes.push("binary files have no text, so diff_type binary finds nothing".to_owned());
+    let narrow = "ask for fewer results (limit, path_filter), or from there on with at_commit";
+    if budget.diffs_cut > 0 {
+        let (cut, most) = (budget.diffs_cut, BUDGET.diff_bytes >> 20);
+        notes.push(format!(
+            "{cut} diffs of the evolution were left out, beyond {most} MiB: {narrow} set to the commit_hash of the first step without one"
+        ));
     }
-    if past.evolution_limit.is_some() && !past.show_evolution {
-        notes.push("evolution_limit counts only with show_evolution".to_owned());
-    }
-    if chunk_type.is_some() && (past.show_evolution || past.diff_type.is_some() || past.include_removed) {
-        notes.push("of these, chunk_type takes time_range and author; show_evolution, diff_type and include_removed count only for code".to_owned());
-    }
-    if chunk_type == Some(ChunkType::Message) && *files != FileFilter::default() {
-        notes.push(
-            "a commit message has no path: filters by path, language and extension count only for code and commit_diff"
-                .to_owned(),
-        );
-    }
-    if chunk_type == Some(ChunkType::Diff) && mode == Mode::Hybrid {
-        notes.push(
-            "hybrid looks for lines of diffs; changed code is found by meaning with search_mode semantic".to_owned(),
-        );
+    if budget.steps_cut {
+        let most = BUDGET.steps;
+        notes.push(format!(
+            "the evolution of all results has {most} steps, and there are more: {narrow} set to the commit_hash of the last one"
+        ));
     }
     notes
 }
@@ -336,6 +322,12 @@ pub(super) fn commit_notes(found: &CommitsAnswer, chunk_type: ChunkType) -> Vec<
     if chunk_type == ChunkType::Diff && found.without_diff > 0 {
         notes
             .push(format!("{} commits have no diff that is kept (binary, very large, or missing)", found.without_diff));
+    }
+    if found.undecided > 0 {
+        notes.push(format!(
+            "{} commits were left out: whether they changed a binary file is not known, because no diff of them is kept (very large, or missing)",
+            found.undecided
+        ));
     }
     notes
 }

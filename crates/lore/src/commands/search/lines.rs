@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use lore_core::search::{FileFilter, LineHit, LinesAnswer, LinesRequest, LinesWanted, When};
+use lore_core::search::{CONTEXT_MAX, FileFilter, LineHit, LinesAnswer, LinesRequest, LinesWanted, MAX_CHANGES, When};
 use lore_model::Failure;
 use serde_json::{Map, Value, json};
 
@@ -62,6 +62,12 @@ pub(super) struct Args {
 }
 
 impl Args {
+    /// Takes the nearest numbers that are in range, and tells which.
+    pub(super) fn keep_in_range(&mut self, context: &Context<'_>) {
+        self.fuzzy = self.fuzzy.map(|changes| context.in_range("--fuzzy", changes, (1, MAX_CHANGES)));
+        self.context = context.in_range("--context", self.context, (0, CONTEXT_MAX));
+    }
+
     /// As a question, about no repository yet; `None` where it is no question for lines.
     pub(super) fn request(&self, args: &super::Args, when: &When) -> Option<LinesRequest> {
         let text = args.query.join(" ");

@@ -150,7 +150,9 @@ fn chunk_kinds() -> impl TypedValueParser<Value = ChunkKind> {
         .try_map(|text| ChunkKind::parse(&text).ok_or("not a type of chunk"))
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context<'_>, mut args: Args) -> Result<(), Failure> {
+    args.min_score = context.in_range("--min-score", args.min_score, (0.0, 1.0));
+    args.lines.keep_in_range(context);
     let when = args.past.when(context.lore.history.now())?;
     if let Some(request) = args.lines.request(&args, &when) {
         let shown = if args.compact { lines::Shown::Plain } else { lines::Shown::Page };
