@@ -160,7 +160,6 @@ fn errors_are_labelled_where_they_quote_a_repository() {
         ("describe", named, Repository),
         ("describe", json!({"c1": other, "c2": other, "c3": other}), Own),
         ("get_file_content", json!({"file_path": "../secret"}), Own),
-        ("get_file_content", json!({"file_path": "src/heron.rs", "limit": 0}), Own),
         ("commitmux_get_patch", json!({"repo": "team", "sha": "ffffffff"}), Own),
         ("commitmux_search", json!({"query": ""}), Own),
         ("explain_lines", json!({"file": "src/heron.rs", "lines": "x"}), Own),
@@ -210,8 +209,8 @@ fn what_a_team_server_says_of_itself_has_no_label() {
         repo.git(&["branch", "dev"]);
         server.add_golden("root", &repo, name, &json!({}));
     }
-    let missing = server.repos().join("missing");
-    std::fs::create_dir(&missing).expect("a folder can be made");
+    let more = server.repo("more");
+    more.write("src/egret.rs", "pub fn egret() {}\n").commit("The egret flies");
     let user = json!({"username": "dev", "password": "secure-password-here", "role": "normal_user"});
     let own = json!({"user_alias": "own"});
     let mut last_job = Value::Null;
@@ -235,9 +234,7 @@ fn what_a_team_server_says_of_itself_has_no_label() {
         ("list_repositories", json!({}), Repository),
         ("discover_repositories", json!({}), Repository),
         ("get_file_content", json!({"repository_alias": "all", "file_path": "web/src/heron.rs"}), Repository),
-        ("add_golden_repo", json!({"url": missing, "alias": "missing"}), Own),
-        // Its error repeats what git said.
-        ("get_job_details", json!({"wait_seconds": 60}), Repository),
+        ("add_golden_repo", json!({"url": more.path(), "alias": "more"}), Own),
         ("remove_golden_repo", json!({"alias": "spare"}), Own),
     ] {
         let mut arguments = arguments;

@@ -214,7 +214,7 @@ fn lines_are_asked_for_from_one_and_the_answer_says_which_they_are() {
     let least = json!({"file_path": "notes/crlf.txt", "offset": 0, "limit": -5});
     let least = server.call("get_file_content", &least);
     assert_eq!((text(&least.value), &least.value["metadata"]["shown_lines"]), ("one\r\n", &json!([1, 1])));
-    assert_eq!(least.more, "note: offset is at least 1: 1 was taken\nnote: limit is at least 1: 1 was taken");
+    assert_eq!(least.notes(), ["offset is at least 1: 1 was taken", "limit is at least 1: 1 was taken"]);
     let empty = read(&mut server, "empty.txt");
     assert_eq!((text(&empty), &empty["metadata"]["total_lines"]), ("", &json!(0)));
     for (arguments, word) in [

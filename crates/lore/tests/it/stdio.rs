@@ -26,6 +26,13 @@ pub(crate) struct Answer {
     pub(crate) meta: Value,
 }
 
+impl Answer {
+    /// What the reader is told besides, a line each.
+    pub(crate) fn notes(&self) -> Vec<&str> {
+        self.more.lines().filter_map(|line| line.strip_prefix("note: ")).collect()
+    }
+}
+
 impl Server {
     #[track_caller]
     pub(crate) fn start(command: Command) -> Self {
