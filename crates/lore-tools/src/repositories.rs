@@ -68,7 +68,9 @@ where
         Err(failure) => (Err(failure), Vec::new()),
     };
     let mut answer = outcome.unwrap_or_else(|failure| failed(failure, Map::new()));
-    clamped.into_iter().for_each(|clamped| clamped.announce(&mut answer));
+    for clamped in clamped {
+        clamped.announce(&mut answer);
+    }
     Ok(answer)
 }
 

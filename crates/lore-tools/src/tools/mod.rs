@@ -103,7 +103,9 @@ where
     let work = lore_core::together(async move {
         let (input, clamped) = arguments::read(tool.name, &(tool.input)(), args)?;
         let mut answer = call(context, input).await?;
-        clamped.into_iter().for_each(|clamped| clamped.announce(&mut answer));
+        for clamped in clamped {
+            clamped.announce(&mut answer);
+        }
         Ok(answer)
     });
     if tool.effect != Effect::Reads {

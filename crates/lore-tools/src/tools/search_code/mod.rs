@@ -52,6 +52,7 @@ pub(super) static TOOL: Tool = Tool {
     call: |context, args| run(&TOOL, context, args, search),
 };
 
+#[expect(clippy::doc_markdown, reason = "these lines are descriptions that agents read, where marks cost tokens")]
 #[derive(Deserialize, JsonSchema)]
 struct Input {
     /// What you look for: a question, words, or a pattern
