@@ -13,11 +13,12 @@ use serde_json::{Value, json};
 
 use crate::switches;
 
-const TOOLS: [&str; 10] = [
+const TOOLS: [&str; 11] = [
     "commitmux_search",
     "commitmux_touches",
     "commitmux_get_commit",
     "commitmux_get_patch",
+    "commitmux_list_repos",
     "cortex_search",
     "explain_lines",
     "co_changed",
