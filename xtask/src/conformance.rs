@@ -8,7 +8,7 @@
 use std::{
     collections::BTreeSet,
     fs,
-    io::{BufRead as _, BufReader},
+    io::{BufRead as _, BufReader, Read as _, Seek as _},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
 };
@@ -188,8 +188,17 @@ fn start_suite(clients: &Path, target: &Target<'_>, release: &str, arguments: &[
     if !arguments.contains(&"--scenario") {
         suite.arg("--expected-failures").arg(pins.join(target.expected));
     }
+    // Node ends without waiting for a pipe to take what it has printed; a file takes everything at once.
+    let mut printed = tempfile::tempfile()?;
     // It writes its results where it is started.
-    suite.current_dir(clients).output().context("the conformance suite does not start")
+    let mut output = suite
+        .current_dir(clients)
+        .stdout(printed.try_clone()?)
+        .output()
+        .context("the conformance suite does not start")?;
+    printed.rewind()?;
+    printed.read_to_end(&mut output.stdout)?;
+    Ok(output)
 }
 
 /// Has the Inspector list the tools and say what other hosts could not read in their schemas.
