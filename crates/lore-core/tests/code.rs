@@ -329,6 +329,147 @@ async fn an_edit_is_seen_at_once_and_a_second_work_tree_costs_only_what_differs(
     assert!(here.iter().all(|hit| !hit.contains("c.rs")), "{here:?}");
 }
 
+/// The work trees that agents make for themselves: beside the repository and inside it, some with commits of their own.
+struct WorkTrees {
+    folder: tempfile::TempDir,
+    repo: Repo,
+    lore: Lore,
+    registered: Registered,
+}
+
+impl WorkTrees {
+    const COUNT: usize = 50;
+
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let names: Vec<String> = (0..40).map(|number| format!("shared_{number}")).collect();
+        let paths: Vec<String> = names.iter().map(|name| format!("src/{name}.rs")).collect();
+        let files: Vec<(&str, &str)> = paths.iter().map(String::as_str).zip(names.iter().map(String::as_str)).collect();
+        let repo = small(&folder.path().canonicalize().unwrap().join("repo"), &files);
+        let lore = open(&folder.path().join("home"));
+        let registered = add(&lore, repo.path()).await;
+        sync(&lore, &registered).await;
+        Self { folder, repo, lore, registered }
+    }
+
+    fn path(&self, number: usize) -> std::path::PathBuf {
+        let inside = self.repo.path().join(".claude/worktrees");
+        let beside = self.folder.path().canonicalize().unwrap().join("trees");
+        if number.is_multiple_of(2) { inside } else { beside }.join(number.to_string())
+    }
+
+    fn has_commit(number: usize) -> bool {
+        number.is_multiple_of(5)
+    }
+
+    /// Makes all of them, each with an uncommitted file, every fifth with a commit of its own.
+    fn make(&self) {
+        for number in 0..Self::COUNT {
+            let path = self.path(number);
+            self.repo.git(&["worktree", "add", "-q", "-b", &format!("agent-{number}"), path.to_str().unwrap()]);
+            if Self::has_commit(number) {
+                std::fs::write(path.join("kept.rs"), format!("pub fn keeps_apples_{number}() {{}}\n")).unwrap();
+                let inside = ["-C", path.to_str().unwrap()];
+                self.repo.git(&[&inside[..], &["add", "kept.rs"]].concat());
+                self.repo.git(&[&inside[..], &["commit", "-q", "-m", "Keep apples"]].concat());
+            }
+            std::fs::write(path.join("draft.rs"), format!("pub fn drafts_beans_{number}() {{}}\n")).unwrap();
+        }
+    }
+
+    /// Brings the code up to date and says how many contents were read for that.
+    async fn sync_code(&self) -> u64 {
+        let writer = self.lore.history.writer(|| {}).await.unwrap();
+        let (options, cancel) = (SyncOptions::default(), Cancel::default());
+        let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &|_| {} };
+        self.lore.sync_code(&self.registered, &task).await.unwrap().read
+    }
+
+    /// Which of the functions that only one work tree has are found from this place, and how many files are uncommitted there.
+    async fn own_functions(&self, place: &Path) -> (Vec<String>, usize) {
+        let mut found = Vec::new();
+        let mut uncommitted = 0;
+        for query in ["drafts beans", "keeps apples"] {
+            let mut request = CodeRequest::new(query, vec![(self.registered.clone(), Some(place.to_owned()))]);
+            request.limit = 20;
+            let answer = self.lore.search.search(&request).await.unwrap();
+            uncommitted = answer.freshness[0].uncommitted;
+            let texts = answer.hits.iter().map(|hit| hit.snippet.text.as_str());
+            found.extend(texts.filter_map(|text| {
+                let name = text.split_once("pub fn ")?.1.split_once('(')?.0;
+                (!name.starts_with("shared_")).then(|| name.to_owned())
+            }));
+        }
+        (found, uncommitted)
+    }
+
+    fn expected(number: usize) -> Vec<String> {
+        let draft = format!("drafts_beans_{number}");
+        let kept = Self::has_commit(number).then(|| format!("keeps_apples_{number}"));
+        let mut one = vec![draft];
+        one.extend(kept);
+        one
+    }
+}
+
+fn sorted_and_unique(mut names: Vec<String>) -> Vec<String> {
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_work_trees_cost_what_differs_and_each_answers_from_its_own_files() {
+    let trees = WorkTrees::new().await;
+    let before = trees.lore.search.bytes().await.unwrap();
+    trees.make();
+    let commits = (0..WorkTrees::COUNT).filter(|number| WorkTrees::has_commit(*number)).count();
+    assert_eq!(trees.sync_code().await, commits as u64, "the new file of each commit is read, and nothing else");
+    let state = trees.lore.search.state(trees.registered.id).await.unwrap();
+    assert_eq!(state.snapshots.len(), 1 + commits, "work trees over one commit share its snapshot");
+    let bytes = trees.lore.search.bytes().await.unwrap() - before;
+    assert!(bytes < before, "{commits} commits of one small file took {bytes} bytes, the whole repository {before}");
+    for number in 0..WorkTrees::COUNT {
+        let (found, uncommitted) = trees.own_functions(&trees.path(number)).await;
+        assert_eq!(sorted_and_unique(found), WorkTrees::expected(number), "from work tree {number}");
+        assert_eq!(uncommitted, 1, "only what differs in work tree {number} is read");
+    }
+    // The work trees inside it are none of its files, as git has it.
+    assert_eq!(trees.own_functions(trees.repo.path()).await, (Vec::new(), 0));
+    assert_eq!(trees.sync_code().await, 0, "searching adds nothing to the index");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removed_work_trees_disappear_from_the_index() {
+    let trees = WorkTrees::new().await;
+    trees.make();
+    trees.sync_code().await;
+    let is_current = async || trees.lore.search.is_indexed(&trees.registered).await.unwrap();
+    let commit_of = |number: usize| trees.repo.git(&["rev-parse", &format!("agent-{number}")]).trim().to_owned();
+    let snapshots = async || {
+        let state = trees.lore.search.state(trees.registered.id).await.unwrap();
+        state.snapshots.iter().map(|snapshot| snapshot.commit.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(is_current().await, Some(true));
+    // One is removed as git wants it, two by hand, and one of those is locked: it may be on a disk that is not mounted.
+    let (by_git, by_hand, locked) = (0, 5, 10);
+    trees.repo.git(&["worktree", "remove", "--force", trees.path(by_git).to_str().unwrap()]);
+    assert_eq!(is_current().await, Some(false), "a work tree that git removed is noticed");
+    trees.sync_code().await;
+    assert!(!snapshots().await.contains(&commit_of(by_git)));
+    assert_eq!(is_current().await, Some(true));
+    trees.repo.git(&["worktree", "lock", trees.path(locked).to_str().unwrap()]);
+    std::fs::remove_dir_all(trees.path(locked)).unwrap();
+    std::fs::remove_dir_all(trees.path(by_hand)).unwrap();
+    assert_eq!(is_current().await, Some(false), "a work tree that was removed by hand is noticed");
+    trees.sync_code().await;
+    assert!(!snapshots().await.contains(&commit_of(by_hand)));
+    assert!(snapshots().await.contains(&commit_of(locked)), "a locked work tree is kept, as git does");
+    assert_eq!(is_current().await, Some(true));
+    let (found, _) = trees.own_functions(&trees.path(15)).await;
+    assert_eq!(sorted_and_unique(found), WorkTrees::expected(15), "the others answer as before");
+}
+
 /// A repository with one function in each of some files.
 fn small(folder: &Path, files: &[(&str, &str)]) -> Repo {
     let repo = Repo::init(folder);

@@ -41,8 +41,11 @@ impl RefProbe {
         if let Some(head) = &self.head {
             mix(&mut hash, head);
         }
-        for linked in fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten().flatten() {
-            mix(&mut hash, &linked.path().join("HEAD"));
+        // Seen from a linked work tree, the others do not matter.
+        if self.git_dir == self.common_dir {
+            for linked in fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten().flatten() {
+                mix_linked(&mut hash, &linked.path());
+            }
         }
         let mut folders = vec![self.common_dir.join("refs/heads"), self.common_dir.join("refs/remotes/origin")];
         let mut seen = 0;
@@ -61,6 +64,16 @@ impl RefProbe {
         }
         Some(hash)
     }
+}
+
+/// Mixes in where the HEAD of a linked work tree points and whether its folder is still there: nobody tells git when it is not.
+fn mix_linked(hash: &mut u64, git_dir: &Path) {
+    mix(hash, &git_dir.join("HEAD"));
+    mix(hash, &git_dir.join("locked"));
+    let Ok(target) = fs::read(git_dir.join("gitdir")) else { return };
+    // `git worktree add --relative-paths` names it as seen from here.
+    let Ok(target) = std::str::from_utf8(target.trim_ascii_end()) else { return };
+    *hash = step(*hash, u64::from(git_dir.join(target).symlink_metadata().is_ok()));
 }
 
 /// Mixes in what a file system says of a file. Git replaces refs by renaming, so the inode changes with every write.

@@ -250,12 +250,16 @@ fn default_branch(repo: &gix::Repository, known: Option<&str>, head: Option<&str
 }
 
 /// The HEADs of linked work trees, which are work on the same repository. Seen from one of these, the others are not.
+/// Neither is one whose folder was removed, which is what `git worktree prune` would drop: a locked one is kept, as git does.
 fn linked_heads(repo: &gix::Repository) -> gix::Result<Vec<Tip>> {
     let mut tips = Vec::new();
     if repo.git_dir() != repo.common_dir() {
         return Ok(tips);
     }
     for proxy in repo.worktrees()? {
+        if proxy.is_prunable() {
+            continue;
+        }
         let name = format!("worktrees/{}/HEAD", proxy.id()?.to_str_lossy());
         let linked = proxy.into_repo_with_possibly_inaccessible_worktree()?;
         // A branch without a commit yet has nothing to follow.

@@ -20,11 +20,20 @@ use super::{
 };
 use crate::git_failure;
 
-/// The last version that an overlay of this process took: two of them never have the same.
-static VERSION: AtomicU64 = AtomicU64::new(0);
+/// The last number given to a work tree or to a state of one: no two of this process are equal.
+static LAST_NUMBER: AtomicU64 = AtomicU64::new(0);
 
-fn next_version() -> u64 {
-    VERSION.fetch_add(1, Ordering::Relaxed) + 1
+fn next_number() -> u64 {
+    LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// A state of a work tree. The default is that of no work tree, with nothing uncommitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) struct WorkVersion {
+    /// The work tree; 0 for none.
+    pub(super) tree: u64,
+    /// The state of what is uncommitted; 0 where nothing is.
+    pub(super) state: u64,
 }
 
 /// The uncommitted work of one work tree.
@@ -41,8 +50,10 @@ pub(super) struct Overlay {
     skipped: BTreeMap<RepoPath, String>,
     /// What the last look at everything said of ignore files.
     notes: Vec<String>,
-    /// Another one whenever what is held changes.
-    version: u64,
+    /// The number of the work tree.
+    tree: u64,
+    /// Another number whenever what is held changes.
+    state: u64,
 }
 
 /// What stands at a path now.
@@ -88,14 +99,15 @@ impl Overlay {
             held: BTreeMap::new(),
             skipped: BTreeMap::new(),
             notes: Vec::new(),
-            version: next_version(),
+            tree: next_number(),
+            state: next_number(),
         })
     }
 
-    /// Which state it is in, where it lies over this commit: 0 where it holds nothing, else a number that no other state of
-    /// any work tree has.
-    pub(super) fn version_over(&self, commit: CommitId) -> Option<u64> {
-        (self.commit == commit).then_some(if self.held.is_empty() { 0 } else { self.version })
+    /// Which state it is in, where it lies over this commit.
+    pub(super) fn version_over(&self, commit: CommitId) -> Option<WorkVersion> {
+        let state = if self.held.is_empty() { 0 } else { self.state };
+        (self.commit == commit).then_some(WorkVersion { tree: self.tree, state })
     }
 
     /// Whether it was made for this commit and these lines.
@@ -124,7 +136,7 @@ impl Overlay {
             self.notes = found.notes;
         }
         // If reading should panic, what is held then is another state.
-        let version = std::mem::replace(&mut self.version, next_version());
+        let state = std::mem::replace(&mut self.state, next_number());
         let mut before = BTreeMap::new();
         let mut changed = false;
         for root in &found.looked_at {
@@ -160,7 +172,7 @@ impl Overlay {
         }
         // What is left in `before` is as committed again.
         if !changed && before.is_empty() {
-            self.version = version;
+            self.state = state;
         }
         Ok(())
     }

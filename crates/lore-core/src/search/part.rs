@@ -10,6 +10,7 @@ use lore_store::{Base, OverlayInput, SnapshotId, SnapshotInfo, StoreError, ViewP
 
 use super::{
     Search,
+    overlay::WorkVersion,
     past::PastShown,
     tips::Tips,
     views::{self, Loaded, PartKey, ViewKey},
@@ -36,8 +37,8 @@ pub(super) struct Part {
     pub(super) snapshot: SnapshotInfo,
     pub(super) uncommitted: usize,
     pub(super) work: Option<Arc<Mutex<Watched>>>,
-    /// The state of the work tree that was seen; 0 where nothing is uncommitted.
-    pub(super) version: u64,
+    /// The state of the work tree that was seen.
+    pub(super) version: WorkVersion,
     /// Why the work tree could not be looked at, or not all of it.
     pub(super) work_error: Option<String>,
     /// What could not be followed of ignore files.
@@ -88,7 +89,7 @@ impl Search {
                 snapshot,
                 uncommitted: 0,
                 work,
-                version: 0,
+                version: WorkVersion::default(),
                 work_error: None,
                 notes,
                 past: None,
@@ -111,7 +112,8 @@ impl Search {
         };
         // Where the repository has gone, what was indexed of it can still be searched, and the state says that it has gone.
         let work_error = error.filter(|_| tips.is_some()).map(|failure| failure.message);
-        let (uncommitted, version) = looked.as_ref().map_or((0, 0), |looked| (looked.uncommitted, looked.version));
+        let (uncommitted, version) =
+            looked.as_ref().map_or_else(Default::default, |looked| (looked.uncommitted, looked.version));
         let (work, notes) = looked.map_or((None, Vec::new()), |looked| (Some(looked.work), looked.notes));
         Ok(Some(Part { repo, snapshot, uncommitted, work, version, work_error, notes, past: None }))
     }
@@ -177,7 +179,7 @@ impl Search {
                 let work = work.as_ref().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner));
                 // Where the work tree was laid over another commit meanwhile, the snapshot stands alone: the next question sees it.
                 let version = work.as_ref().and_then(|work| work.overlay.version_over(snapshot.commit));
-                key.push(PartKey { version: version.unwrap_or(0), ..committed });
+                key.push(PartKey { version: version.unwrap_or_default(), ..committed });
                 let input = work.filter(|_| version.is_some()).map(|work| work.overlay.input());
                 wanted.push(ViewPart { base: Base::Snapshot(snapshot.id), overlay: input.unwrap_or_default() });
             }

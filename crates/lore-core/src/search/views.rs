@@ -8,7 +8,7 @@ use std::{
 use lore_model::RepoId;
 use lore_store::{CodeView, IndexStore, SnapshotId, SnapshotInfo, StoreError, ViewPart};
 
-use super::{indexed::IndexedFiles, shared::Shared, signals::PathIndex};
+use super::{indexed::IndexedFiles, overlay::WorkVersion, shared::Shared, signals::PathIndex};
 use crate::blocking;
 
 /// One snapshot of a view.
@@ -16,8 +16,8 @@ use crate::blocking;
 pub(super) struct PartKey {
     pub(super) repo: RepoId,
     pub(super) snapshot: SnapshotId,
-    /// The state of the work tree on top of it; 0 where nothing is uncommitted.
-    pub(super) version: u64,
+    /// The state of the work tree on top of it.
+    pub(super) version: WorkVersion,
     /// What of the past is shown in its place.
     pub(super) past: Option<Arc<str>>,
 }
@@ -25,16 +25,29 @@ pub(super) struct PartKey {
 impl PartKey {
     /// A snapshot as it was committed.
     pub(super) fn committed(repo: RepoId, snapshot: SnapshotId) -> Self {
-        Self { repo, snapshot, version: 0, past: None }
+        Self { repo, snapshot, version: WorkVersion::default(), past: None }
     }
 
-    fn is_of(&self, other: &Self) -> bool {
-        self.snapshot == other.snapshot && self.past == other.past
+    /// Whether both show the same. Where nothing is uncommitted, it does not matter in which work tree.
+    fn shows_same(&self, other: &Self) -> bool {
+        let is_same_version = self.version == other.version || self.version.state == 0 && other.version.state == 0;
+        self.snapshot == other.snapshot && self.past == other.past && is_same_version
+    }
+
+    /// Whether this is another state of the same work tree, or was opened for none.
+    fn is_replaced_by(&self, newer: &Self) -> bool {
+        let is_same_tree = self.version.tree == newer.version.tree || self.version.tree == 0;
+        self.snapshot == newer.snapshot && self.past == newer.past && is_same_tree
     }
 }
 
 /// Which snapshots and which state of their work trees a view shows.
 pub(super) type ViewKey = Vec<PartKey>;
+
+/// Whether this holds of each part of a view and the part of another one in its place.
+fn is_each(one: &ViewKey, other: &ViewKey, holds: impl Fn(&PartKey, &PartKey) -> bool) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| holds(a, b))
+}
 
 /// A view with what is derived from it once.
 pub(super) struct Loaded {
@@ -104,7 +117,8 @@ impl Views {
 
     fn find(&self, key: &ViewKey) -> Option<Arc<Loaded>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = open.iter().position(|(known, _)| known == key).map(|at| open.remove(at))?;
+        let found =
+            open.iter().position(|(known, _)| is_each(known, key, PartKey::shows_same)).map(|at| open.remove(at))?;
         let loaded = Arc::clone(&found.1);
         open.push(found);
         Some(loaded)
@@ -112,7 +126,7 @@ impl Views {
 
     fn remember(&self, key: ViewKey, loaded: Arc<Loaded>) {
         // An older state of the same work tree is not asked for again.
-        let is_older = |known: &ViewKey| known.len() == key.len() && known.iter().zip(&key).all(|(a, b)| a.is_of(b));
+        let is_older = |known: &ViewKey| is_each(known, &key, PartKey::is_replaced_by);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let mut gone: Vec<_> = open.extract_if(.., |(known, _)| is_older(known)).collect();
         let too_many = (open.len() + 1).saturating_sub(self.most);
@@ -170,8 +184,12 @@ mod tests {
 
     use super::*;
 
-    fn part(repo: i64, snapshot: i64, version: u64) -> PartKey {
-        PartKey { version, ..PartKey::committed(RepoId(repo), SnapshotId(snapshot)) }
+    fn part(repo: i64, snapshot: i64, state: u64) -> PartKey {
+        part_of(1, repo, snapshot, state)
+    }
+
+    fn part_of(tree: u64, repo: i64, snapshot: i64, state: u64) -> PartKey {
+        PartKey { version: WorkVersion { tree, state }, ..PartKey::committed(RepoId(repo), SnapshotId(snapshot)) }
     }
 
     fn living(ids: &[i64]) -> Vec<SnapshotInfo> {
@@ -215,6 +233,22 @@ mod tests {
         let views = Views::new(8);
         with(&views, &[vec![part(1, 1, 0)], vec![part(1, 1, 7)]]).await;
         assert_eq!(held(&views), [vec![part(1, 1, 7)]]);
+    }
+
+    #[tokio::test]
+    async fn work_trees_over_one_commit_do_not_take_each_others_views() {
+        let views = Views::new(8);
+        let (first, second) = (vec![part_of(1, 1, 1, 7)], vec![part_of(2, 1, 1, 9)]);
+        with(&views, &[first.clone(), second.clone()]).await;
+        assert_eq!(held(&views), [first.clone(), second.clone()]);
+        // One without uncommitted work is for all of them, until the tree that it was opened for has some.
+        let clean = vec![part_of(3, 1, 1, 0)];
+        with(&views, std::slice::from_ref(&clean)).await;
+        assert!(views.find(&vec![part_of(4, 1, 1, 0)]).is_some(), "it shows the same");
+        assert!(views.find(&vec![part_of(3, 1, 1, 8)]).is_none() && views.find(&vec![part_of(2, 1, 1, 7)]).is_none());
+        let edited = vec![part_of(3, 1, 1, 10)];
+        with(&views, std::slice::from_ref(&edited)).await;
+        assert_eq!(held(&views), [first, second, edited]);
     }
 
     #[tokio::test]

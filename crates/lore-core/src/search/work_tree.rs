@@ -13,7 +13,7 @@ use lore_store::LeftOut;
 
 use super::{
     Search,
-    overlay::{Overlay, Tools},
+    overlay::{Overlay, Tools, WorkVersion},
     part::base,
 };
 use crate::blocking;
@@ -35,7 +35,7 @@ pub(super) struct Watched {
 /// What a look at a work tree gave.
 pub(super) struct Looked {
     pub(super) uncommitted: usize,
-    pub(super) version: u64,
+    pub(super) version: WorkVersion,
     pub(super) work: Arc<Mutex<Watched>>,
     /// What could not be followed of ignore files.
     pub(super) notes: Vec<String>,
@@ -131,7 +131,7 @@ impl Search {
                 None => state.look(commit, &globs, look, &tools).err(),
             };
             let (uncommitted, notes) = (state.overlay.len(), state.overlay.notes());
-            let version = state.overlay.version_over(commit).unwrap_or(0);
+            let version = state.overlay.version_over(commit).unwrap_or_default();
             drop(state);
             Ok(Some(Looked { uncommitted, version, work: watched, notes, error }))
         })
@@ -139,6 +139,10 @@ impl Search {
         self.note_failure(place, &looked);
         let Some(mut looked) = looked? else { return Ok(None) };
         let mut overlays = self.overlays.lock().unwrap_or_else(PoisonError::into_inner);
+        if !overlays.contains_key(place) {
+            // What is held of work trees that were removed since then is of no use to anybody.
+            overlays.retain(|known, _| known.symlink_metadata().is_ok());
+        }
         looked.work = Arc::clone(overlays.entry(place.to_owned()).or_insert(looked.work));
         Ok(Some(looked))
     }
@@ -241,7 +245,7 @@ mod tests {
         let work = search.overlays.lock().unwrap().values().next().cloned().unwrap();
         let state = search.state(repo.id).await.unwrap();
         let part = search.part(&repo, &state, None, false).await.unwrap().unwrap();
-        assert_ne!(part.version, 0, "something is uncommitted");
+        assert_ne!(part.version.state, 0, "something is uncommitted");
 
         let parts = [part];
         let waits: [futures::future::BoxFuture<'_, ()>; 3] = [
