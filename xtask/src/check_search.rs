@@ -10,7 +10,7 @@ use std::{
     fs,
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context as _, Result, ensure};
@@ -480,11 +480,17 @@ fn ask<'a>(
     Ok(())
 }
 
-/// What git finds; `None` where it gives up on the expression.
-fn git_grep(bare: &Path, question: &Question) -> Result<Option<Places>> {
-    let mut command = Git::at(bare).command();
+/// `git grep` without attributes, in a UTF-8 locale: path, line and text of each match, with NUL between them.
+pub(crate) fn grep_in(dir: &Path) -> Command {
+    let mut command = Git::at(dir).command();
     command.env("LC_ALL", "C.UTF-8").env("GIT_ATTR_SOURCE", "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
     command.args(["-c", "core.quotePath=false", "grep", "--no-color", "-n", "-z", "-I"]);
+    command
+}
+
+/// What git finds; `None` where it gives up on the expression.
+fn git_grep(bare: &Path, question: &Question) -> Result<Option<Places>> {
+    let mut command = grep_in(bare);
     command.args(question.git.iter().map(OsStr::new)).args([question.commit.as_str(), "--"]).args(&question.paths);
     let out = command.output()?;
     if out.status.code() >= Some(2) {

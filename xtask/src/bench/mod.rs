@@ -3,20 +3,26 @@
 //! It prints and judges nothing but the aims: no test fails because a machine is slow.
 
 mod all;
+mod checkout;
+mod cold_start;
 mod history;
 mod index;
+mod large;
 mod latency;
 mod measure;
 mod quality;
+mod query;
+mod ratio;
 mod search;
 mod semble;
 mod server;
 mod starvation;
 mod table;
 
+use std::path::Path;
+
 use anyhow::Result;
 
-pub(crate) use all::check_pages;
 pub(crate) use lore_bench::grid;
 pub(crate) use measure::{Args as MeasuredArgs, Ran, run_measured, run_to_the_end};
 
@@ -31,6 +37,10 @@ pub(crate) enum Bench {
     History(history::Args),
     /// Indexing and searching code.
     Index(index::Args),
+    /// A large repository: indexing and queries, beside another build of Lore, ripgrep and `git grep`.
+    Large(large::Args),
+    /// The first calls of an agent, while the index is being built.
+    ColdStart(cold_start::Args),
     /// Finding lines, beside ripgrep.
     Search(search::Args),
     /// A team server under load.
@@ -48,9 +58,18 @@ pub(crate) fn run(bench: Bench) -> Result<()> {
         Bench::Docs(args) => all::write_docs(&args),
         Bench::History(args) => history::run(&args),
         Bench::Index(args) => index::run(&args),
+        Bench::Large(args) => large::run(&args),
+        Bench::ColdStart(args) => cold_start::run(&args),
         Bench::Search(args) => search::run(&args),
         Bench::Server(args) => server::run(&args),
         Bench::Starvation(args) => starvation::run(&args),
         Bench::Quality(args) => quality::run(&args),
     }
+}
+
+/// Pages that do not say what the runs say that they are made from.
+pub(crate) fn check_pages(root: &Path) -> Result<Vec<String>> {
+    let mut problems = all::check_pages(root)?;
+    problems.extend(large::check_page(root)?);
+    Ok(problems)
 }

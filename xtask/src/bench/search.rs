@@ -6,7 +6,7 @@ use std::{
     fs,
     io::{Seek as _, Write as _},
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -160,7 +160,7 @@ pub(super) fn find_lines(
         let patterns: Vec<Value> = (0..PATTERNS).map(|number| pattern(kind, number, &sample, random)).collect();
         let (own, found) = ask(lore, copy, dir, &patterns)?;
         let peer = match rg.filter(|_| kind != "fuzzy") {
-            Some(rg) => ripgrep(rg, copy, kind, &patterns)?,
+            Some(rg) => ripgrep(rg, copy, &patterns)?,
             None => None,
         };
         all.push(Lines { kind, own, peer, found });
@@ -248,7 +248,7 @@ fn unique_text(repo: &Path) -> Result<u64> {
 }
 
 /// A pattern that somebody might look for.
-fn pattern(kind: &str, number: usize, sample: &Sample, random: &mut Random) -> Value {
+pub(super) fn pattern(kind: &str, number: usize, sample: &Sample, random: &mut Random) -> Value {
     let name = random.pick(&sample.names).clone();
     match kind {
         "literal" => json!({"kind": kind, "text": name, "case_sensitive": number.is_multiple_of(2)}),
@@ -286,23 +286,29 @@ fn ask(lore: &Lore, copy: &Path, dir: &Path, patterns: &[Value]) -> Result<(Time
 }
 
 /// How long ripgrep takes for some of them; none where it is not installed.
-fn ripgrep(rg: &Path, copy: &Path, kind: &str, patterns: &[Value]) -> Result<Option<Times>> {
+fn ripgrep(rg: &Path, copy: &Path, patterns: &[Value]) -> Result<Option<Times>> {
     if program(rg).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
         say("ripgrep is not installed: nothing is compared with it");
         return Ok(None);
     }
     let mut times = Vec::new();
     for pattern in patterns.iter().step_by(EVERY) {
-        let mut command = program(rg);
-        command.args(["--no-config", "--no-messages", "-n"]).current_dir(copy).stdout(Stdio::null());
-        command.args((kind == "literal").then_some("-F"));
-        command.args((pattern["case_sensitive"] != true).then_some("-i"));
-        command.args(["-e", pattern["text"].as_str().unwrap_or_default(), "."]);
+        let mut command = ripgrep_for(rg, copy, pattern);
         let started = Instant::now();
-        command.status()?;
+        command.stdout(Stdio::null()).status()?;
         times.push(started.elapsed());
     }
     Ok(Some(Times::new(times)))
+}
+
+/// ripgrep that looks for a pattern in all files.
+pub(super) fn ripgrep_for(rg: &Path, copy: &Path, pattern: &Value) -> Command {
+    let mut command = program(rg);
+    command.args(["--no-config", "--no-messages", "-n"]).current_dir(copy);
+    command.args((pattern["kind"] == "literal").then_some("-F"));
+    command.args((pattern["case_sensitive"] != true).then_some("-i"));
+    command.args(["-e", pattern["text"].as_str().unwrap_or_default(), "."]);
+    command
 }
 
 fn text(path: &Path) -> Result<&str> {

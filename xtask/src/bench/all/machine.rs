@@ -17,7 +17,7 @@ const TICKS: f64 = 100.0;
 
 impl Machine {
     /// This one; nothing that tells whose it is.
-    pub(super) fn this() -> Self {
+    pub(in crate::bench) fn this() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let (processor, memory) = (read("/proc/cpuinfo"), read("/proc/meminfo"));
         let field = |text: &str, name: &str| -> Option<String> {
@@ -43,7 +43,7 @@ impl Machine {
 }
 
 /// Watches one part.
-pub(super) struct Meter {
+pub(in crate::bench) struct Meter {
     started: Instant,
     load: Option<f64>,
     /// Seconds that all processors worked since the start of the machine, and that this process and its children did.
@@ -51,12 +51,12 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    pub(super) fn start() -> Self {
+    pub(in crate::bench) fn start() -> Self {
         Self { started: Instant::now(), load: load(), worked: worked() }
     }
 
     /// The part that was measured meanwhile.
-    pub(super) fn part(self, kind: Kind, title: String, about: String, rows: Vec<Row>) -> Part {
+    pub(in crate::bench) fn part(self, kind: Kind, title: String, about: String, rows: Vec<Row>) -> Part {
         let seconds = self.started.elapsed().as_secs_f64();
         let others = self.worked.zip(worked()).map(|(before, after)| {
             let (all, own) = (after.0 - before.0, after.1 - before.1);

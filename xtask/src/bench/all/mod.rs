@@ -12,14 +12,18 @@ mod record;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use machine::Meter;
 use peers::Tool;
-use record::{Better, Kind, Machine, Part, Peer, Record, Row};
+use record::Better;
 
 use super::{history, index, quality, search, semble::Semble, server};
 use crate::program::{build_release, output, program, root, say};
 
 pub(crate) use page::check as check_pages;
+pub(super) use {
+    machine::Meter,
+    page::put_between,
+    record::{Kind, Machine, Part, Peer, Record, Row},
+};
 
 /// Why a peer has no figures.
 const NOT_GIVEN: &str = "not measured: no peer given";
@@ -126,11 +130,11 @@ pub(crate) fn run(args: Args) -> Result<()> {
     let args = &run.args;
     let machine = Machine::this();
     let mut record = Record {
-        date: output(program("date").args(["-u", "+%Y-%m-%d"]))?,
+        date: today()?,
         command: command(args),
         quick: args.quick,
         machine,
-        lore: run.version()?,
+        lore: version(&run.binary, run.args.lore.is_some())?,
         peers: run.about()?,
         parts: Vec::new(),
     };
@@ -143,16 +147,39 @@ pub(crate) fn run(args: Args) -> Result<()> {
             }
         }
     }
-    say(&format!("\n{}, {}, {} cores\n", record.lore, record.machine.processor, record.machine.cores));
-    for peer in &record.peers {
-        say(&format!("{}: {}", peer.name, peer.about));
-    }
-    say(&format!("\n{}", record.text()));
+    print(&record);
     if args.write_docs {
         record.write(&page::record_file(root()))?;
         record.write_pages(root())?;
     }
     Ok(())
+}
+
+/// Prints a run.
+pub(super) fn print(record: &Record) {
+    say(&format!("\n{}, {}, {} cores\n", record.lore, record.machine.processor, record.machine.cores));
+    for peer in &record.peers {
+        say(&format!("{}: {}", peer.name, peer.about));
+    }
+    say(&format!("\n{}", record.text()));
+}
+
+/// The day, in UTC.
+pub(super) fn today() -> Result<String> {
+    output(program("date").args(["-u", "+%Y-%m-%d"]))
+}
+
+/// The version of the program, and the commit of this tree where it was built from it.
+pub(super) fn version(binary: &Path, is_given: bool) -> Result<String> {
+    let version = output(program(binary).arg("--version"))?;
+    if is_given {
+        // Nobody knows what a binary that was given was built from.
+        return Ok(format!("{version}, a binary that was given with `--lore`"));
+    }
+    let commit = output(program("git").args(["rev-parse", "--short=12", "HEAD"]))?;
+    let changed = !output(program("git").args(["status", "--porcelain", "--", "crates"]))?.is_empty();
+    let changed = if changed { ", with changes" } else { "" };
+    Ok(format!("{version}, commit {commit}{changed}"))
 }
 
 type Measure = fn(&Run) -> Result<Vec<Part>>;
@@ -219,19 +246,6 @@ impl Run {
 
     fn semble(&self) -> Result<Option<Semble>> {
         self.args.peer_semble.as_deref().map(Semble::given).transpose()
-    }
-
-    /// The version of the program, and the commit of this tree where it was built from it.
-    fn version(&self) -> Result<String> {
-        let version = output(program(&self.binary).arg("--version"))?;
-        if self.args.lore.is_some() {
-            // Nobody knows what a binary that was given was built from.
-            return Ok(format!("{version}, a binary that was given with `--lore`"));
-        }
-        let commit = output(program("git").args(["rev-parse", "--short=12", "HEAD"]))?;
-        let changed = !output(program("git").args(["status", "--porcelain", "--", "crates"]))?.is_empty();
-        let changed = if changed { ", with changes" } else { "" };
-        Ok(format!("{version}, commit {commit}{changed}"))
     }
 
     /// Who it is compared with, in words.
@@ -433,7 +447,8 @@ impl Run {
     }
 }
 
-fn place_of(path: &Path) -> Result<(String, PathBuf)> {
+/// The name and the place of a repository.
+pub(super) fn place_of(path: &Path) -> Result<(String, PathBuf)> {
     let path = path.canonicalize().with_context(|| format!("cannot find {}", path.display()))?;
     let place = if path.ends_with("repo") { path.parent().unwrap_or(&path) } else { &path };
     let name = place.file_name().unwrap_or_default().to_string_lossy();
@@ -456,7 +471,7 @@ fn name_semble(rows: &mut [Row], semble: Option<&Semble>) {
     }
 }
 
-fn counted(count: usize, what: &str) -> String {
+pub(super) fn counted(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 

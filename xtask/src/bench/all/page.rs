@@ -89,12 +89,7 @@ impl Record {
             "<!-- Made from benchmarks.json by `cargo xtask bench docs`; only what stands between the marks of the notes is \
              written by hand. -->\n\n# Benchmarks\n\n",
         )];
-        let machine = &self.machine;
-        let load = machine.load.map_or_else(String::new, |load| format!(", load {load} before"));
-        page.push(format!(
-            "{}, {}, on {} ({} cores, {} GB of memory, {}{load}). Printed by\n\n```sh\n{}\n```\n\n",
-            self.date, self.lore, machine.processor, machine.cores, machine.memory_gb, machine.system, self.command
-        ));
+        page.push(self.head());
         if self.quick {
             page.push("This run was made at small sizes, to try the benchmark itself: do not quote it.\n\n".to_owned());
         }
@@ -112,13 +107,7 @@ impl Record {
             }
             page.push("\n".to_owned());
         }
-        for part in &self.parts {
-            page.push(format!("## {}\n\n{}", part.title, part.about));
-            if let Some(busy) = part.busy() {
-                page.push(format!(" **{busy}**"));
-            }
-            page.push(format!("\n\n{}\n", table(&HEAD, part.rows.iter().map(Row::cells))));
-        }
+        page.push(self.tables("##"));
         page.push("## Missed or behind\n\n".to_owned());
         let misses = self.misses();
         if misses.is_empty() {
@@ -129,6 +118,26 @@ impl Record {
         }
         let notes = between(before, NOTES).unwrap_or("\n");
         format!("{}\n## Why, and what is left\n\n{}{notes}{}\n", page.concat(), NOTES[0], NOTES[1])
+    }
+
+    /// When, what and where, and the command.
+    pub(in crate::bench) fn head(&self) -> String {
+        let machine = &self.machine;
+        let load = machine.load.map_or_else(String::new, |load| format!(", load {load} before"));
+        format!(
+            "{}, {}, on {} ({} cores, {} GB of memory, {}{load}). Printed by\n\n```sh\n{}\n```\n\n",
+            self.date, self.lore, machine.processor, machine.cores, machine.memory_gb, machine.system, self.command
+        )
+    }
+
+    /// A table for each part, below a heading of this level.
+    pub(in crate::bench) fn tables(&self, heading: &str) -> String {
+        let part = |part: &Part| {
+            let busy = part.busy().map(|busy| format!(" **{busy}**")).unwrap_or_default();
+            let table = table(&HEAD, part.rows.iter().map(Row::cells));
+            format!("{heading} {}\n\n{}{busy}\n\n{table}\n", part.title, part.about)
+        };
+        self.parts.iter().map(part).collect()
     }
 
     /// The figures of the README.
@@ -184,9 +193,7 @@ impl Record {
     fn pages(&self, root: &Path) -> Result<[(&'static str, String); 2]> {
         let page = fs::read_to_string(root.join(PAGE)).unwrap_or_default();
         let readme = fs::read_to_string(root.join(README)).context("cannot read the README")?;
-        let old = between(&readme, FIGURES).context("the README has no marks for its figures")?;
-        let (begin, end) = (FIGURES[0], FIGURES[1]);
-        let new = readme.replacen(&format!("{begin}{old}{end}"), &format!("{begin}{}{end}", self.figures()), 1);
+        let new = put_between(&readme, FIGURES, &self.figures()).context("the README has no marks for its figures")?;
         Ok([(PAGE, self.page(&page)), (README, new)])
     }
 }
@@ -214,9 +221,9 @@ pub(crate) fn record_file(root: &Path) -> std::path::PathBuf {
     root.join(RECORD)
 }
 
-/// Whether the reference is another program that does the same, and not a limit or Lore itself.
+/// Whether the reference is another program that does the same or another build of Lore, and not a limit.
 fn is_peer(row: &Row) -> bool {
-    let peers = ["commitmux", "semble", "probe", "ck", "ripgrep"];
+    let peers = ["commitmux", "semble", "probe", "ck", "ripgrep", "git grep", "baseline"];
     row.reference.as_ref().is_some_and(|reference| peers.iter().any(|peer| reference.name.starts_with(peer)))
 }
 
@@ -228,6 +235,13 @@ fn short(part: &Part) -> &str {
 fn between<'a>(text: &'a str, marks: [&str; 2]) -> Option<&'a str> {
     let (_, rest) = text.split_once(marks[0])?;
     Some(rest.split_once(marks[1])?.0)
+}
+
+/// The text with something else between the marks; `None` where it does not have them.
+pub(in crate::bench) fn put_between(text: &str, marks: [&str; 2], new: &str) -> Option<String> {
+    let (before, rest) = text.split_once(marks[0])?;
+    let (_, after) = rest.split_once(marks[1])?;
+    Some([before, marks[0], new, marks[1], after].concat())
 }
 
 /// A table as Markdown has it; columns without anything in them are left out.

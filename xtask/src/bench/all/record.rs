@@ -69,6 +69,7 @@ pub(crate) enum Kind {
     Quality,
     Server,
     Growth,
+    Large,
 }
 
 /// Which way is better.
@@ -89,6 +90,9 @@ pub(crate) struct Row {
     pub(crate) lore: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reference: Option<Reference>,
+    /// The 95 % interval of the ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) interval: Option<[f64; 2]>,
     #[serde(default, skip_serializing_if = "is_less")]
     pub(crate) better: Better,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,6 +123,7 @@ impl From<&Figure> for Row {
             unit: figure.unit.to_owned(),
             lore: Some(kept(figure.measured)),
             reference,
+            interval: None,
             better: Better::Less,
             aim: Some(figure.aim_text()).filter(|text| !text.is_empty()),
             met: figure.is_met(),
@@ -139,6 +144,11 @@ impl Row {
         Self { name: name.to_owned(), unit: unit.to_owned(), lore: Some(kept(lore)), ..Self::default() }
     }
 
+    /// The same with the interval of its ratio.
+    pub(crate) fn within(self, interval: [f64; 2]) -> Self {
+        Self { interval: Some(interval.map(kept)), ..self }
+    }
+
     /// What was not measured, and why.
     pub(crate) fn missing(name: &str, why: &str) -> Self {
         Self { name: name.to_owned(), note: Some(why.to_owned()), ..Self::default() }
@@ -150,17 +160,21 @@ impl Row {
         Some(self.lore? / reference.value)
     }
 
-    /// Whether it is behind what it is compared with. Counts have no unit, and more of them is neither better nor worse.
+    /// Whether it is behind what it is compared with; where there is an interval, all of it has to be. Counts have no unit, and
+    /// more of them is neither better nor worse.
     pub(crate) fn is_behind(&self) -> bool {
-        self.ratio().is_some_and(|ratio| match self.better {
-            Better::Less => ratio > 1.0 && !self.unit.is_empty(),
-            Better::More => ratio < 1.0,
-        })
+        let [low, high] = self.interval.unwrap_or([self.ratio().unwrap_or(1.0); 2]);
+        match self.better {
+            Better::Less => low > 1.0 && !self.unit.is_empty(),
+            Better::More => high < 1.0,
+        }
     }
 
     /// Name, ratio, figure, reference, aim, and what is to be said about it.
     pub(crate) fn cells(&self) -> [String; 6] {
         let with_unit = |value: f64| format!("{} {}", shown(value), self.unit).trim_end().to_owned();
+        let interval =
+            self.interval.map(|[low, high]| format!(" [{}, {}]", shown(low), shown(high))).unwrap_or_default();
         let verdict = match (self.met, &self.note) {
             (Some(true), None) => "met".to_owned(),
             (Some(false), None) => "missed".to_owned(),
@@ -170,7 +184,7 @@ impl Row {
         };
         [
             self.name.clone(),
-            self.ratio().map(|ratio| format!("{}×", shown(ratio))).unwrap_or_default(),
+            self.ratio().map(|ratio| format!("{}×{interval}", shown(ratio))).unwrap_or_default(),
             self.lore.map(with_unit).unwrap_or_default(),
             self.reference
                 .as_ref()
@@ -232,6 +246,9 @@ mod tests {
         assert!(Row::against("time", "s", 0.95, ("semble", 0.9)).is_behind());
         assert!(!Row::against("time", "s", 0.95, ("semble", 0.0)).is_behind());
         assert!(!Row::against("files", "", 3.0, ("semble", 2.0)).is_behind());
+        let interval = |low| Row { interval: Some([low, 1.3]), ..Row::against("time", "s", 1.1, ("baseline", 1.0)) };
+        assert!(interval(1.02).is_behind() && !interval(0.98).is_behind());
+        assert_eq!(interval(0.98).cells()[1], "1.10× [0.980, 1.30]");
     }
 
     #[test]
