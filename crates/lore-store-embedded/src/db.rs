@@ -5,7 +5,10 @@ use std::{
     fmt::Write as _,
     fs, io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use lore_model::Cancel;
@@ -41,6 +44,8 @@ struct Inner {
     vector_files: Mutex<HashMap<FileId, Weak<VectorFile>>>,
     pasts: Mutex<Vec<(i64, Arc<Past>)>>,
     texts: Arc<TextCache>,
+    /// Connections that were taken since the last [`EmbeddedStore::free_unused`].
+    uses: AtomicU64,
 }
 
 /// Which file a connection was opened on: a file may be moved away and another one made in its place.
@@ -65,8 +70,21 @@ impl EmbeddedStore {
                 vector_files: Mutex::default(),
                 pasts: Mutex::default(),
                 texts: TextCache::new(bytes),
+                uses: AtomicU64::new(0),
             }),
         }
+    }
+
+    /// Frees what is cached for queries (connections with their pages, texts, pasts) if there was none since the last call.
+    pub fn free_unused(&self) {
+        if self.inner.uses.swap(0, Ordering::Relaxed) > 0 {
+            return;
+        }
+        let idle = std::mem::take(&mut *self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        let pasts = std::mem::take(&mut *self.inner.pasts.lock().unwrap_or_else(PoisonError::into_inner));
+        // Not while others wait for the lists.
+        drop((idle, pasts));
+        self.inner.texts.clear();
     }
 
     /// The SQLite file.
@@ -194,6 +212,7 @@ impl EmbeddedStore {
     /// A connection, and the file it is on if it may be kept for the next call.
     fn take_reader(&self) -> Result<Option<(Option<FileId>, Connection)>> {
         let Some(file) = find_file(self.file())? else { return Ok(None) };
+        self.inner.uses.fetch_add(1, Ordering::Relaxed);
         let mut idle = self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|(opened, _)| *opened == file);
         if let Some((_, connection)) = idle.pop() {
@@ -329,4 +348,24 @@ pub fn make_home(home: &Path) -> io::Result<()> {
     folder.create(home)?;
     // What is kept in it must not be lost with its name.
     made.into_iter().filter(|folder| !folder.as_os_str().is_empty()).try_for_each(crate::segment::sync_parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn connections_are_closed_when_no_query_came_for_a_while_and_opened_again_for_the_next() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = EmbeddedStore::new(dir.path());
+        drop(store.writer().await.unwrap());
+        let idle = || store.inner.idle.lock().unwrap().len();
+        let read = || store.read_here(|connection| connection.query_row("SELECT 1", [], |row| row.get::<_, i64>(0)));
+        assert_eq!((read().unwrap(), idle()), (Some(1), 1));
+        store.free_unused();
+        assert_eq!(idle(), 1, "a query came since the last look");
+        store.free_unused();
+        assert_eq!(idle(), 0);
+        assert_eq!((read().unwrap(), idle()), (Some(1), 1));
+    }
 }

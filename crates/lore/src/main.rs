@@ -1,6 +1,7 @@
 //! The binary: reads arguments, configuration and environment, wires the parts together, prints, and exits.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod allocator;
 mod columns;
 mod commands;
 mod config;
@@ -24,13 +25,7 @@ mod wire;
 use std::process::ExitCode;
 
 use clap::Parser;
-use mimalloc::MiMalloc;
 use tracing_subscriber::{layer::SubscriberExt as _, util::SubscriberInitExt as _};
-
-/// Many threads answer at once, each with thousands of small pieces: with the allocator of the C library that is a sixth of
-/// their time, and what they gave back stays scattered.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let cli = match commands::Cli::try_parse() {
@@ -39,7 +34,10 @@ fn main() -> ExitCode {
     };
     let ui = ui::Ui::new(cli.json, cli.quiet, cli.color);
     start_log(cli.verbosity());
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    allocator::return_freed_memory();
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).thread_keep_alive(allocator::THREAD_KEEP_ALIVE).enable_all();
+    let runtime = builder.build();
     let done = match runtime {
         Ok(runtime) => {
             let done = runtime.block_on(cli.run(&ui));

@@ -9,6 +9,8 @@ use tokio::{
     task::JoinHandle,
 };
 
+use crate::allocator::THREAD_KEEP_ALIVE;
+
 /// Where a thread of this niceness and an ordinary one want the same core, it gets a tenth of it.
 #[cfg(any(target_os = "linux", test))]
 const NICENESS: i32 = 10;
@@ -21,7 +23,8 @@ impl Quiet {
     pub(crate) fn start() -> io::Result<Self> {
         // One is enough: what keeps a thread busy is done on others, of which there are as many as are needed.
         let mut builder = Builder::new_multi_thread();
-        builder.worker_threads(1).thread_name("lore-quiet").on_thread_start(step_back).enable_all();
+        builder.worker_threads(1).thread_keep_alive(THREAD_KEEP_ALIVE);
+        builder.thread_name("lore-quiet").on_thread_start(step_back).enable_all();
         Ok(Self(Some(builder.build()?)))
     }
 

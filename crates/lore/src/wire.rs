@@ -4,6 +4,7 @@ use std::{
     fs::{File, OpenOptions, TryLockError},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use lore_core::{
@@ -25,6 +26,7 @@ use crate::{config::Loaded, environment};
 /// The product over the index in the configured home, with the model that is configured besides the built-in one.
 pub(crate) fn lore(loaded: &Loaded, second: Option<Second>) -> Arc<Lore> {
     let store = Arc::new(EmbeddedStore::new(&loaded.home));
+    free_unused_caches(&store);
     let git = Git::new(&loaded.config.git);
     let history = History::new(Arc::clone(&store) as _, git, places(&loaded.home), Arc::new(SystemClock));
     let settings = Settings {
@@ -72,6 +74,7 @@ const SERVER_TEXTS: u64 = 256 << 20;
 /// The team whose data is in this folder. Nothing of the machine's own user counts there.
 pub(crate) fn team(loaded: &Loaded, data: &Path, options: TeamOptions) -> Arc<Team> {
     let store = Arc::new(EmbeddedStore::with_text_memory(data, SERVER_TEXTS));
+    free_unused_caches(&store);
     let git = Git::new(&loaded.config.git);
     let history = History::new(Arc::clone(&store) as _, git, places(data), Arc::new(SystemClock));
     let settings = Settings { ignore: loaded.config.ignore.clone(), views: SERVER_VIEWS, ..Settings::default() };
@@ -106,6 +109,22 @@ pub(crate) fn lock_data(data: &Path) -> Result<Option<File>, Failure> {
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }
+}
+
+/// A cache that no query has used for this long is freed.
+const UNUSED: Duration = Duration::from_secs(20);
+
+/// Frees the caches of a store whenever no query comes for a while, as long as the store is there.
+fn free_unused_caches(store: &Arc<EmbeddedStore>) {
+    let store = Arc::downgrade(store);
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(UNUSED).await;
+            let Some(store) = store.upgrade() else { return };
+            // A cache of hundreds of megabytes is not freed in no time.
+            drop(tokio::task::spawn_blocking(move || store.free_unused()).await);
+        }
+    });
 }
 
 fn places(home: &Path) -> Places {

@@ -10,6 +10,7 @@ mod index;
 mod large;
 mod latency;
 mod measure;
+mod memory;
 mod quality;
 mod query;
 mod ratio;
@@ -45,6 +46,8 @@ pub(crate) enum Bench {
     Search(search::Args),
     /// A team server under load.
     Server(server::Args),
+    /// The memory of a team server under many requests, and when it is idle again.
+    Memory(memory::Args),
     /// A team server under costly queries of two users.
     Starvation(starvation::Args),
     /// How well questions about code are answered.
@@ -62,6 +65,7 @@ pub(crate) fn run(bench: Bench) -> Result<()> {
         Bench::ColdStart(args) => cold_start::run(&args),
         Bench::Search(args) => search::run(&args),
         Bench::Server(args) => server::run(&args),
+        Bench::Memory(args) => memory::run(&args),
         Bench::Starvation(args) => starvation::run(&args),
         Bench::Quality(args) => quality::run(&args),
     }

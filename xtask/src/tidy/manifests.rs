@@ -53,7 +53,9 @@ fn manifest_problem(name: &str, text: &str) -> Result<Option<String>> {
 }
 
 /// Crates with a few lines that the compiler cannot check: they deny such code, and each place that needs it says why.
-const DENIES: [&str; 1] = [
+const DENIES: [&str; 2] = [
+    // It tells the allocator to return freed memory.
+    "lore",
     // It maps files into memory and compares vectors with the processor's vector instructions.
     "lore-store-embedded",
 ];

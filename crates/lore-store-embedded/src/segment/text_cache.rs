@@ -51,6 +51,11 @@ impl TextCache {
         CachedTexts { cache: Arc::clone(self), segment, kept: Mutex::default() }
     }
 
+    /// Forgets all texts.
+    pub(crate) fn clear(&self) {
+        self.blocks.clear();
+    }
+
     #[cfg(test)]
     pub(super) fn bytes(&self) -> u64 {
         self.blocks.weight()

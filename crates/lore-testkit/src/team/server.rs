@@ -257,10 +257,11 @@ impl Running {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The memory it holds, in bytes.
-    pub fn memory(&self) -> Result<u64> {
+    /// The memory it holds in bytes, without files that are mapped into it: the system takes those pages back when it needs them.
+    pub fn anonymous_memory(&self) -> Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.0.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("the kernel tells no memory")?;
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("RssAnon:")).context("the kernel tells no memory")?;
         let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
         Ok(kilobytes * 1024)
     }

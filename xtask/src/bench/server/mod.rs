@@ -35,7 +35,7 @@ const SEED: u64 = 20_240_229;
 const LOOK: Duration = Duration::from_secs(10);
 const LOOKS: u32 = 20;
 /// So much more than when it had warmed up may be held at the end.
-const GROWTH_AIM: f64 = 1.5;
+const GROWTH_AIM: f64 = 1.05;
 /// Questions of one user alone, before the others come.
 const ALONE: usize = 60;
 /// The longest time that adding a repository may take.
@@ -244,7 +244,7 @@ fn watch(running: &Running, plan: Plan) -> Result<Watched> {
     let mut watched = Watched::default();
     loop {
         let since = plan.start.elapsed();
-        watched.memory.push((since.as_secs_f64(), running.memory()?));
+        watched.memory.push((since.as_secs_f64(), running.anonymous_memory()?));
         if since >= plan.time {
             let after = running.cpu()?;
             watched.cpu = (after.0 - before.0, after.1 - before.1);
@@ -336,7 +336,7 @@ impl Seen {
             figure("errors", "", errors, None, Aim::AtMost(0.0)),
             figure("refreshes", "", refreshes, None, Aim::None),
             figure(
-                "memory, last fifth",
+                "anonymous memory, last fifth",
                 "MB",
                 megabytes(end),
                 Some(("second fifth", megabytes(early))),
@@ -414,7 +414,7 @@ fn print(args: &Args, seen: &Seen, load: Option<f64>) -> Result<()> {
     }
     let curve: Vec<String> =
         seen.watched.memory.iter().map(|(at, bytes)| format!("{at:.0}: {:.0}", megabytes(*bytes))).collect();
-    say(&format!("memory (s: MB): {}", curve.join("  ")));
+    say(&format!("anonymous memory (s: MB): {}", curve.join("  ")));
     Ok(())
 }
 

@@ -111,6 +111,10 @@ fn texts_that_are_kept_are_those_of_their_segment_and_take_no_more_than_they_may
     let [first, second] = segments;
     drop(first);
     assert!((1..both).contains(&cache.bytes()), "what was kept of a segment goes with it");
+    cache.clear();
+    assert_eq!(cache.bytes(), 0);
+    assert!(second.text(399).unwrap() == corpora[1][399].text, "it is read again");
+    assert!(cache.bytes() > 0);
     drop(second);
     assert_eq!(cache.bytes(), 0);
 }
