@@ -23,6 +23,9 @@ pub fn git_failure(error: GitError) -> Failure {
         GitError::Unreadable { .. } => {
             Failure::new(Code::NotARepository, message).hint("run `git fsck` there to see what is wrong with it")
         }
+        GitError::TreeTooLarge { .. } => Failure::new(Code::NotARepository, message).hint(
+            "the code of such a commit is not indexed: index another branch with `lore add PATH --branch BRANCH`",
+        ),
         GitError::NoSuchBranch { known, .. } => {
             Failure::new(Code::InvalidArgument, message).hint(format!("its branches are: {known}"))
         }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use lore_model::{Cancelled, brief};
+use lore_model::{Cancelled, CommitId, brief};
 
 /// Why reading git failed.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +31,18 @@ pub enum GitError {
         what: &'static str,
         /// What was said.
         why: String,
+    },
+    /// A commit names more paths than any repository that people work in.
+    #[error("commit {commit} of {path} has more than {limit} {what}")]
+    TreeTooLarge {
+        /// The repository.
+        path: PathBuf,
+        /// The commit.
+        commit: CommitId,
+        /// What there is too much of.
+        what: &'static str,
+        /// How much of it is read.
+        limit: usize,
     },
     /// The branch does not exist.
     #[error("{name} has no branch `{branch}`")]

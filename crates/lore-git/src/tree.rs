@@ -155,9 +155,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn too_much(&self, what: &str, limit: usize) -> GitError {
-        let why = format!("{} has more than {limit} {what}", self.commit);
-        self.repository.unreadable("the tree of a commit", &why)
+    fn too_much(&self, what: &'static str, limit: usize) -> GitError {
+        GitError::TreeTooLarge { path: self.repository.path().to_owned(), commit: self.commit, what, limit }
     }
 
     fn unreadable(&self, error: &gix::Error) -> GitError {

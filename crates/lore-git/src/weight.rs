@@ -2,6 +2,8 @@
 //!
 //! A few hundred bytes of trees can name more paths than any machine can hold, so counting ends early. No content is read.
 
+use std::collections::HashMap;
+
 use gix::{bstr::BString, odb::Header as _};
 use lore_model::CommitId;
 
@@ -38,6 +40,8 @@ pub(crate) fn weigh(repo: &gix::Repository, id: CommitId, excludes: &[String], c
     let Some((old, new)) = trees(repo, id) else { return Weight::Ordinary };
     let mut folders = vec![(BString::default(), old, Some(new), 0)];
     let (mut looked_at, mut path_bytes, mut bytes) = (0, 0, 0_u64);
+    // A bomb names the same few files a million times.
+    let mut sizes = HashMap::new();
     while let Some((path, old, new, depth)) = folders.pop() {
         if old == new || cancel.is_cancelled() {
             continue;
@@ -73,8 +77,10 @@ pub(crate) fn weigh(repo: &gix::Repository, id: CommitId, excludes: &[String], c
                 continue;
             }
             for file in [old, new].into_iter().flatten().filter(|e| !e.mode.is_tree() && !e.mode.is_commit()) {
-                let size = repo.objects.try_header(&file.id).ok().flatten().map_or(0, |header| header.size());
-                bytes = bytes.saturating_add(size);
+                let size = sizes.entry(file.id).or_insert_with(|| {
+                    repo.objects.try_header(&file.id).ok().flatten().map_or(0, |header| header.size())
+                });
+                bytes = bytes.saturating_add(*size);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, HashSet},
     num::NonZero,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -72,6 +72,17 @@ pub struct CodeReport {
     pub lines: u64,
     /// Files of the newest tip whose content could not be read, so that they are not searched.
     pub lost: u64,
+    /// Files that this sync found too large to be searched.
+    pub too_large: Vec<RepoPath>,
+}
+
+/// Why contents that were to be read are not searched.
+#[derive(Debug, Default)]
+pub(super) struct Unsearched {
+    /// Contents that cannot be read, and why.
+    pub(super) lost: HashMap<BlobId, String>,
+    /// A path of each content that is too large.
+    too_large: Vec<RepoPath>,
 }
 
 /// How the reasons begin why files cannot be read that would be searched.
@@ -90,9 +101,9 @@ struct Plan {
     snapshots: Vec<NewSnapshot>,
     /// Each content once, with a path that it has.
     contents: Vec<(BlobKey, RepoPath)>,
-    /// Commits whose files cannot be listed, and why the last of them cannot.
+    /// Commits whose files cannot be listed, and why.
     unread: HashSet<CommitId>,
-    error: Option<GitError>,
+    errors: Vec<GitError>,
 }
 
 /// Frees what nothing needs any more. What was read is published: that this failed is no reason to say that it was not.
@@ -135,13 +146,18 @@ impl Search {
         let plan = plan(seen.repository.clone(), wanted, seen.ignore.clone(), cancel.clone()).await?;
         // A branch that cannot be read is not indexed: the next sync tries again.
         seen.tips.retain(|tip| !plan.unread.contains(&tip.commit));
-        if let Some(error) = plan.error.filter(|_| seen.tips.is_empty()) {
+        let Plan { snapshots, mut contents, mut errors, .. } = plan;
+        if seen.tips.is_empty()
+            && let Some(error) = errors.pop()
+        {
             return Err(git_failure(error));
         }
-        let mut wanted: Vec<BlobKey> = plan.contents.iter().map(|(key, _)| key.clone()).collect();
+        for error in errors {
+            tracing::warn!(%error, "a branch is left out of the code index");
+        }
+        let mut wanted: Vec<BlobKey> = contents.iter().map(|(key, _)| key.clone()).collect();
         wanted.dedup();
         let known = writer.known_blobs(&rules, wanted).await.map_err(store_failure)?;
-        let Plan { snapshots, mut contents, .. } = plan;
         contents.retain(|(key, _)| !known.contains(key));
         progress(CodeEvent::Started(contents.len() as u64));
         let wanted = contents.len() as u64;
@@ -153,8 +169,9 @@ impl Search {
             snapshots,
             partial: true,
         };
-        let lost =
-            self.read_all(repo, task, &seen.repository, contents, before.snapshots.is_empty().then_some(&end)).await?;
+        let first = before.snapshots.is_empty().then_some(&end);
+        let Unsearched { lost, mut too_large } = self.read_all(repo, task, &seen.repository, contents, first).await?;
+        too_large.sort_unstable();
         for snapshot in &mut end.snapshots {
             let lost = snapshot.files.iter().filter_map(|file| {
                 Some(LeftOut { reason: lost.get(&file.key.blob)?.clone(), path: file.path.clone() })
@@ -166,7 +183,8 @@ impl Search {
         let state = writer.end_code(repo.id, end).await.map_err(store_failure)?;
         clean_up(writer).await;
         progress(CodeEvent::Published);
-        self.report(&state, wanted - lost.len() as u64).await
+        let report = self.report(&state, wanted - lost.len() as u64).await?;
+        Ok(CodeReport { too_large, ..report })
     }
 
     async fn report(&self, state: &CodeState, read: u64) -> Result<CodeReport, Failure> {
@@ -177,7 +195,14 @@ impl Search {
             let left_out = self.summarise(newest.id).await?.left_out;
             left_out.iter().filter(|file| file.reason.starts_with(LOST)).count() as u64
         };
-        Ok(CodeReport { read, files: newest.files, chunks: newest.chunks, lines: newest.lines, lost })
+        Ok(CodeReport {
+            read,
+            files: newest.files,
+            chunks: newest.chunks,
+            lines: newest.lines,
+            lost,
+            too_large: Vec::new(),
+        })
     }
 
     /// Whether the index holds what the repository's tips name; `None` where the repository cannot be read.
@@ -226,7 +251,7 @@ impl Search {
         looked.await.map_err(git_failure)
     }
 
-    /// Reads contents on all cores while one task stores. Returns those that could not be read, and why.
+    /// Reads contents on all cores while one task stores.
     pub(super) async fn read_all(
         &self,
         repo: &Repo,
@@ -234,10 +259,10 @@ impl Search {
         repository: &Repository,
         contents: Vec<(BlobKey, RepoPath)>,
         first: Option<&CodeEnd>,
-    ) -> Result<HashMap<BlobId, String>, Failure> {
+    ) -> Result<Unsearched, Failure> {
         let CodeTask { writer, jobs, cancel, progress, .. } = *task;
         if contents.is_empty() {
-            return Ok(HashMap::new());
+            return Ok(Unsearched::default());
         }
         let rules = rules(&*self.embedder);
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -252,7 +277,7 @@ impl Search {
             next: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             first_error: Mutex::default(),
-            lost: Mutex::default(),
+            unsearched: Mutex::default(),
         });
         let runtime = tokio::runtime::Handle::current();
         let workers: Vec<_> = (0..jobs)
@@ -298,8 +323,7 @@ impl Search {
         if let Some(failure) = work.first_error.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return Err(failure);
         }
-        let lost = std::mem::take(&mut *work.lost.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(lost)
+        Ok(std::mem::take(&mut *work.unsearched()))
     }
 }
 
@@ -329,7 +353,7 @@ async fn plan(
     cancel: Cancel,
 ) -> Result<Plan, Failure> {
     let planned = blocking(move || {
-        let mut plan = Plan { snapshots: Vec::new(), contents: Vec::new(), unread: HashSet::new(), error: None };
+        let mut plan = Plan { snapshots: Vec::new(), contents: Vec::new(), unread: HashSet::new(), errors: Vec::new() };
         let mut known: HashSet<BlobKey> = HashSet::new();
         let mut hints: HashMap<String, Arc<str>> = HashMap::new();
         for commit in commits {
@@ -337,10 +361,9 @@ async fn plan(
             let tree = match repository.tree_of(commit, &TreeLimits::default()) {
                 Ok(tree) => tree,
                 // One branch that cannot be read does not keep the others out.
-                Err(error @ GitError::Unreadable { .. }) => {
-                    tracing::warn!(%error, "a branch is left out of the code index");
+                Err(error @ (GitError::Unreadable { .. } | GitError::TreeTooLarge { .. })) => {
                     plan.unread.insert(commit);
-                    plan.error = Some(error);
+                    plan.errors.push(error);
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -395,11 +418,14 @@ struct Work {
     next: AtomicUsize,
     failed: AtomicBool,
     first_error: Mutex<Option<Failure>>,
-    /// Contents that cannot be read, and why.
-    lost: Mutex<HashMap<BlobId, String>>,
+    unsearched: Mutex<Unsearched>,
 }
 
 impl Work {
+    fn unsearched(&self) -> MutexGuard<'_, Unsearched> {
+        self.unsearched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn run(&self, sender: &mpsc::Sender<(Vec<NewBlob>, u64)>, runtime: tokio::runtime::Handle) {
         if let Err(failure) = self.read(sender, runtime) {
             self.failed.store(true, Ordering::Relaxed);
@@ -421,7 +447,7 @@ impl Work {
                     return Ok(());
                 }
                 let lose = |reason: String| {
-                    self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(key.blob, reason);
+                    self.unsearched().lost.insert(key.blob, reason);
                 };
                 let found = match blobs.read(key.blob, MAX_FILE, &mut buffer) {
                     Ok(found) => found,
@@ -436,6 +462,7 @@ impl Work {
                     Found::Missing => lose(format!("{LOST} is missing (a partial clone)")),
                     Found::TooLarge(size) => {
                         let reason = format!("over {} MiB", MAX_FILE >> 20);
+                        self.unsearched().too_large.push(path.clone());
                         read.push(unread(key.clone(), size, &reason));
                     }
                     Found::Read => match reader.read(&path.to_text(), &buffer).map_err(embed_failure)? {

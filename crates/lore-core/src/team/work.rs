@@ -424,6 +424,9 @@ fn summary(alias: &RepoName, done: &FlowReport) -> String {
     if code.lost > 0 {
         text = format!("{text}; {} could not be read", some(code.lost, "file"));
     }
+    if !code.too_large.is_empty() {
+        text = format!("{text}; {} too large to be searched", some(code.too_large.len() as u64, "file"));
+    }
     text
 }
 

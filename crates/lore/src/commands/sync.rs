@@ -12,6 +12,9 @@ use crate::{
     ui::{BOLD, DIM, one_line},
 };
 
+/// Files that are too large are named up to this many.
+const SHOWN_FILES: usize = 5;
+
 /// Read what is new in all registered repositories: code and history
 ///
 /// Repositories that were registered by URL are fetched first. It can be stopped at any moment and goes on where it was.
@@ -209,6 +212,15 @@ pub(super) fn print(context: &Context<'_>, reports: &[Report]) -> Result<(), Fai
                         report.history.repo
                     ));
                 }
+                let too_large = &report.code.too_large;
+                for path in too_large.iter().take(SHOWN_FILES) {
+                    let path = one_line(&path.to_text());
+                    ui.line(&ui.paint(DIM, &format!("  {path} is not searched: it is too large")))?;
+                }
+                if too_large.len() > SHOWN_FILES {
+                    let others = count((too_large.len() - SHOWN_FILES) as u64, "other file");
+                    ui.line(&ui.paint(DIM, &format!("  nor are {others}: `lore status --left-out` lists them")))?;
+                }
                 for problem in &report.history.problems {
                     ui.line(&ui.paint(DIM, &format!("  {}", problem.told())))?;
                 }
@@ -240,7 +252,9 @@ fn done_json(FlowReport { history, code, past, embedding }: &FlowReport) -> Valu
         "added": history.added,
         "removed": history.removed,
         "commits": history.total,
-        "code": {"read": code.read, "files": code.files, "chunks": code.chunks, "lines": code.lines, "lost": code.lost},
+        "code": {"read": code.read, "files": code.files, "chunks": code.chunks, "lines": code.lines, "lost": code.lost,
+            "too_large": code.too_large.iter().map(|path| path.to_text().into_owned()).collect::<Vec<_>>(),
+        },
         "temporal": past.map(|past| json!({
             "read": past.read, "commits": past.commits, "versions": past.versions, "chunks": past.chunks, "lost": past.lost,
         })),

@@ -1,6 +1,7 @@
 //! Repositories and requests that mean harm.
 
 use std::{
+    fs,
     path::Path,
     time::{Duration, Instant},
 };
@@ -20,11 +21,11 @@ fn nothing_that_a_repository_names_is_run() {
     let path = hostile.path.to_str().expect("UTF-8").to_owned();
     let newest = hostile.commits.last().expect("it has commits").clone();
     let unharmed = |what: &str| {
-        let ran = std::fs::read_to_string(&hostile.canary).unwrap_or_default();
+        let ran = fs::read_to_string(&hostile.canary).unwrap_or_default();
         assert!(!hostile.canary.exists(), "{what} ran {ran}");
     };
     // A look at what is uncommitted is where filters and monitors would be asked.
-    std::fs::write(hostile.path.join("src/b.txt"), "two and more\n").expect("the work tree is writable");
+    fs::write(hostile.path.join("src/b.txt"), "two and more\n").expect("the work tree is writable");
     for args in [
         &["add", &path, "--name", "trap", "--all-branches"][..],
         &["sync"],
@@ -315,6 +316,37 @@ fn ten_objects_that_name_ten_billion_paths_are_told_and_passed_over() {
 }
 
 #[test]
+fn a_tree_with_too_many_paths_is_refused_with_a_reason_and_its_history_is_found() {
+    if !crate::switches::slow_tests() {
+        return;
+    }
+    let place = Place::new();
+    let repo = odd::bomb(odd::Bomb::Paths(10), odd::Place::Tip, Path::new(&place.path("bomb"))).expect("git makes it");
+    let said = place.refused(3, &["add", repo.to_str().expect("UTF-8"), "--name", "bomb"]);
+    assert_eq!(said.matches("has more than 1000000 files and folders").count(), 1, "{said}");
+    assert!(said.contains("the code of such a commit is not indexed") && !said.contains("git fsck"), "{said}");
+    assert_eq!(found(&place, &["log", "begin OR bomb", "--no-sync"], "repo", "bomb"), 2);
+}
+
+#[test]
+fn a_file_that_is_too_large_is_named_and_the_others_are_searched() {
+    let place = Place::new();
+    let repo = place.repo("large");
+    repo.write("src/ok.py", "def is_found():\n    return 1\n");
+    // Zeros: large for Lore, and soon compressed by git.
+    fs::File::create(repo.path().join("huge.py")).and_then(|file| file.set_len(65 << 20)).expect("it is sparse");
+    repo.commit("Large");
+    let path = repo.path().to_str().expect("UTF-8").to_owned();
+    let said = String::from_utf8(place.lore.ok(&["add", &path, "--name", "large"])).expect("it is text");
+    assert!(said.contains("huge.py is not searched: it is too large"), "{said}");
+    assert!(found(&place, &["search", "is_found", "--no-sync", "--repo", "large"], "path", "src/ok.py") > 0);
+    // Once it is told, `status` tells it.
+    assert_eq!(place.sync()["code"]["too_large"], json!([]));
+    let status = String::from_utf8(place.lore.ok(&["status", "--left-out"])).expect("it is text");
+    assert!(status.contains("huge.py  over 64 MiB"), "{status}");
+}
+
+#[test]
 fn crafted_trees_are_read_without_following_or_writing_anything() {
     let place = Place::new();
     let repo = odd::crafted(Path::new(&place.path("deeper/crafted"))).expect("git makes the repository");
@@ -326,7 +358,7 @@ fn crafted_trees_are_read_without_following_or_writing_anything() {
         assert!(matches!(ended, Some(0 | 3)), "{label}: {ended:?}");
     }
     assert!(found(&place, &["search", odd::BESIDE_CRAFTED, "--no-sync", "--repo", "crafted"], "path", "lib.rs") > 0);
-    let beside: Vec<_> = std::fs::read_dir(place.path("deeper")).expect("it is there").flatten().collect();
+    let beside: Vec<_> = fs::read_dir(place.path("deeper")).expect("it is there").flatten().collect();
     assert_eq!(beside.len(), 1, "{beside:?}");
 }
 

@@ -99,7 +99,7 @@ impl Search {
         contents.retain(|(key, _)| !held.contains(key));
         progress(CodeEvent::Started(contents.len() as u64));
         let read = contents.len() as u64;
-        let lost = self.read_all(repo, task, &self.open_repository(repo).await?, contents, None).await?;
+        let lost = self.read_all(repo, task, &self.open_repository(repo).await?, contents, None).await?.lost;
         let is_lost = |change: &&NewVersion| change.key.as_ref().is_some_and(|key| lost.contains_key(&key.blob));
         let lost = changes.iter().filter(is_lost).count() as u64;
         let past = NewPast { at: self.clock.now(), rules, scope, keep, commits, changes };
