@@ -116,6 +116,9 @@ impl Report {
         let sync = format!("run `lore sync --repo {}`", self.repo.name());
         match self.history.state {
             FreshState::Current => {}
+            FreshState::Partial | FreshState::NeverSynced if let Some(percent) = self.history.progress => {
+                note(0.2, format!("the history is being read: {percent} %"));
+            }
             FreshState::Stale => note(0.1, format!("stale: branches have moved since the history was read; {sync}")),
             FreshState::Partial => note(0.2, format!("partial: not all of the history is read; {sync}")),
             FreshState::NeverSynced => note(0.3, format!("the history was never read; {sync}")),
@@ -133,6 +136,9 @@ impl Report {
                 match code.freshness.state {
                     // What is missing was told already.
                     CodeState::Current | CodeState::Missing => {}
+                    CodeState::Partial | CodeState::NeverIndexed if let Some(percent) = code.freshness.progress => {
+                        note(0.2, format!("the code is being indexed: {percent} %"));
+                    }
                     CodeState::Stale => note(0.1, format!("stale: the code changed since it was indexed; {sync}")),
                     CodeState::Partial => note(0.2, format!("partial: not all of the code is indexed; {sync}")),
                     CodeState::NeverIndexed => note(0.3, format!("the code was never indexed; {sync}")),

@@ -103,15 +103,32 @@ impl Lore {
             };
             let history = history?;
             self.sync_evidence(repo, writer, history.added > 0 || options.retry_missing, cancel).await?;
-            let code = code?;
+            let code = self.note_failure(repo, writer, code).await?;
             let past = self.sync_past(repo, task).await?;
             return Ok(FlowReport { history, code, past, embedding: None });
         }
         let history = self.history.sync(repo, &history_task).await?;
-        let code = self.sync_code(repo, task).await?;
+        let code = self.sync_code(repo, task).await;
+        let code = self.note_failure(repo, writer, code).await?;
         self.sync_evidence(repo, writer, history.added > 0 || options.retry_missing, cancel).await?;
         let past = self.sync_past(repo, task).await?;
         Ok(FlowReport { history, code, past, embedding: None })
+    }
+
+    /// Keeps why the code of a repository could not be indexed, for whoever asks why nothing of it is found.
+    async fn note_failure<T>(
+        &self,
+        repo: &Repo,
+        writer: &dyn IndexWriter,
+        done: Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        if let Err(failure) = &done
+            && failure.code != Code::Interrupted
+            && let Err(error) = writer.fail_sync(repo.id, &failure.message).await
+        {
+            tracing::warn!(repo = repo.name(), %error, "the failure of the sync could not be noted");
+        }
+        done
     }
 
     /// Finds commits by what they say or changed, on the branches that are asked about.

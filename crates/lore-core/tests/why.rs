@@ -114,5 +114,5 @@ async fn what_is_too_large_is_not_taken_for_what_is_not_there() {
     }
     assert_eq!(case.why("same.txt", 3).await.unwrap().disk, Disk::Same);
     let failure = case.why("nowhere.txt", 3).await.unwrap_err();
-    assert_eq!(failure.message, "nowhere.txt is no file of the repository");
+    assert_eq!(failure.message, "nowhere.txt is not a file of the repository");
 }

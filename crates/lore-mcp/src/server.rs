@@ -12,7 +12,7 @@ use futures::{FutureExt as _, future::BoxFuture};
 use http::request::Parts;
 use lore_model::{Code, Failure, closest};
 use lore_tools::{
-    Answer, Asked, Context, Errors, Tool, Toolset,
+    Answer, Asked, Context, Errors, Offered, Tool, Toolset,
     messages::{self, Follower},
     prompts,
 };
@@ -221,6 +221,13 @@ impl Server {
     fn find_tool(&self, name: &str) -> Result<&BoundTool, ErrorData> {
         let tools = &self.inner.tools;
         tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
+            let elsewhere = lore_tools::tools(&Toolset::ALL).into_iter().find(|tool| tool.name == name);
+            let is_offered = |tool: &&Tool| tool.offered == Offered::Everywhere;
+            if let (Some(tool), Some(_)) = (elsewhere.filter(is_offered), &self.inner.context) {
+                let toolset = tool.toolset.name();
+                let message = format!("{name} is in the toolset `{toolset}`, which is off: start `lore serve` with it");
+                return ErrorData::invalid_params(message, None);
+            }
             let meant = closest(name, tools.iter().map(|tool| tool.name.as_str()))
                 .map(|meant| format!(" (did you mean {meant}?)"))
                 .unwrap_or_default();

@@ -144,7 +144,10 @@ impl Refusal {
     /// The response.
     pub(crate) fn respond(self, surface: Surface) -> HttpResponse {
         let Self { status, failure, headers, told, id } = self;
-        if status.is_server_error() {
+        // What the client is told is a state of the server, such as that it is not ready, and no fault of it.
+        if status.is_server_error() && told {
+            tracing::debug!(code = failure.code.name(), %failure, "a request was refused");
+        } else if status.is_server_error() {
             tracing::error!(code = failure.code.name(), %failure, "a request failed");
         }
         let message = if told { failure.message.as_str() } else { failure.code.row().meaning };

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How long the server may take to answer.
-const LIMIT: Duration = Duration::from_mins(2);
+const LIMIT: Duration = Duration::from_mins(3);
 
 /// The password of every user that a test adds.
 pub const PASSWORD: &str = "tall green river 7";

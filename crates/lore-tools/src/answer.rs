@@ -102,6 +102,16 @@ impl AnswerBuilder {
         }
     }
 
+    /// Says that the whole history was searched and nothing was found. Where the index is not current, that is said instead.
+    pub(crate) fn nothing_found(&mut self, what: &str, freshness: &Freshness) {
+        let names: Vec<&str> = freshness.repos.iter().map(|repo| repo.name.as_str()).collect();
+        if freshness.repos.iter().all(|repo| repo.state == FreshState::Current) && !names.is_empty() {
+            let more = names.len().saturating_sub(STATES_MAX);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            self.remark(format!("{what} in the history of {}{more}", names[..names.len().min(STATES_MAX)].join(", ")));
+        }
+    }
+
     /// Tells a model where the index of code is not current.
     pub(crate) fn code_states<'a>(&mut self, freshness: impl Iterator<Item = &'a CodeFreshness> + Clone) {
         self.0.remarks.extend(code_notice(freshness.clone()));

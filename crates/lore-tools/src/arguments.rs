@@ -182,6 +182,7 @@ fn unknown(tool: &str, name: &str, properties: &Map<String, Value>) -> Failure {
     let failure = invalid(format!("`{tool}` has no argument `{}`", brief(name)));
     match lore_model::closest(name, properties.keys().map(String::as_str)) {
         Some(near) => failure.hint(format!("did you mean `{near}`? It takes {}", known.join(", "))),
+        None if known.is_empty() => failure.hint("it takes no arguments"),
         None => failure.hint(format!("it takes {}", known.join(", "))),
     }
 }

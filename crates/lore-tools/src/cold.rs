@@ -11,6 +11,8 @@ use crate::{Context, Tool, Toolset};
 /// What of a project's index a call is answered from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct IndexNeed {
+    /// That it is registered.
+    pub registration: bool,
     /// Its code.
     pub code: bool,
     /// Its history.
@@ -27,6 +29,10 @@ impl IndexNeed {
 impl Tool {
     /// What of the index its calls are answered from.
     pub fn index_need(&self) -> IndexNeed {
+        let registration = matches!(
+            self.toolset,
+            Toolset::History | Toolset::Context | Toolset::Why | Toolset::Code | Toolset::Repos | Toolset::Insight
+        );
         let (code, history) = match (self.toolset, self.name) {
             (Toolset::History, "commitmux_list_repos") => (false, false),
             (Toolset::History, _) | (Toolset::Why, "explain_lines" | "co_changed") => (false, true),
@@ -34,7 +40,7 @@ impl Tool {
             (Toolset::Why, _) => (true, true),
             _ => (false, false),
         };
-        IndexNeed { code, history }
+        IndexNeed { registration, code, history }
     }
 }
 
@@ -55,13 +61,22 @@ pub(crate) fn history_notice(freshness: &Freshness) -> Option<String> {
 /// The same for code.
 pub(crate) fn code_notice<'a>(freshness: impl Iterator<Item = &'a CodeFreshness>) -> Option<String> {
     let repos: Vec<&CodeFreshness> = freshness.collect();
-    let of = |state: CodeState| repos.iter().filter(move |repo| repo.state == state);
+    let failed: Vec<String> = repos.iter().filter_map(|repo| code_failure(repo)).collect();
+    let of = |state: CodeState| repos.iter().filter(move |repo| repo.state == state && repo.error.is_none());
     let row = |repo: &&CodeFreshness| (repo.repo.clone(), repo.progress);
-    notice(
+    let incomplete = notice(
         of(CodeState::NeverIndexed).map(row).collect(),
         of(CodeState::Partial).map(row).collect(),
         ["the code of", "has not been indexed yet", "has been indexed only in part"],
-    )
+    );
+    let notices: Vec<String> = failed.into_iter().chain(incomplete).collect();
+    (!notices.is_empty()).then(|| notices.join("; "))
+}
+
+/// Why nothing of a repository is indexed, where its sync failed.
+pub(crate) fn code_failure(repo: &CodeFreshness) -> Option<String> {
+    let error = repo.error.as_ref()?;
+    Some(format!("the code of {} could not be indexed, so nothing of it is found: {error}", repo.repo))
 }
 
 /// A repository and how much of its sync is done.

@@ -218,7 +218,10 @@ impl<'a> Bench<'a> {
             row("index size", "MB", |(_, bytes)| megabytes(*bytes)),
         ];
         let Checkout { name, commit, .. } = &self.checkout;
-        let title = format!("Index of {name} at {} ({} commits)", &commit[..12], self.checkout.commits()?);
+        let title = match self.checkout.commits()?.as_str() {
+            "1" => format!("Index of {name} at {} (1 commit)", &commit[..12]),
+            commits => format!("Index of {name} at {} ({commits} commits)", &commit[..12]),
+        };
         let about =
             format!("`lore sync` of code and history into a new index; medians of {}.", counted(self.args.runs, "run"));
         let names = self.builds.iter().map(|(name, _)| *name);

@@ -68,6 +68,8 @@ struct Seen {
     /// Queries of the third user meanwhile.
     times: Vec<Duration>,
     failed: usize,
+    /// The first failure of them.
+    failure: Option<String>,
 }
 
 fn attacks() -> Vec<Attack> {
@@ -131,6 +133,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             ended.as_secs_f64(),
             millis(p95),
         ));
+        if let Some(failure) = seen.failure {
+            say(&format!("  failed: {failure}"));
+        }
         if ended > ENDED_AIM || slower > SLOWER_AIM || failed > 0 {
             missed.push(attack.name);
         }
@@ -164,7 +169,10 @@ impl Third {
             } else {
                 self.client.tool(tool, &arguments)
             };
-            seen.failed += usize::from(answer.is_err());
+            if let Err(fault) = answer {
+                seen.failed += 1;
+                seen.failure.get_or_insert_with(|| format!("{tool} {arguments}: {fault:?}"));
+            }
             seen.times.push(started.elapsed());
         }
         seen
@@ -203,6 +211,7 @@ fn repeat(
         all.ended.push(left.elapsed());
         all.times.extend(seen.times);
         all.failed += seen.failed;
+        all.failure = all.failure.or(seen.failure);
     }
     Ok(all)
 }

@@ -5,6 +5,7 @@
 //! read: every path is opened name by name, and no link is followed. Knows nothing of what is indexed.
 
 mod list;
+mod near;
 mod text;
 
 use std::path::PathBuf;
@@ -15,7 +16,8 @@ use lore_git::{
     BlobReader, Change, Found, Ignores, Repository, SkipReason, SkippedPath, StatCache, TreeFile, WorkPlace, WorkRead,
     WorktreeOptions,
 };
-use lore_model::{BranchChoice, Code, CommitId, Failure, Repo, RepoPath, brief, closest, escape_controls};
+use lore_model::{BranchChoice, Code, CommitId, Failure, Repo, RepoPath, brief, escape_controls};
+pub(crate) use near::nearest_path;
 pub use text::{Range, Shown};
 
 use crate::git_failure;
@@ -280,9 +282,7 @@ impl Files {
         }
         let failure = invalid(format!("there is no file `{name}`, or git ignores it"));
         let paths: Vec<_> = files.iter().map(|file| file.path.to_text()).collect();
-        let ending = format!("/{}", text.rsplit('/').next().unwrap_or_default());
-        let elsewhere = paths.iter().find(|path| path.ends_with(&ending)).map(AsRef::as_ref);
-        match elsewhere.or_else(|| closest(&text, paths.iter().map(AsRef::as_ref))) {
+        match nearest_path(&text, paths.iter().map(AsRef::as_ref)) {
             Some(near) => {
                 failure.hint(format!("did you mean `{near}`? `list_files` shows what there is")).quoting_repository()
             }

@@ -16,7 +16,7 @@ use std::{
 pub use freshness::{FreshState, Freshness, RepoFreshness};
 pub use globs::glob_hints;
 use lore_git::{Git, RemotePolicy};
-use lore_model::{Code, Failure, Repo, RepoId, brief};
+use lore_model::{Code, Failure, Repo, RepoId, brief, closest};
 use lore_store::{HistoryStore, IndexWriter, StoreError};
 pub use query::{
     CommitAnswer, Hit, LIMIT_MAX, PatchAnswer, Repos, SearchAnswer, SearchRequest, TouchAnswer, TouchRequest, Touched,
@@ -170,6 +170,9 @@ fn named<'a>(repos: &'a [Repo], name: &str) -> Result<&'a Repo, Failure> {
             Code::RepoNotFound,
             format!("Repository {name} not found. Registered repositories: {}", names.join(", ")),
         )
-        .hint("use one of these names, or run `lore add PATH` to register another")
+        .hint(match closest(&name, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`? `lore add PATH` registers another"),
+            None => "use one of these names, or run `lore add PATH` to register another".to_owned(),
+        })
     })
 }

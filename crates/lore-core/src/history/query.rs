@@ -18,8 +18,11 @@ const MATCHED_PATHS_MAX: usize = 1000;
 /// The most files that are listed of one commit.
 const CHANGED_FILES_MAX: usize = 10_000;
 
-/// The most repositories or paths that one question may name.
+/// The most names of repositories, extensions and the like that one question may have.
 const NAMES_MAX: usize = 5000;
+
+/// The most paths that one question may have: SQLite nests a condition for each.
+const PATHS_MAX: usize = 500;
 
 /// The longest text that is searched for.
 const TEXT_MAX: usize = 8192;
@@ -163,7 +166,7 @@ impl History {
         let (repos, scope) = self.scope(request.repos).await?;
         let (limit, clamped) = clamp(request.limit);
         request.author.as_deref().map(|author| checked("author", author)).transpose()?;
-        few("paths", &request.paths)?;
+        at_most("paths", &request.paths, PATHS_MAX)?;
         for path in &request.paths {
             checked("path", path)?;
         }
@@ -371,11 +374,15 @@ fn clamp(limit: i64) -> (usize, Option<usize>) {
 
 /// Refuses a list under that name which is too long to be meant.
 pub fn few(name: &str, list: &[String]) -> Result<(), Failure> {
-    if list.len() <= NAMES_MAX {
+    at_most(name, list, NAMES_MAX)
+}
+
+fn at_most(name: &str, list: &[String], most: usize) -> Result<(), Failure> {
+    if list.len() <= most {
         return Ok(());
     }
     Err(Failure::new(Code::InvalidArgument, format!("`{name}` names {}", list.len()))
-        .hint(format!("name at most {NAMES_MAX}")))
+        .hint(format!("name at most {most}")))
 }
 
 /// The name of a repository; `None` where it was registered after the list was taken.

@@ -136,6 +136,8 @@ pub struct CodeFreshness {
     pub ignore_error: Option<String>,
     /// How much of the sync is done, in percent, while this process syncs it.
     pub progress: Option<u8>,
+    /// Why the last sync failed, where nothing is indexed.
+    pub error: Option<String>,
 }
 
 impl CodeFreshness {
@@ -162,6 +164,8 @@ pub struct CodeAnswer {
     pub no_room: usize,
     /// How many of the best were left out because their score is too low.
     pub too_low: usize,
+    /// Where there are no hits: the filters that no file matches, each as a sentence.
+    pub unmatched: Vec<String>,
     /// How fresh it is, for each repository.
     pub freshness: Vec<CodeFreshness>,
     /// What a second model contributed, where one is configured.
@@ -337,8 +341,14 @@ impl Search {
             except: None,
             lines: parts.iter().filter_map(|part| part.past.as_ref()?.line.clone()).collect(),
         };
-        let answered = blocking(move || work.run()).await;
-        Ok(answered.map(|(hits, more, too_low)| CodeAnswer {
+        let (filter, searched) = (Arc::clone(filter), Arc::clone(&work.loaded));
+        let answered = blocking(move || {
+            let (hits, more, too_low) = work.run()?;
+            let unmatched = if hits.is_empty() { filter.unmatched(searched.view.files()) } else { Vec::new() };
+            Ok((hits, more, too_low, unmatched))
+        })
+        .await;
+        Ok(answered.map(|(hits, more, too_low, unmatched)| CodeAnswer {
             hits,
             kind: query.kind,
             words: query.words.iter().map(|word| word.token.clone()).collect(),
@@ -346,6 +356,7 @@ impl Search {
             more,
             no_room: 0,
             too_low,
+            unmatched,
             freshness,
             second,
             gaps,
@@ -427,6 +438,7 @@ impl Search {
             CodeState::Current if uncommitted_error.is_some() => CodeState::Stale,
             other => other,
         };
+        let has_failed = code_state == CodeState::NeverIndexed;
         CodeFreshness {
             repo: repo.name().to_owned(),
             state: code_state,
@@ -440,6 +452,7 @@ impl Search {
                 .ignore_problem(&repo.info.local_path)
                 .or_else(|| part.filter(|part| !part.notes.is_empty()).map(|part| some_of(&part.notes))),
             progress: self.syncing.percent(repo.id),
+            error: repo.sync.last_error.clone().filter(|_| has_failed),
         }
     }
 
@@ -454,7 +467,11 @@ impl Search {
             // Of branches without a commit there is nothing, and that is all of it.
             Extent::Whole
         };
-        Ok((extent, self.syncing.percent(repo.id)))
+        let progress = self.syncing.percent(repo.id);
+        // After a sync that failed, nothing is about to come.
+        let is_coming = progress.is_some() || repo.sync.last_error.is_none();
+        let extent = if extent == Extent::Absent && !is_coming { Extent::Whole } else { extent };
+        Ok((extent, progress))
     }
 
     pub(super) async fn code_state(

@@ -4,7 +4,7 @@ use std::{borrow::Cow, path::PathBuf};
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use lore_model::{ChunkKind, Code, Failure, Repo, RepoId, RepoPath, SymbolKind, brief, closest};
-use lore_store::{BlobRecord, ChunkId, Entry};
+use lore_store::{BlobRecord, ChunkId, Entry, ViewFile};
 
 use super::answer::{CodeRequest, tags};
 
@@ -34,6 +34,7 @@ pub struct FileFilter {
 
 /// A [`FileFilter`] that was understood.
 pub(super) struct Files {
+    wanted: FileFilter,
     languages: Vec<String>,
     not_languages: Vec<String>,
     loose: GlobSet,
@@ -61,6 +62,7 @@ impl Files {
         let extension =
             |text: &String| format!(".{}", text.trim().trim_start_matches('*').trim_start_matches('.').to_lowercase());
         Ok(Self {
+            wanted: wanted.clone(),
             languages: languages(&wanted.languages)?,
             not_languages: languages(&wanted.not_languages)?,
             loose: built(&loose)?,
@@ -76,6 +78,41 @@ impl Files {
     pub(super) fn of(mut self, repos: &[(Repo, Option<PathBuf>)]) -> Self {
         self.prefixes = prefixes(repos.iter().map(|(repo, _)| repo));
         self
+    }
+
+    /// Which filters no file matches, each as a sentence: an empty answer must not look like absent code.
+    pub(super) fn unmatched(&self, files: &[ViewFile]) -> Vec<String> {
+        if files.is_empty() || self.is_any() {
+            return Vec::new();
+        }
+        let matches = |wanted: FileFilter| {
+            let one = Self::new(&wanted).map(|one| Self { prefixes: self.prefixes.clone(), ..one });
+            one.is_ok_and(|one| files.iter().any(|file| one.admits(file.repo, &file.path, &file.language)))
+        };
+        let one = |text: &str| vec![text.to_owned()];
+        let mut notes = Vec::new();
+        for language in &self.wanted.languages {
+            if !matches(FileFilter { languages: one(language), ..FileFilter::default() }) {
+                notes.push(format!("no indexed file is in the language `{}`", brief(language)));
+            }
+        }
+        let extensions = &self.wanted.extensions;
+        if !self.extensions.is_empty()
+            && !matches(FileFilter { extensions: extensions.clone(), ..FileFilter::default() })
+        {
+            let list: Vec<String> = extensions.iter().map(|end| format!("`{}`", brief(end))).collect();
+            notes.push(format!("no indexed file ends with {}", list.join(" or ")));
+        }
+        let in_path = |text: &str| matches(FileFilter { paths: one(text), ..FileFilter::default() });
+        let as_glob = |text: &str| matches(FileFilter { globs: one(text), ..FileFilter::default() });
+        let is_used = |text: &&String| !text.trim().is_empty();
+        let of_paths = self.wanted.paths.iter().filter(is_used).map(|text| unmatched_path(text, &in_path));
+        let of_globs = self.wanted.globs.iter().filter(is_used).map(|text| unmatched_path(text, &as_glob));
+        notes.extend(of_paths.chain(of_globs).flatten());
+        if notes.is_empty() && !files.iter().any(|file| self.admits(file.repo, &file.path, &file.language)) {
+            notes.push("no indexed file matches all of the filters".to_owned());
+        }
+        notes
     }
 
     /// Whether it leaves anything out.
@@ -114,6 +151,24 @@ impl Files {
                 || self.loose.is_match(&*path)
                 || self.parts_of_paths.iter().any(|part| lower.contains(part.as_str())))
     }
+}
+
+/// What is said of a path that matches no file, with one that does where that is near.
+fn unmatched_path(text: &str, matches: &dyn Fn(&str) -> bool) -> Option<String> {
+    /// A path that begins outside of the repository has at most so many folders that are tried.
+    const FOLDERS: usize = 16;
+    if matches(text) {
+        return None;
+    }
+    let trimmed = text.trim().trim_start_matches("./").trim_start_matches('/');
+    let anywhere = (!trimmed.starts_with('*')).then(|| format!("*/{trimmed}"));
+    let below = trimmed.match_indices('/').take(FOLDERS).map(|(at, _)| trimmed[at + 1..].to_owned());
+    let near = anywhere.into_iter().chain(below).find(|other| other.len() > 1 && matches(other));
+    let note = format!("no indexed path matches `{}`", brief(text));
+    Some(match near {
+        Some(near) => format!("{note}; `{}` matches some", brief(&near)),
+        None => note,
+    })
 }
 
 /// What the paths of these repositories begin with, where that is more than nothing.
@@ -194,6 +249,11 @@ impl Filter {
 
     pub(super) fn filters_files(&self) -> bool {
         !self.files.is_any()
+    }
+
+    /// Which filters no file matches, each as a sentence.
+    pub(super) fn unmatched(&self, files: &[ViewFile]) -> Vec<String> {
+        self.files.unmatched(files)
     }
 
     pub(super) fn filters_entries(&self) -> bool {

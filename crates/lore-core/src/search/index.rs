@@ -88,6 +88,14 @@ pub(super) struct Unsearched {
 /// How the reasons begin why files cannot be read that would be searched.
 const LOST: &str = "its content";
 
+/// The language of files without text that is searched.
+pub(super) const UNREAD_LANGUAGE: &str = "binary";
+
+/// Why a file that is too large is not read.
+pub(super) fn too_large_reason() -> String {
+    format!("over {} MiB", MAX_FILE >> 20)
+}
+
 /// What a repository holds now.
 struct Seen {
     repository: Repository,
@@ -461,9 +469,8 @@ impl Work {
                 match found {
                     Found::Missing => lose(format!("{LOST} is missing (a partial clone)")),
                     Found::TooLarge(size) => {
-                        let reason = format!("over {} MiB", MAX_FILE >> 20);
                         self.unsearched().too_large.push(path.clone());
-                        read.push(unread(key.clone(), size, &reason));
+                        read.push(unread(key.clone(), size, &too_large_reason()));
                     }
                     Found::Read => match reader.read(&path.to_text(), &buffer).map_err(embed_failure)? {
                         Ok(file) => read.push(NewBlob { key: key.clone(), record: file.record, chunks: file.chunks }),
@@ -486,7 +493,7 @@ fn unread(key: BlobKey, size: u64, reason: &str) -> NewBlob {
 
 pub(super) fn unread_record<C>(size: u64, reason: &str) -> BlobRecord<C> {
     BlobRecord {
-        language: "binary".to_owned(),
+        language: UNREAD_LANGUAGE.to_owned(),
         size,
         lines: 0,
         plain: Some(reason.to_owned()),

@@ -8,7 +8,7 @@ use lore_model::{ChunkKind, Code, Failure, Repo, RepoPath};
 use lore_store::{Accuracy, AskWord, ChunkId, CodeView, Entry, StoreError, tokens};
 
 use super::{
-    CodeFreshness, CodeHit, CodeRequest, Loaded, Part, Search, TRIES,
+    CodeFreshness, CodeHit, CodeRequest, CodeState, Loaded, Part, Search, TRIES,
     answer::{LIMIT_MAX, Work},
     filter::Filter,
     index::embed_failure,
@@ -17,7 +17,7 @@ use super::{
     reading,
     snippet::Snippet,
 };
-use crate::{blocking, store_failure, together};
+use crate::{blocking, files::nearest_path, store_failure, together};
 
 /// So many of the rarest words of a place are looked for elsewhere.
 const WORDS: usize = 24;
@@ -207,11 +207,16 @@ fn question(words: Vec<AskWord>) -> Query {
 }
 
 fn absent(request: &RelatedRequest, why: &str, freshness: &CodeFreshness) -> Failure {
-    let state = freshness.state.as_str();
-    Failure::new(Code::InvalidArgument, format!("{}:{} {why}", request.path, request.line)).hint(format!(
-        "name a line of a file that is searched, uncommitted ones included; the index of {} is {state}, and `lore status \
+    let failure = Failure::new(Code::InvalidArgument, format!("{}:{} {why}", request.path, request.line));
+    let repo = &freshness.repo;
+    if matches!(freshness.state, CodeState::Partial | CodeState::NeverIndexed) {
+        let progress = freshness.progress.map(|percent| format!(" ({percent} %)")).unwrap_or_default();
+        return failure.hint(format!("the code of {repo} is not completely indexed yet{progress}: ask again later"));
+    }
+    failure.hint(format!(
+        "name a line of a file that is searched, uncommitted ones included; the index of {repo} is {}, and `lore status \
          --left-out` lists what is not searched",
-        freshness.repo
+        freshness.state.as_str()
     ))
 }
 
@@ -219,7 +224,10 @@ fn absent(request: &RelatedRequest, why: &str, freshness: &CodeFreshness) -> Fai
 fn find(loaded: &Loaded, path: &RepoPath, line: u32) -> Result<Result<Origin, String>, StoreError> {
     let view = &*loaded.view;
     let Some(file) = view.files().iter().position(|file| file.path == *path) else {
-        return Ok(Err("is in no file that is indexed".to_owned()));
+        let known: Vec<_> = view.files().iter().map(|file| file.path.to_text()).collect();
+        let near = nearest_path(&path.to_text(), known.iter().map(AsRef::as_ref));
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return Ok(Err(format!("is not in the index{near}")));
     };
     let record = view.record(file)?;
     let is_there = |entry: &&Entry<ChunkId>| {

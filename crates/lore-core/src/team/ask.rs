@@ -5,7 +5,7 @@ use lore_model::{
 };
 use lore_store::{JobQuery, NewJob, TeamChange};
 
-use super::{Asker, Concerned, Team, access::random_id, repos::repo_of};
+use super::{Asker, Concerned, Team, access::random_id};
 use crate::team_failure;
 
 /// The most golden repositories that a composite has.
@@ -260,7 +260,7 @@ impl Team {
         let indexed = self.lore.history.repos().await?;
         for alias in golden {
             let golden = self.find_ready(alias.as_str()).await?;
-            let repo = repo_of(&golden, None, &indexed)?;
+            let repo = self.repo_of(&golden, None, &indexed)?;
             if let Some(branch) = branch
                 && !self.lore.branch_indexed(&repo, branch).await?
             {

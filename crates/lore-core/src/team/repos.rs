@@ -139,7 +139,7 @@ impl Team {
         }
         match self.store.find_golden(&name).await.map_err(team_failure)? {
             Some(golden) => {
-                let repo = repo_of(&golden, None, &self.lore.history.repos().await?)?;
+                let repo = self.repo_of(&golden, None, &self.lore.history.repos().await?)?;
                 Ok(Visible { repos: vec![shown_golden(golden, repo)], notes: Vec::new() })
             }
             None => Err(self.unknown_to(caller, alias).await?),
@@ -203,7 +203,7 @@ impl Team {
         }
         if all.repos.is_empty() {
             for golden in self.golden().await?.into_iter().filter(|golden| golden.state == GoldenState::Ready) {
-                match repo_of(&golden, None, &indexed) {
+                match self.repo_of(&golden, None, &indexed) {
                     Ok(repo) => all.repos.push(shown_golden(golden, repo)),
                     Err(failure) => {
                         let why = self.lore.without_home(&failure.message);
@@ -233,7 +233,7 @@ impl Team {
         if activations.is_empty() {
             for golden in golden {
                 let alias = golden.alias.clone();
-                let shown = repo_of(&golden, None, &indexed).map(|repo| shown_golden(golden, repo));
+                let shown = self.repo_of(&golden, None, &indexed).map(|repo| shown_golden(golden, repo));
                 all.push(Standing { alias: alias.clone(), activation: None, repos: vec![(alias, shown)] });
             }
             return Ok(all);
@@ -243,7 +243,7 @@ impl Team {
             for member in &activation.golden {
                 let known = golden.iter().find(|golden| golden.alias == *member);
                 let mut shown = match known {
-                    Some(golden) => shown_member(&activation, golden, &indexed),
+                    Some(golden) => self.shown_member(&activation, golden, &indexed),
                     None => Err(gone(member)),
                 };
                 if let Ok(found) = &shown
@@ -278,7 +278,7 @@ impl Team {
         let mut visible = Visible::default();
         for alias in &activation.golden {
             let found = match self.store.find_golden(alias).await.map_err(team_failure)? {
-                Some(golden) => shown_member(&activation, &golden, indexed),
+                Some(golden) => self.shown_member(&activation, &golden, indexed),
                 None => Err(gone(alias)),
             };
             match found {
@@ -331,37 +331,42 @@ fn shown_golden(golden: Golden, repo: Repo) -> Shown {
     Shown { alias: golden.alias.clone(), repo, branch: None, activation: None, golden }
 }
 
-/// One golden repository of an activation.
-fn shown_member(activation: &Activation, golden: &Golden, indexed: &[Repo]) -> Result<Shown, Failure> {
-    Ok(Shown {
-        alias: activation.alias.clone(),
-        repo: repo_of(golden, activation.branch.as_deref(), indexed)?,
-        branch: activation.branch.clone(),
-        activation: Some(activation.clone()),
-        golden: golden.clone(),
-    })
-}
-
-/// The repository behind a golden one, on a branch, among those of the index.
-pub(super) fn repo_of(golden: &Golden, branch: Option<&str>, indexed: &[Repo]) -> Result<Repo, Failure> {
-    let alias = &golden.alias;
-    let not_yet = |why: &str| {
-        Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` {why}"))
-            .hint("`get_job_statistics` and `get_job_details` tell how far the server is")
-    };
-    match golden.state {
-        GoldenState::Removing => return Err(not_yet("is being removed")),
-        GoldenState::Adding => return Err(not_yet("is being added")),
-        GoldenState::Ready => {}
+impl Team {
+    /// One golden repository of an activation.
+    fn shown_member(&self, activation: &Activation, golden: &Golden, indexed: &[Repo]) -> Result<Shown, Failure> {
+        Ok(Shown {
+            alias: activation.alias.clone(),
+            repo: self.repo_of(golden, activation.branch.as_deref(), indexed)?,
+            branch: activation.branch.clone(),
+            activation: Some(activation.clone()),
+            golden: golden.clone(),
+        })
     }
-    let mut repo = indexed.iter().find(|repo| repo.name() == alias.as_str()).cloned().ok_or_else(|| {
-        Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` is not indexed"))
-            .hint("an admin has it read again with `refresh_golden_repo`")
-    })?;
-    repo.shown = branch.map(str::to_owned);
-    // Others choose what else is indexed.
-    repo.alone = true;
-    Ok(repo)
+
+    /// The repository behind a golden one, on a branch, among those of the index.
+    pub(super) fn repo_of(&self, golden: &Golden, branch: Option<&str>, indexed: &[Repo]) -> Result<Repo, Failure> {
+        let alias = &golden.alias;
+        let not_yet = |why: &str| {
+            Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` {why}"))
+                .hint("`get_job_statistics` and `get_job_details` tell how far the server is")
+        };
+        match golden.state {
+            GoldenState::Removing => return Err(not_yet("is being removed")),
+            GoldenState::Adding => return Err(not_yet("is being added")),
+            GoldenState::Ready if self.is_waited_for(alias) => {
+                return Err(not_yet("has lost its index and is being read again"));
+            }
+            GoldenState::Ready => {}
+        }
+        let mut repo = indexed.iter().find(|repo| repo.name() == alias.as_str()).cloned().ok_or_else(|| {
+            Failure::new(Code::RepoNotFound, format!("golden repository `{alias}` is not indexed"))
+                .hint("an admin has it read again with `refresh_golden_repo`")
+        })?;
+        repo.shown = branch.map(str::to_owned);
+        // Others choose what else is indexed.
+        repo.alone = true;
+        Ok(repo)
+    }
 }
 
 fn gone(alias: &RepoName) -> Failure {

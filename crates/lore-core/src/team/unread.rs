@@ -105,6 +105,12 @@ impl Team {
         Ok(repo.sync.commit_count == 0 || !self.lore.search.state(repo.id).await?.snapshots.is_empty())
     }
 
+    /// Whether a golden repository has no index and a job is to read it again.
+    pub fn is_waited_for(&self, alias: &RepoName) -> bool {
+        let known = self.unread.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.missing.get(alias).is_some_and(|has_failed| !has_failed)
+    }
+
     /// What has no index although it had one; `None` where nothing is missing.
     pub fn missing(&self) -> Option<Missing> {
         let known = self.unread.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,16 +1,16 @@
 //! Which files change together with others, in their repository and, by keys of issues, in others.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use lore_git::Repository;
+use lore_git::{Repository, TreeLimits};
 use lore_model::{Code, CommitId, Failure, Repo, RepoPath, Source};
-use lore_store::{CoChange, CoChangeQuery, CommitHit, CommitQuery};
+use lore_store::{CoChange, CoChangeQuery, CoChanges, CommitHit, CommitQuery};
 
 use super::{
     file::path_in,
     keys::{keys_in, slug},
 };
-use crate::{Lore, blocking, history::Freshness, store_failure};
+use crate::{Lore, blocking, files::nearest_path, history::Freshness, store_failure};
 
 /// Commits with more files than this say nothing of what belongs together.
 pub const MAX_FILES: usize = 50;
@@ -66,6 +66,8 @@ pub struct CoChangeAnswer {
     pub too_large: usize,
     /// How many older ones did and were not looked at.
     pub too_old: usize,
+    /// The files among those asked about that no commit changed.
+    pub unchanged: Vec<Unchanged>,
     /// The other files, the most often changed first.
     pub files: Vec<CoChanged>,
     /// Whether there would have been more.
@@ -74,6 +76,17 @@ pub struct CoChangeAnswer {
     pub others: Vec<OtherRepo>,
     /// How fresh the index is.
     pub freshness: Freshness,
+}
+
+/// A file that no commit changed.
+#[derive(Debug)]
+pub struct Unchanged {
+    /// The file.
+    pub path: RepoPath,
+    /// Whether it exists, in the work tree or in the newest commit.
+    pub exists: bool,
+    /// The file that was probably meant, where it does not exist.
+    pub near: Option<String>,
 }
 
 /// A file that changes together with others.
@@ -134,6 +147,9 @@ impl Lore {
             limit,
         };
         let found = self.history.store().list_co_changes(&query).await.map_err(store_failure)?;
+        let unchanged = self.unchanged(&query, &found).await?;
+        let (root, branch) = (place.clone(), repo.shown.clone());
+        let unchanged = blocking(move || look_for(&root, branch.as_deref(), unchanged)).await;
         let paths: Vec<RepoPath> = found.files.iter().map(|file| file.path.clone()).collect();
         let shown = repo.shown.clone();
         let gone = blocking(move || gone(&place, shown.as_deref(), &paths)).await;
@@ -155,11 +171,29 @@ impl Lore {
             commits: found.commits,
             too_large: found.too_large,
             too_old: found.too_old,
+            unchanged,
             files,
             more: found.more,
             others,
             freshness,
         })
+    }
+
+    /// The files that no commit changed.
+    async fn unchanged(&self, query: &CoChangeQuery, found: &CoChanges) -> Result<Vec<RepoPath>, Failure> {
+        let changed_by = |found: &CoChanges| found.commits + found.too_large + found.too_old;
+        if let [_] = query.paths.as_slice() {
+            return Ok(if changed_by(found) == 0 { query.paths.clone() } else { Vec::new() });
+        }
+        let mut unchanged = Vec::new();
+        for path in &query.paths {
+            let alone = CoChangeQuery { paths: vec![path.clone()], limit: 1, max_commits: 1, ..query.clone() };
+            let found = self.history.store().list_co_changes(&alone).await.map_err(store_failure)?;
+            if changed_by(&found) == 0 {
+                unchanged.push(path.clone());
+            }
+        }
+        Ok(unchanged)
     }
 
     /// Commits of other repositories whose subjects name the same issues as these.
@@ -233,7 +267,7 @@ fn add(found: &mut Vec<OtherRepo>, repo: &str, key: &str, hit: &CommitHit) {
 }
 
 /// Whether each of these files is missing from the branch that is asked about, or from what is checked out.
-fn gone(place: &std::path::Path, shown: Option<&str>, paths: &[RepoPath]) -> Vec<bool> {
+fn gone(place: &Path, shown: Option<&str>, paths: &[RepoPath]) -> Vec<bool> {
     let at = |repository: &Repository| -> lore_git::Result<_> {
         Ok(match shown {
             Some(branch) => repository.find_branch(branch)?.map(|tip| tip.commit),
@@ -248,6 +282,31 @@ fn gone(place: &std::path::Path, shown: Option<&str>, paths: &[RepoPath]) -> Vec
         // Where nothing is known, nothing is said.
         Ok((None, _)) | Err(_) => vec![false; paths.len()],
     }
+}
+
+/// Whether files exist that no commit changed, and which were meant by those that do not.
+fn look_for(place: &Path, shown: Option<&str>, paths: Vec<RepoPath>) -> Vec<Unchanged> {
+    if paths.is_empty() {
+        return Vec::new();
+    }
+    let repository = Repository::open(place).ok();
+    let commit = repository.as_ref().and_then(|repository| match shown {
+        Some(branch) => Some(repository.find_branch(branch).ok()??.commit),
+        None => repository.head().ok()?.commit,
+    });
+    let tree = repository.as_ref().zip(commit).and_then(|(repo, at)| repo.tree_of(at, &TreeLimits::default()).ok());
+    let known: Vec<_> = tree.iter().flat_map(|tree| &tree.files).map(|file| file.path.to_text()).collect();
+    let in_work_tree = |path: &RepoPath| {
+        let root = repository.as_ref().and_then(Repository::work_tree).filter(|_| shown.is_none());
+        root.is_some_and(|root| root.join(&*path.to_text()).symlink_metadata().is_ok())
+    };
+    let look = |path: RepoPath| {
+        let text = path.to_text();
+        let exists = known.contains(&text) || in_work_tree(&path);
+        let near = (!exists).then(|| nearest_path(&text, known.iter().map(AsRef::as_ref)).map(str::to_owned)).flatten();
+        Unchanged { exists, near, path: path.clone() }
+    };
+    paths.into_iter().map(look).collect()
 }
 
 /// `owner/name` of a repository, where its address tells.

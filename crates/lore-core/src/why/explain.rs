@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use lore_git::{Blame, FileKind, Found, Repository, WorkPlace, read_beneath};
+use lore_git::{Blame, FileKind, Found, Repository, TreeLimits, WorkPlace, read_beneath};
 use lore_model::{Code, CommitId, Failure, MessageState, RepoPath};
 use lore_store::{MessageQuery, PatchText};
 
@@ -15,7 +15,9 @@ use super::{
     patch::{Hunk, hunks_of},
 };
 use crate::{
-    Lore, blocking, git_failure,
+    Lore, blocking,
+    files::nearest_path,
+    git_failure,
     history::Freshness,
     messages::{Placed, lines as lines_of},
     store_failure,
@@ -312,8 +314,13 @@ fn look(place: &Path, path: &RepoPath, shown: Option<&str>) -> Result<Seen, Fail
         (Some(now), None) => (Disk::New, now, vec![None; lines_of(now).len()]),
         (None, Some(then)) => (Disk::Absent, then, all(then)),
         (None, None) => {
-            return Err(Failure::new(Code::InvalidArgument, format!("{path} is no file of the repository"))
-                .hint("name a file as `git ls-files` does; links and folders have no lines"));
+            let failure = Failure::new(Code::InvalidArgument, format!("{path} is not a file of the repository"));
+            let tree = head.and_then(|head| repository.tree_of(head, &TreeLimits::default()).ok());
+            let known: Vec<_> = tree.iter().flat_map(|tree| &tree.files).map(|file| file.path.to_text()).collect();
+            return Err(match nearest_path(&path.to_text(), known.iter().map(AsRef::as_ref)) {
+                Some(near) => failure.hint(format!("did you mean `{near}`?")).quoting_repository(),
+                None => failure.hint("name a file as `git ls-files` does; links and folders have no lines"),
+            });
         }
     };
     if lore_chunk::is_binary(text) {

@@ -19,7 +19,7 @@ pub fn parse_lines(text: &str) -> Result<(u32, u32), Failure> {
     let number = |text: &str| text.trim().trim_start_matches(['L', 'l']).parse::<u32>().ok().filter(|line| *line > 0);
     match (number(first), number(last)) {
         (Some(first), Some(last)) => Ok((first.min(last), first.max(last))),
-        _ => Err(Failure::new(Code::InvalidArgument, format!("`{}` are no lines", brief(text)))
+        _ => Err(Failure::new(Code::InvalidArgument, format!("`{}` is not a range of lines", brief(text)))
             .hint("lines count from 1: 42 or 42-58")),
     }
 }

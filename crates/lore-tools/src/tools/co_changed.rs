@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lore_core::why::{CoChangeAnswer, CoChangeRequest, CoChanged, LIMIT_MAX, MAX_FILES, OtherRepo};
-use lore_model::{Code, Failure, Permission, Repo, RepoPath};
+use lore_model::{Code, Failure, Permission, Repo, RepoPath, brief};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -70,7 +70,18 @@ async fn co_changed(context: Context, input: Input) -> Result<Answer, Failure> {
         limit: input.limit.unwrap_or(LIMIT),
     };
     let found = context.lore.co_changed(&request).await?;
-    let answer = AnswerBuilder::object(fields(&found, &names).0);
+    let mut answer = AnswerBuilder::object(fields(&found, &names).0);
+    for unchanged in &found.unchanged {
+        let path = names.path(&found.repo, &unchanged.path.to_text());
+        let why = match (&unchanged.near, unchanged.exists) {
+            (_, true) => "although the file exists: it is new, or its history is not indexed".to_owned(),
+            (Some(near), false) => {
+                format!("and no such file exists: did you mean `{}`?", names.path(&found.repo, near))
+            }
+            (None, false) => "and no such file exists: pass the path of a file, from the repository's root".to_owned(),
+        };
+        answer.remark(format!("no indexed commit changes `{}`, {why}", brief(&path)));
+    }
     Ok(answer.finish(&found.freshness, &|_| true))
 }
 

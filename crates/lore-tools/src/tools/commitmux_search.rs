@@ -91,8 +91,16 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         let text = text.to_ascii_lowercase();
         paths.any(|path| path.to_ascii_lowercase().contains(&text))
     };
-    notes.extend(glob_hints(input.paths.iter().map(String::as_str), matches));
+    let hints = glob_hints(input.paths.iter().map(String::as_str), matches);
+    let has_hint = !hints.is_empty();
+    notes.extend(hints);
     answer.notes(&notes);
+    if found.hits.is_empty() && !has_hint {
+        let filters = [("since", input.since.is_some()), ("paths", !input.paths.is_empty())];
+        let filters: Vec<&str> = filters.iter().filter(|(_, is_used)| *is_used).map(|(name, _)| *name).collect();
+        let with = if filters.is_empty() { String::new() } else { format!(" with {}", filters.join(" and ")) };
+        answer.nothing_found(&format!("no commit matches the query{with}"), &found.freshness);
+    }
     answer.note_text_if(found.more, "more", true, "more commits match than these");
     answer.note_text_if(found.quoted, "query_quoted", QUOTED, QUOTED);
     answer.note_if(found.hits.iter().any(|hit| is_long(&hit.hit.subject)), "subjects_cut", true);

@@ -1,7 +1,7 @@
 //! `commitmux_touches`: commits by path.
 
 use lore_core::history::{LIMIT_MAX, TouchRequest, glob_hints};
-use lore_model::{Failure, Permission};
+use lore_model::{Failure, Permission, brief};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -67,8 +67,15 @@ async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
         })
     });
     let mut answer = AnswerBuilder::list(results.collect());
-    notes.extend(glob_hints([input.path_glob.as_str()], |_| !found.touches.is_empty()));
+    let hints = glob_hints([input.path_glob.as_str()], |_| !found.touches.is_empty());
+    let has_hint = !hints.is_empty();
+    notes.extend(hints);
     answer.notes(&notes);
+    if found.touches.is_empty() && !has_hint {
+        let what = format!("no commit changes a path that contains `{}`", brief(&input.path_glob));
+        let since = if input.since.is_some() { " since then" } else { "" };
+        answer.nothing_found(&format!("{what}{since}"), &found.freshness);
+    }
     answer.note_text_if(found.more, "more", true, "more commits match than these");
     answer.note_if(found.touches.iter().any(|touched| is_long(&touched.hit.subject)), "subjects_cut", true);
     let undated = found.touches.iter().filter(|touched| touched.hit.author_time.is_none());

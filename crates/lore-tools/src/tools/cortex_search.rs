@@ -17,7 +17,7 @@ use super::run;
 use crate::{
     Answer, Content, Context, Effect, Errors, Offered, Source, Tool, Toolset, Upkeep,
     answer::{AnswerBuilder, nothing_committed, size},
-    cold::code_notice,
+    cold::{code_failure, code_notice},
     schema,
 };
 
@@ -99,6 +99,10 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
             }
             let results = found.hits.iter().map(|hit| hit_json(hit, &found.freshness)).collect();
             let mut answer = answer(results, took(index_metadata(&found, &coming)));
+            answer.remarks.extend(found.unmatched);
+            if found.hits.is_empty() && found.no_room > 0 {
+                answer.remarks.push(format!("{} results do not fit in max_tokens", found.no_room));
+            }
             answer.remarks.extend(match coming.unregistered() {
                 Some(name) => Some(format!("the code of {name} has not been indexed yet: {}", coming.note())),
                 None => code_notice(found.freshness.iter()),
@@ -345,7 +349,9 @@ fn index_metadata(found: &CodeAnswer, coming: &Coming) -> Map<String, Value> {
     let unread = found.freshness.iter().any(|row| row.uncommitted_error.is_some());
     let unread =
         unread.then(|| "uncommitted work could not be read, or not all of it: see `uncommitted_error`".to_owned());
-    let note = is_partial.then(|| coming.note()).or(unread).or_else(|| nothing_committed(&found.freshness));
+    let failed = found.freshness.iter().find_map(code_failure);
+    let note =
+        failed.or_else(|| is_partial.then(|| coming.note())).or(unread).or_else(|| nothing_committed(&found.freshness));
     freshness.put_some("note", note);
     freshness.put_some("embedding", found.second.as_ref().and_then(lore_core::search::SecondState::remark));
     freshness.put("repos", rows);

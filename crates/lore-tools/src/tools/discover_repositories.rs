@@ -40,7 +40,11 @@ async fn discover(context: Context, input: Input) -> Result<Answer, Failure> {
     if let Some((team, _)) = context.team()? {
         let golden = if wanted == Some("local") { Vec::new() } else { team.golden().await? };
         let repos = context.lore.history.repos().await?;
-        let rows = golden.iter().take(REPOS_MAX).map(|golden| golden_row(&context, golden, &repos)).collect();
+        let state = |golden: &Golden| {
+            if team.is_waited_for(&golden.alias) { "indexing" } else { golden.state.as_str() }
+        };
+        let row = |golden| golden_row(&context, (golden, state(golden)), &repos);
+        let rows = golden.iter().take(REPOS_MAX).map(row).collect();
         return Ok(repositories(rows, golden.len()));
     }
     let repos = match wanted {
@@ -56,7 +60,7 @@ async fn discover(context: Context, input: Input) -> Result<Answer, Failure> {
 }
 
 /// A golden repository as the contract has it.
-fn golden_row(context: &Context, golden: &Golden, repos: &[Repo]) -> Value {
+fn golden_row(context: &Context, (golden, state): (&Golden, &str), repos: &[Repo]) -> Value {
     let caller = context.asked.caller.as_ref();
     // It may name hosts and accounts.
     let manages = caller.is_some_and(|caller| caller.role.may(Permission::ManageGoldenRepos));
@@ -70,7 +74,7 @@ fn golden_row(context: &Context, golden: &Golden, repos: &[Repo]) -> Value {
         "enable_temporal": golden.temporal,
         "temporal_options": null,
         "source_type": "golden",
-        "state": golden.state.as_str(),
+        "state": state,
         "refresh_every": golden.refresh_every,
         "last_refreshed_at": time(golden.refreshed_at),
         "last_error": golden.last_error.as_deref().filter(|_| manages).map(|error| context.told(error)),

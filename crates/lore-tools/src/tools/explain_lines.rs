@@ -50,7 +50,13 @@ async fn explain(context: Context, input: Input) -> Result<Answer, Failure> {
     let tokens = room(input.max_tokens)?;
     let (at, names) = file(&context, input.repo, input.file).await?;
     let found = context.lore.explain_lines(&ExplainRequest { at, lines }).await?;
-    let answer = AnswerBuilder::object(fields(&found, &names, tokens).0);
+    let mut answer = AnswerBuilder::object(fields(&found, &names, tokens).0);
+    if let (Some(asked), Some(told)) = (lines, found.lines)
+        && told != asked
+    {
+        let (asked, told) = (shown(&[asked]), shown(&[told]));
+        answer.remark(format!("the file ends before line {asked}: this is about {told}"));
+    }
     Ok(answer.finish(&found.freshness, &|_| true))
 }
 

@@ -113,6 +113,8 @@ async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
     let history = context.lore.history.freshness(&repos, None).await;
     if let Some(notice) = history_notice(&history) {
         answer.remark(notice);
+    } else if is_empty {
+        answer.nothing_found("nothing like it was removed or reverted", &history);
     }
     Ok(answer.done())
 }

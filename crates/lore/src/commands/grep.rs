@@ -60,7 +60,7 @@ pub(crate) struct Args {
     #[arg(long, short = 'C', value_name = "LINES", default_value_t = 0)]
     context: usize,
     /// Only files whose path fits this glob; with a `!` in front, all but these (may be repeated)
-    #[arg(long, short = 'g', value_name = "GLOB")]
+    #[arg(long, short = 'g', visible_alias = "include", value_name = "GLOB")]
     glob: Vec<String>,
     /// Only files in this language, by name or extension (may be repeated)
     #[arg(long = "lang", short = 't', visible_alias = "type", value_name = "LANGUAGE")]
@@ -77,6 +77,9 @@ pub(crate) struct Args {
     /// Answer from the index as it is
     #[arg(long)]
     no_sync: bool,
+    /// Every pattern that is not a text is a regular expression of one syntax
+    #[arg(long = "extended-regexp", short = 'E', visible_short_alias = 'P', hide = true)]
+    _extended_regexp: bool,
     /// Numbers of lines are printed, and folders searched, in any case
     #[arg(long = "line-number", short = 'n', hide = true)]
     _line_number: bool,
@@ -123,7 +126,11 @@ impl Args {
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
     let (patterns, paths) = args.split();
     if context.verbose {
-        context.ui.note("note: -v logs more; lines that do not match cannot be searched for");
+        return Err(Failure::new(
+            Code::InvalidArgument,
+            "-v cannot be used: lines that do not match cannot be searched for",
+        )
+        .hint("to log more, set LORE_LOG=debug"));
     }
     let scope = Scope { repos: &args.repo, all_repos: args.all_repos, no_sync: args.no_sync };
     let before = args.before_context.unwrap_or(args.context);

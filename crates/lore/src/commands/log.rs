@@ -63,6 +63,12 @@ pub(super) struct Resolved {
 }
 
 impl Filter {
+    /// The options that leave commits out.
+    fn given(&self) -> Vec<&'static str> {
+        let options = [("--since", &self.since), ("--until", &self.until), ("--author", &self.author)];
+        options.into_iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name).collect()
+    }
+
     /// Reads dates and names, after bringing the current repository up to date.
     pub(super) async fn resolve(&self, context: &Context<'_>) -> Result<Resolved, Failure> {
         let now = context.lore.history.now();
@@ -82,6 +88,8 @@ impl Filter {
 
 pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let Resolved { since, until, repos } = args.filter.resolve(context).await?;
+    let mut given = args.filter.given();
+    given.extend((!args.path.is_empty()).then_some("--path"));
     let request = SearchRequest {
         query: args.query.join(" "),
         repos: repos.into(),
@@ -111,7 +119,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         ui.note(&format!("note: {hint}"));
     }
     if found.hits.is_empty() {
-        context.note_nothing(&found.freshness, "nothing found; try fewer words, a prefix* or OR between them");
+        let without = if given.is_empty() { String::new() } else { format!(", or leave out {}", given.join(", ")) };
+        let hint = format!("nothing found; try fewer words, a prefix* or OR between them{without}");
+        context.note_nothing(&found.freshness, &hint);
         return Ok(());
     }
     for hit in &found.hits {

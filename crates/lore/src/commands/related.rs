@@ -142,6 +142,7 @@ fn as_answer(found: RelatedAnswer) -> CodeAnswer {
         more: found.more,
         no_room: found.no_room,
         too_low: 0,
+        unmatched: Vec::new(),
         freshness: vec![found.freshness],
         second: None,
         gaps: PastGaps::default(),

@@ -33,6 +33,9 @@ const COLD_WAIT: Duration = Duration::from_secs(10);
 /// How long a call that found no index waits for all of it, where a part is there before.
 const WHOLE_WAIT: Duration = Duration::from_secs(2);
 
+/// How long a call that asks only which repositories there are waits for the project to be registered.
+const REGISTRATION_WAIT: Duration = Duration::from_secs(2);
+
 /// How often a call that waits looks again.
 const COLD_STEP: Duration = Duration::from_millis(50);
 
@@ -243,6 +246,9 @@ impl Project {
                 return;
             }
             let wanted = [(need.code, state.code), (need.history, state.history)];
+            if !need.code && !need.history && (state.repo.is_some() || started.elapsed() >= REGISTRATION_WAIT) {
+                return;
+            }
             let is_there = |least: Extent| {
                 let has = |extent| extent == Extent::Whole || (extent == Extent::Partial && least == Extent::Partial);
                 wanted.iter().all(|(needed, extent)| !needed || has(*extent))

@@ -169,6 +169,7 @@ fn print_code(context: &Context<'_>, code: &CodeOverview, now: i64, list: bool) 
         CodeState::NeverIndexed => (YELLOW, "not read yet: `lore search` or `lore sync` reads it"),
         CodeState::Missing => (RED, "missing: the repository is not there; the index still answers"),
     };
+    let (style, word) = if fresh.error.is_some() { (RED, "could not be indexed") } else { (style, word) };
     let Some(snapshot) = &code.snapshot else {
         return ui.line(&format!("  code     {}", ui.paint(style, word)));
     };

@@ -151,6 +151,105 @@ fn what_found_nothing_has_no_label() {
 }
 
 #[test]
+fn an_empty_answer_says_which_argument_leaves_everything_out() {
+    let (team, mut server) = project();
+    team.repo.write("src/new.rs", "pub fn new() {}\n");
+    for (tool, arguments, why) in [
+        (
+            "search_code",
+            json!({"query_text": "heron", "path_filter": "heron.rs"}),
+            "no indexed path matches `heron.rs`; `*/heron.rs` matches some",
+        ),
+        (
+            "search_code",
+            json!({"query_text": "heron", "search_mode": "fts", "path_filter": "lib/**"}),
+            "no indexed path matches `lib/**`",
+        ),
+        (
+            "search_code",
+            json!({"query_text": "heron", "file_extensions": ["rust"]}),
+            "no indexed file ends with `rust`",
+        ),
+        (
+            "search_code",
+            json!({"query_text": "heron", "search_mode": "fts", "language": "go"}),
+            "no indexed file is in the language `go`",
+        ),
+        (
+            "search_code",
+            json!({"query_text": "heron", "language": "rust", "file_extensions": [".md"]}),
+            "no indexed file matches all of the filters",
+        ),
+        (
+            "cortex_search",
+            json!({"query": "heron", "path": "/home/me/team/src/heron.rs"}),
+            "`src/heron.rs` matches some",
+        ),
+        ("commitmux_search", json!({"query": "flamingo"}), "no commit matches the query in the history of team"),
+        (
+            "commitmux_search",
+            json!({"query": "heron", "paths": ["lib/"]}),
+            "no commit matches the query with paths in the history of team",
+        ),
+        (
+            "commitmux_touches",
+            json!({"path_glob": "flamingo"}),
+            "no commit changes a path that contains `flamingo` in the history of team",
+        ),
+        ("was_tried", json!({"text": "flamingo"}), "nothing like it was removed or reverted in the history of team"),
+        (
+            "co_changed",
+            json!({"files": ["src/herom.rs"]}),
+            "no indexed commit changes `src/herom.rs`, and no such file exists: did you mean `src/heron.rs`?",
+        ),
+        (
+            "co_changed",
+            json!({"files": ["src/heron.rs", "flamingo"]}),
+            "no indexed commit changes `flamingo`, and no such file exists: pass the path of a file",
+        ),
+        (
+            "co_changed",
+            json!({"files": ["src/new.rs"]}),
+            "no indexed commit changes `src/new.rs`, although the file exists",
+        ),
+        (
+            "explain_lines",
+            json!({"file": "src/heron.rs", "lines": "2-99"}),
+            "the file ends before line 2-99: this is about 2-4",
+        ),
+    ] {
+        let result = server.request("tools/call", &json!({"name": tool, "arguments": arguments}));
+        assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
+        let texts = format!("{} {}", result["content"][0]["text"], result["content"][1]["text"]);
+        assert!(texts.contains(why), "{tool} {arguments}: {why:?} is not in {texts}");
+    }
+    for (tool, arguments, why) in [
+        ("explain_lines", json!({"file": "herom.rs"}), "did you mean `src/heron.rs`?"),
+        (
+            "find_related",
+            json!({"file": "lib/heron.rs", "line": 1}),
+            "is not in the index; did you mean `src/heron.rs`?",
+        ),
+        ("commitmux_search", json!({"query": "heron", "repos": ["taem"]}), "did you mean `team`?"),
+        ("commitmux_search", json!({"query": "heron", "paths": vec!["src"; 501]}), "`paths` names 501"),
+    ] {
+        let result = server.request("tools/call", &json!({"name": tool, "arguments": arguments}));
+        assert_eq!(result["isError"], true, "{tool} {arguments}: {result}");
+        let texts = format!("{} {}", result["content"][0]["text"], result["content"][1]["text"]);
+        assert!(texts.contains(why), "{tool} {arguments}: {why:?} is not in {texts}");
+    }
+}
+
+#[test]
+fn a_tool_of_a_toolset_that_is_off_is_told_with_its_toolset() {
+    let (team, _) = project();
+    let mut server = team.place.serve(&["--no-refresh", "--project", team.folder()]);
+    let call = json!({"jsonrpc": "2.0", "id": "e", "method": "tools/call", "params": {"name": "search_code", "arguments": {}}});
+    let error = server.raw(&call.to_string())["error"].take();
+    assert_eq!(error["message"], "search_code is in the toolset `code`, which is off: start `lore serve` with it");
+}
+
+#[test]
 fn errors_are_labelled_where_they_quote_a_repository() {
     let (_team, mut server) = project();
     let (named, other) = (json!({"c1": "git", "c2": "group-commit", "c3": "unstaged-change"}), "z".repeat(60));

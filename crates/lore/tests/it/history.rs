@@ -139,10 +139,10 @@ fn log_filters() {
     shop.check(
         &["log", "x", "--repo", "shopp"],
         expect![[r#"
-        error: Repository shopp not found. Registered repositories: shop
-        hint: use one of these names, or run `lore add PATH` to register another
-        exit status: 3
-    "#]],
+            error: Repository shopp not found. Registered repositories: shop
+            hint: did you mean `shop`? `lore add PATH` registers another
+            exit status: 3
+        "#]],
     );
     shop.check(
         &["log", "x", "--limit", "many"],

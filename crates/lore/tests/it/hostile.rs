@@ -326,6 +326,13 @@ fn a_tree_with_too_many_paths_is_refused_with_a_reason_and_its_history_is_found(
     assert_eq!(said.matches("has more than 1000000 files and folders").count(), 1, "{said}");
     assert!(said.contains("the code of such a commit is not indexed") && !said.contains("git fsck"), "{said}");
     assert_eq!(found(&place, &["log", "begin OR bomb", "--no-sync"], "repo", "bomb"), 2);
+    let why = "has more than 1000000 files and folders";
+    let status = String::from_utf8(place.lore.ok(&["status"])).expect("it is text");
+    assert!(status.contains("could not be indexed") && status.contains(why), "{status}");
+    // An agent is told so at once, and not to ask again.
+    let mut server = place.serve(&["--project", repo.to_str().expect("UTF-8")]);
+    let answer = server.call("cortex_search", &json!({"query": "ordinary"}));
+    assert!(answer.text.contains(why) && !answer.text.contains("ask again"), "{}", answer.text);
 }
 
 #[test]
@@ -340,6 +347,10 @@ fn a_file_that_is_too_large_is_named_and_the_others_are_searched() {
     let said = String::from_utf8(place.lore.ok(&["add", &path, "--name", "large"])).expect("it is text");
     assert!(said.contains("huge.py is not searched: it is too large"), "{said}");
     assert!(found(&place, &["search", "is_found", "--no-sync", "--repo", "large"], "path", "src/ok.py") > 0);
+    let lines =
+        place.lore.command(&["grep", "no such line", "--repo", "large", "--no-sync"]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&lines.stderr);
+    assert!(said.contains("1 file is too large to be searched"), "{said}");
     // Once it is told, `status` tells it.
     assert_eq!(place.sync()["code"]["too_large"], json!([]));
     let status = String::from_utf8(place.lore.ok(&["status", "--left-out"])).expect("it is text");

@@ -25,7 +25,8 @@ const LOCAL: [&str; 8] = [
 ];
 
 fn server() -> TeamServer {
-    let options = ["--allow-http", "--allow-host", "127.0.0.1"];
+    // One job of a user may hang, and the next one runs.
+    let options = ["--allow-http", "--allow-host", "127.0.0.1", "--jobs", "3"];
     let mut server = TeamServer::start_with(Path::new(env!("CARGO_BIN_EXE_lore")), &options);
     for (name, role) in USERS {
         server.add_user(name, role);

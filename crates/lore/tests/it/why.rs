@@ -481,9 +481,12 @@ fn nothing_outside_the_repository_is_explained() {
         let answer = server.call("co_changed", &json!({"files": [file]}));
         assert!(answer.is_error || answer.value["commits"] == 0, "{file}: {}", answer.text);
     }
-    for (lines, said) in
-        [("0", "are no lines"), ("x", "are no lines"), ("5", "there is no line 5"), ("2-1", "there is no line")]
-    {
+    for (lines, said) in [
+        ("0", "is not a range of lines"),
+        ("x", "is not a range of lines"),
+        ("5", "there is no line 5"),
+        ("2-1", "there is no line"),
+    ] {
         let answer = server.call("explain_lines", &json!({"file": "src/a.txt", "lines": lines}));
         assert!(answer.is_error == (lines != "2-1"), "{lines}: {}", answer.text);
         assert!(lines == "2-1" || answer.text.contains(said), "{lines}: {}", answer.text);

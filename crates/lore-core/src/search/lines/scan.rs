@@ -4,6 +4,7 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
+    num::NonZero,
     ops::Range,
     sync::{
         Arc,
@@ -16,10 +17,43 @@ use lore_model::{Cancel, RepoId};
 use lore_store::{ChunkId, FieldWeight, Result as StoreResult};
 
 use super::{AROUND_LEAST, AROUND_MAX, LineHit, LinesAnswer, terms::Terms};
-use crate::search::{Loaded, PastGaps, answer::standing, filter::Files, past::Line, rank::FIELDS, signals::Role};
+use crate::search::{
+    Loaded, PastGaps,
+    answer::standing,
+    filter::Files,
+    index::{UNREAD_LANGUAGE, too_large_reason},
+    past::Line,
+    rank::FIELDS,
+    signals::Role,
+};
 
 /// From so many chunks on, two threads look at them.
 const WORTH_A_THREAD: usize = 64;
+
+/// Threads of this process that look at chunks now.
+static SCANNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts a thread that looks at chunks.
+struct Scanning;
+
+impl Scanning {
+    fn begin() -> Self {
+        SCANNING.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+
+    /// Whether a core is left for another thread. Where none is, one more would only slow what others ask for.
+    fn has_idle_core() -> bool {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        SCANNING.load(Ordering::Relaxed) < cores
+    }
+}
+
+impl Drop for Scanning {
+    fn drop(&mut self) {
+        SCANNING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// So much of a very long line is shown.
 const LONGEST_SHOWN: usize = 400;
@@ -150,9 +184,30 @@ impl Scan<'_> {
             files: files.len(),
             without_context,
             unfinished: None,
+            unmatched: if lines == 0 { self.unmatched()? } else { Vec::new() },
             freshness: Vec::new(),
             gaps: PastGaps::default(),
         })
+    }
+
+    /// Why there may be no lines although a file has them.
+    fn unmatched(&self) -> StoreResult<Vec<String>> {
+        /// So many files without text are asked why.
+        const ASKED: usize = 1_000;
+        let view = &*self.loaded.view;
+        let mut notes = self.files.unmatched(view.files());
+        let without_text = view.files().iter().enumerate().filter(|(_, file)| {
+            &*file.language == UNREAD_LANGUAGE && self.files.admits(file.repo, &file.path, &file.language)
+        });
+        let (mut large, reason) = (0, too_large_reason());
+        for (at, _) in without_text.take(ASKED) {
+            large += usize::from(view.record(at)?.plain.as_ref() == Some(&reason));
+        }
+        if large > 0 {
+            let files = if large == 1 { "1 file is" } else { &format!("{large} files are") };
+            notes.push(format!("{files} too large to be searched: `lore status --left-out` lists them"));
+        }
+        Ok(notes)
     }
 
     /// Looks at every chunk that may have it, and how far it came where time was up.
@@ -211,10 +266,16 @@ impl Scan<'_> {
             })?;
             Ok(found)
         };
-        let (mine, theirs) =
-            chunks.split_at(if chunks.len() < WORTH_A_THREAD { chunks.len() } else { chunks.len() / 2 });
+        let _scanning = Scanning::begin();
+        let is_shared = chunks.len() >= WORTH_A_THREAD && Scanning::has_idle_core();
+        let (mine, theirs) = chunks.split_at(if is_shared { chunks.len() / 2 } else { chunks.len() });
         let found = thread::scope(|scope| -> StoreResult<Vec<_>> {
-            let other = (!theirs.is_empty()).then(|| scope.spawn(|| part(theirs)));
+            let other = (!theirs.is_empty()).then(|| {
+                scope.spawn(|| {
+                    let _scanning = Scanning::begin();
+                    part(theirs)
+                })
+            });
             let mut found = part(mine)?;
             match other.map(thread::ScopedJoinHandle::join) {
                 Some(Ok(others)) => found.extend(others?),

@@ -73,8 +73,8 @@ impl Terms {
             LinesWanted::Near { text, changes } => near(text, *changes, case_sensitive)?,
         };
         if terms.len() > MAX_TERMS {
-            let message = format!("more than {MAX_TERMS} words are too many for an exact search");
-            return Err(Failure::new(Code::InvalidArgument, message).hint(format!("give at most {MAX_TERMS}")));
+            let message = format!("a search of lines takes at most {MAX_TERMS} words");
+            return Err(Failure::new(Code::InvalidArgument, message).hint("give fewer words, or search by meaning"));
         }
         // A beginning is no word whose frequency is known.
         let is_prefix = |term: &Term| matches!(term, Term::Word { is_prefix: true, .. });

@@ -26,7 +26,7 @@ pub use sync::PastReport;
 
 use super::{
     Search,
-    index::{take, unread_record},
+    index::{take, too_large_reason, unread_record},
     reading::{FileReader, MAX_FILE, rules},
 };
 use crate::{blocking, git_failure, store_failure};
@@ -411,7 +411,7 @@ impl Search {
                 };
                 let (record, chunks) = match found {
                     Found::Missing => continue,
-                    Found::TooLarge(size) => (unread_record(size, "too large"), Vec::new()),
+                    Found::TooLarge(size) => (unread_record(size, &too_large_reason()), Vec::new()),
                     Found::Read => match reader.read(&path.to_text(), &buffer).map_err(super::index::embed_failure)? {
                         Ok(file) => (file.record, file.chunks),
                         Err(reason) => (unread_record(buffer.len() as u64, reason), Vec::new()),

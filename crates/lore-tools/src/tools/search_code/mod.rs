@@ -26,6 +26,7 @@ use self::past::{ChunkType, Past};
 use crate::{
     Answer, Content, Context, Effect, Errors, Offered, Tool, Toolset,
     answer::nothing_committed,
+    cold::code_failure,
     repositories::{run, succeeded},
     schema,
     scope::{self, Found, Names},
@@ -326,6 +327,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
             asked.notes.push(format!("time was up after {looked} of {all} pieces of code that may have it: narrow it with path_filter or language"));
         }
         outcome.freshness = found.freshness;
+        asked.notes.extend(found.unmatched);
         by_line = found.hits;
     }
     if let Some(mut found) = meaning? {
@@ -335,8 +337,10 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         outcome.total += found.hits.iter().filter(|hit| !by_line.iter().any(|line| is_in(line, hit))).count();
         by_meaning = found.hits;
         if found.too_low > 0 {
-            asked.notes.push(format!("{} by meaning have a score below min_score", found.too_low));
+            asked.notes.push(format!("{} semantic results scored below min_score", found.too_low));
         }
+        let is_new = |note: &String| !asked.notes.contains(note);
+        asked.notes.extend(found.unmatched.into_iter().filter(is_new).collect::<Vec<_>>());
         outcome.freshness = found.freshness;
     }
     let shown = |line: &LineHit| line_json(line, asked.files_only, &query);
@@ -515,9 +519,19 @@ fn warning(freshness: &[CodeFreshness], sync: &str) -> Vec<String> {
     let about = |state: CodeState, what: &str| {
         // Where uncommitted work is what is not there, that is told instead.
         let is_so = |fresh: &&CodeFreshness| fresh.state == state && fresh.uncommitted_error.is_none();
-        let names: Vec<&str> = freshness.iter().filter(is_so).map(|fresh| fresh.repo.as_str()).collect();
+        let has_index = |fresh: &&CodeFreshness| fresh.state != CodeState::Missing || fresh.commit.is_some();
+        let is_idle =
+            |fresh: &&CodeFreshness| (fresh.progress.is_none() && fresh.error.is_none()) || state == CodeState::Stale;
+        let named = freshness.iter().filter(is_so).filter(has_index).filter(is_idle);
+        let names: Vec<&str> = named.map(|fresh| fresh.repo.as_str()).collect();
         (!names.is_empty()).then(|| format!("{} {what}", names.join(", ")))
     };
+    let in_progress = freshness.iter().filter_map(|fresh| {
+        let is_incomplete = matches!(fresh.state, CodeState::Partial | CodeState::NeverIndexed);
+        let percent = fresh.progress.filter(|_| is_incomplete)?;
+        Some(format!("{} is being indexed ({percent} %): what is missing here may still exist", fresh.repo))
+    });
+    let lost = freshness.iter().filter(|fresh| fresh.state == CodeState::Missing && fresh.commit.is_none());
     [
         nothing_committed(freshness),
         about(CodeState::Stale, &format!("moved since it was indexed: {sync}")),
@@ -527,6 +541,9 @@ fn warning(freshness: &[CodeFreshness], sync: &str) -> Vec<String> {
     ]
     .into_iter()
     .flatten()
+    .chain(in_progress)
+    .chain(freshness.iter().filter_map(code_failure))
+    .chain(lost.map(|fresh| format!("{} does not exist and is not indexed: nothing of it was searched", fresh.repo)))
     .chain(freshness.iter().filter_map(|fresh| {
         let error = fresh.uncommitted_error.as_ref()?;
         Some(format!("uncommitted work of {} could not be read, or not all of it: {error}", fresh.repo))

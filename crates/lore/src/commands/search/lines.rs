@@ -163,7 +163,7 @@ pub(in crate::commands) async fn run(
     }
     if answer.hits.is_empty() {
         let others = ready::not_asked(context, &asked.scope, &wanted).await?;
-        context.ui.note(&format!("{}{others}", nothing(&request, asked.hint)));
+        context.ui.note(&format!("{}{others}", nothing(&request, &answer, asked.hint)));
         return Ok(0);
     }
     let page = Page { ui: context.ui, places: wanted.iter().map(Place::new).collect(), shown: asked.shown };
@@ -185,8 +185,12 @@ pub(in crate::commands) async fn run(
 }
 
 /// That nothing was found, and what to try.
-fn nothing(request: &LinesRequest, hint: &str) -> String {
+fn nothing(request: &LinesRequest, answer: &LinesAnswer, hint: &str) -> String {
     let mut said = "no line matches".to_owned();
+    if !answer.unmatched.is_empty() {
+        write!(said, ": {}", one_line(&answer.unmatched.join("; "))).expect("writing to a string cannot fail");
+        return said;
+    }
     match &request.wanted {
         LinesWanted::Near { changes, .. } if *changes < CHANGES_MAX => {
             write!(said, "; --fuzzy={} allows more letters to differ (two swapped letters count as two)", changes + 1)

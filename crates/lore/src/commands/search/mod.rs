@@ -232,6 +232,9 @@ fn nothing(request: &CodeRequest, answer: &CodeAnswer) -> String {
     if answer.freshness.iter().all(|fresh| fresh.commit.is_none()) {
         return "nothing is indexed yet".to_owned();
     }
+    if !answer.unmatched.is_empty() {
+        return format!("nothing found: {}", one_line(&answer.unmatched.join("; ")));
+    }
     let filtered = !(request.chunk_kinds.is_empty()
         && request.symbols.is_empty()
         && request.tags.is_empty()
@@ -270,13 +273,17 @@ pub(super) fn warn_if_not_fresh(context: &Context<'_>, freshness: &[CodeFreshnes
         (CodeState::Missing, "is no longer where it was; the answer is from the index"),
     ] {
         // Where uncommitted work is what is not there, that is told below.
-        let is_so = |fresh: &&CodeFreshness| fresh.state == state && fresh.uncommitted_error.is_none();
+        let is_so =
+            |fresh: &&CodeFreshness| fresh.state == state && fresh.uncommitted_error.is_none() && fresh.error.is_none();
         let names: Vec<&str> = freshness.iter().filter(is_so).map(|fresh| fresh.repo.as_str()).collect();
         if !names.is_empty() && !context.ui.is_quiet() {
             context.ui.warn(&format!("{} {what}", names.join(", ")));
         }
     }
     for fresh in freshness.iter().filter(|_| !context.ui.is_quiet()) {
+        if let Some(error) = &fresh.error {
+            context.ui.warn(&format!("the code of {} could not be indexed: {}", fresh.repo, one_line(error)));
+        }
         if let Some(error) = &fresh.uncommitted_error {
             context
                 .ui
