@@ -12,7 +12,7 @@ use std::{
 };
 
 use lore_model::Cancel;
-use lore_store::{Result, StoreError};
+use lore_store::{Result, StoreError, lower_when_long, on_own_thread};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use crate::{
@@ -99,6 +99,15 @@ impl EmbeddedStore {
     ) -> Result<Option<T>> {
         let store = self.clone();
         run(move || store.read_here(query)).await
+    }
+
+    /// The same for a query whose cost its user decides: where it takes long, others go first.
+    pub(crate) async fn read_long<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> Result<T, rusqlite::Error> + Send + 'static,
+    ) -> Result<Option<T>> {
+        let store = self.clone();
+        run(move || on_own_thread(move || store.read_here(query))).await
     }
 
     /// The same on this thread.
@@ -274,7 +283,11 @@ const INTERRUPT_EVERY: i32 = 200;
 /// Interrupts the statements of this connection once the work of the current thread is cancelled.
 pub(crate) fn interrupt_when_cancelled(connection: &mut Connection) -> rusqlite::Result<()> {
     let cancel = Cancel::current();
-    connection.progress_handler(INTERRUPT_EVERY, Some(move || cancel.is_cancelled()))
+    let stop = move || {
+        lower_when_long();
+        cancel.is_cancelled()
+    };
+    connection.progress_handler(INTERRUPT_EVERY, Some(stop))
 }
 
 /// What the file system calls the file; `None` where there is none. What cannot be looked at is not taken for what is not there.

@@ -430,7 +430,7 @@ impl HistoryStore for EmbeddedStore {
     async fn search_commits(&self, query: &CommitQuery) -> Result<CommitMatches> {
         let query = query.clone();
         let found = self
-            .read(move |connection| {
+            .read_long(move |connection| {
                 let text = query.text.replace('\0', " ");
                 let too_many = |TooManyPhrases(phrases)| {
                     let most = fts_query::MAX_PHRASES;
@@ -468,7 +468,7 @@ impl HistoryStore for EmbeddedStore {
 
     async fn list_touches(&self, query: &TouchQuery) -> Result<(Vec<TouchHit>, bool)> {
         let query = query.clone();
-        Ok(self.read(move |connection| touches(connection, &query)).await?.unwrap_or_default())
+        Ok(self.read_long(move |connection| touches(connection, &query)).await?.unwrap_or_default())
     }
 
     async fn list_candidates(

@@ -7,6 +7,7 @@ mod code;
 pub mod conformance;
 mod error;
 mod history;
+mod long;
 mod messages;
 mod past;
 mod patch;
@@ -30,6 +31,7 @@ pub use history::{
     SyncEnd, TouchHit, TouchQuery,
 };
 
+pub use long::{begin_on_own_thread, lower_when_long, on_own_thread};
 pub use messages::{
     Added, Claimed, MESSAGE_WORDS_BYTES, MESSAGE_WORDS_MAX, MessageQuery, MessageStore, Others, Withdrawal,
 };

@@ -36,14 +36,19 @@ impl Material {
         let listed = String::from_utf8_lossy(&git.bytes(&["ls-tree", "-r", "-z", "--name-only", "HEAD"])?).into_owned();
         let all: Vec<&str> = listed.split('\0').filter(|path| !path.is_empty()).collect();
         ensure!(!all.is_empty(), "the repository has no files");
-        let files: Vec<String> = (0..FILES).map(|_| (*random.pick(&all)).to_owned()).collect();
-        let mut names = BTreeSet::new();
-        for file in &files {
+        let picked: Vec<&str> = (0..FILES).map(|_| *random.pick(&all)).collect();
+        let (mut files, mut names) = (Vec::new(), BTreeSet::new());
+        for file in picked {
             let content = git.bytes(&["show", &format!("HEAD:{file}")]).unwrap_or_default();
+            // What is no text is not shown.
+            if content.contains(&0) {
+                continue;
+            }
+            files.push(file.to_owned());
             let text = String::from_utf8_lossy(&content[..content.len().min(100_000)]).into_owned();
             names.extend(names_in(&text).map(str::to_owned));
         }
-        ensure!(!names.is_empty(), "the repository has no names");
+        ensure!(!names.is_empty(), "the repository has no text with names");
         let branches = git.text(&["for-each-ref", "--format=%(refname:short)", "refs/heads"])?;
         let branches = branches.lines().map(str::to_owned).collect();
         let (words, names) = (Words::of(repo)?, names.into_iter().collect());

@@ -16,7 +16,7 @@ use std::{
 };
 
 use lore_model::{Cancel, Failure, Repo, RepoPath};
-use lore_store::StoreError;
+use lore_store::{StoreError, on_own_thread};
 
 pub(super) use self::pattern::Pattern;
 use self::scan::Scan;
@@ -185,7 +185,7 @@ impl Search {
                     blocking(move || {
                         let scan =
                             Scan { loaded: &loaded, terms: &terms, files: &files, names, once, best, stop, pasts };
-                        let found = scan.run(limit, context)?;
+                        let found = on_own_thread(|| scan.run(limit, context))?;
                         // What a cancelled scan has found is of no use: it looks like one whose time was up.
                         cancel.check()?;
                         Ok(found)

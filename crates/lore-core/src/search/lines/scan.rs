@@ -14,7 +14,7 @@ use std::{
 };
 
 use lore_model::{Cancel, RepoId};
-use lore_store::{ChunkId, FieldWeight, Result as StoreResult};
+use lore_store::{ChunkId, FieldWeight, Result as StoreResult, begin_on_own_thread, lower_when_long};
 
 use super::{AROUND_LEAST, AROUND_MAX, LineHit, LinesAnswer, terms::Terms};
 use crate::search::{
@@ -248,6 +248,7 @@ impl Scan<'_> {
         let part = |chunks: &[ChunkId]| -> StoreResult<Vec<(ChunkId, Found)>> {
             let mut found = Vec::new();
             self.loaded.view.for_each_text(chunks, &mut |chunk, text| {
+                lower_when_long();
                 if is_over.load(Ordering::Relaxed) || self.stop.is_cancelled() {
                     is_over.store(true, Ordering::Relaxed);
                     return false;
@@ -273,6 +274,7 @@ impl Scan<'_> {
             let other = (!theirs.is_empty()).then(|| {
                 scope.spawn(|| {
                     let _scanning = Scanning::begin();
+                    begin_on_own_thread();
                     part(theirs)
                 })
             });
