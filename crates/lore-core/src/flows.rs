@@ -86,7 +86,8 @@ impl Lore {
         let history_task = SyncTask { writer, options, cancel, progress: &history };
         // What was registered by URL has to be fetched first; elsewhere the code can be asked soonest.
         if repo.info.source == Source::Local {
-            let mut code = Box::pin(self.sync_code(repo, task));
+            let code = async { self.note_failure(repo, writer, self.sync_code(repo, task).await).await };
+            let mut code = Box::pin(code);
             let history = Box::pin(self.history.sync(repo, &history_task));
             let first = tokio::select! {
                 biased;
@@ -103,6 +104,7 @@ impl Lore {
             };
             let history = history?;
             self.sync_evidence(repo, writer, history.added > 0 || options.retry_missing, cancel).await?;
+            // Reading the history has forgotten it.
             let code = self.note_failure(repo, writer, code).await?;
             let past = self.sync_past(repo, task).await?;
             return Ok(FlowReport { history, code, past, embedding: None });

@@ -36,7 +36,10 @@ const WHOLE_WAIT: Duration = Duration::from_secs(2);
 /// How long a call that asks only which repositories there are waits for the project to be registered.
 const REGISTRATION_WAIT: Duration = Duration::from_secs(2);
 
-/// How often a call that waits looks again.
+/// How often it looks again.
+const REGISTRATION_STEP: Duration = Duration::from_millis(5);
+
+/// How often a call that waits for an index looks again.
 const COLD_STEP: Duration = Duration::from_millis(50);
 
 /// How long a sync that is under way may take to stop when the server ends.
@@ -246,8 +249,12 @@ impl Project {
                 return;
             }
             let wanted = [(need.code, state.code), (need.history, state.history)];
-            if !need.code && !need.history && (state.repo.is_some() || started.elapsed() >= REGISTRATION_WAIT) {
-                return;
+            if !need.code && !need.history {
+                if state.repo.is_some() || started.elapsed() >= REGISTRATION_WAIT {
+                    return;
+                }
+                tokio::time::sleep(REGISTRATION_STEP).await;
+                continue;
             }
             let is_there = |least: Extent| {
                 let has = |extent| extent == Extent::Whole || (extent == Extent::Partial && least == Extent::Partial);

@@ -96,3 +96,20 @@ fn calls_that_need_no_index_never_wait() {
     assert_eq!(answer.value.as_array().map(Vec::len), Some(2), "{answer:?}");
     assert!(server.end().status.success());
 }
+
+#[test]
+fn the_first_call_knows_the_project_that_is_registered_meanwhile() {
+    let place = Place::new();
+    let repo = unknown(&place);
+    let project = repo.path().to_str().expect("it is UTF-8");
+    for tool in
+        ["list_repositories", "commitmux_list_repos", "get_all_repositories_status", "get_branches", "list_files"]
+    {
+        let other = Place::new();
+        let mut server = other.serve(&["--project", project, "--toolsets", "history,code,repos,insight"]);
+        let answer = server.call(tool, &json!({}));
+        assert!(!answer.is_error && !answer.text.contains("registered"), "{tool}: {answer:?}");
+        let rows = answer.value.as_array().or_else(|| answer.value["repositories"].as_array());
+        assert!(rows.is_none_or(|rows| rows.len() == 1), "{tool}: {answer:?}");
+    }
+}

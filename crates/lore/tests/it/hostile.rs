@@ -329,7 +329,11 @@ fn a_tree_with_too_many_paths_is_refused_with_a_reason_and_its_history_is_found(
     let why = "has more than 1000000 files and folders";
     let status = String::from_utf8(place.lore.ok(&["status"])).expect("it is text");
     assert!(status.contains("could not be indexed") && status.contains(why), "{status}");
-    // An agent is told so at once, and not to ask again.
+    // An agent is told so, also in its first call in a new home, and not to ask again.
+    let other = Place::new();
+    let mut fresh = other.serve(&["--project", repo.to_str().expect("UTF-8")]);
+    let answer = fresh.call("cortex_search", &json!({"query": "ordinary"}));
+    assert!(answer.text.contains(why) && !answer.text.contains("ask again"), "{}", answer.text);
     let mut server = place.serve(&["--project", repo.to_str().expect("UTF-8")]);
     let answer = server.call("cortex_search", &json!({"query": "ordinary"}));
     assert!(answer.text.contains(why) && !answer.text.contains("ask again"), "{}", answer.text);
