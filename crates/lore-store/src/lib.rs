@@ -31,7 +31,7 @@ pub use history::{
     SyncEnd, TouchHit, TouchQuery,
 };
 
-pub use long::{begin_on_own_thread, lower_when_long, on_own_thread};
+pub use long::{begin_on_own_thread, lower_when_long, on_own_thread, serve_several_users};
 pub use messages::{
     Added, Claimed, MESSAGE_WORDS_BYTES, MESSAGE_WORDS_MAX, MessageQuery, MessageStore, Others, Withdrawal,
 };

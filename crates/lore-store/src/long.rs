@@ -1,8 +1,10 @@
-//! Long queries let quick ones go first: a thread that has answered one query for a while has a lower priority from then on.
+//! In a server for several users, long queries let quick ones go first: a thread that has answered one query for a while has a lower
+//! priority from then on.
 
 use std::{
     cell::Cell,
     panic::resume_unwind,
+    sync::atomic::{AtomicBool, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -10,16 +12,27 @@ use std::{
 use lore_model::Cancel;
 
 /// A query that takes longer is long.
-const LONG: Duration = Duration::from_millis(100);
+const LONG: Duration = Duration::from_millis(50);
+
+/// Whether this process answers several users.
+static IS_SHARED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// When the query of this thread began, where the thread ends with it and its priority is as it was.
     static BEGUN: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Does work on a thread of its own. A priority can be lowered by everybody and raised again by nobody, so a thread that does
+/// Says that this process answers several users. Where it answers one, nothing steps back for anything, and so it is at first.
+pub fn serve_several_users() {
+    IS_SHARED.store(true, Ordering::Relaxed);
+}
+
+/// Does work on a thread of its own, where several users are answered. A priority can be lowered by everybody and raised again by nobody, so a thread that does
 /// other work afterwards must keep its own.
 pub fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    if !IS_SHARED.load(Ordering::Relaxed) {
+        return work();
+    }
     let cancel = Cancel::current();
     thread::scope(|scope| {
         let done = scope.spawn(move || {
@@ -33,7 +46,7 @@ pub fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 
 /// Says that this thread ends with the work that it begins now.
 pub fn begin_on_own_thread() {
-    BEGUN.set(Some(Instant::now()));
+    BEGUN.set(IS_SHARED.load(Ordering::Relaxed).then(Instant::now));
 }
 
 /// Lowers the priority of this thread where it is a query's own and the query is long. It costs little and is called often.
@@ -46,7 +59,8 @@ pub fn lower_when_long() {
 
 #[cfg(target_os = "linux")]
 fn lower() {
-    const NICE: i32 = 10;
+    /// More than an ordinary thread has, and less than those of jobs: a third of the share of an ordinary one.
+    const NICE: i32 = 5;
     // Where it is forbidden, all queries are alike.
     rustix::process::setpriority_process(None, NICE).ok();
 }
@@ -65,6 +79,7 @@ mod tests {
 
     #[test]
     fn only_the_thread_of_a_long_query_is_lowered() {
+        serve_several_users();
         let before = priority();
         let (short, long) = on_own_thread(|| {
             lower_when_long();
@@ -74,7 +89,7 @@ mod tests {
             (short, priority())
         });
         assert_eq!(short, before);
-        assert!(long > before || before >= 10, "{before}, then {long}");
+        assert!(long > before || before >= 5, "{before}, then {long}");
         BEGUN.set(None);
         lower_when_long();
         assert_eq!(priority(), before);
@@ -82,6 +97,7 @@ mod tests {
 
     #[test]
     fn the_token_of_the_work_goes_with_it() {
+        serve_several_users();
         let cancel = Cancel::default();
         let _entered = cancel.enter();
         cancel.cancel();

@@ -208,6 +208,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         ));
     }
     context.ui.tell(&format!("lore server is listening on {}", bound.url()));
+    lore_store::serve_several_users();
     let cancel = Cancel::default();
     let quiet = Quiet::start()
         .map_err(|error| Failure::new(Code::Internal, format!("the threads of jobs did not start: {error}")))?;
