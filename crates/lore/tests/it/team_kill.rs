@@ -7,7 +7,7 @@ use lore_testkit::{
     TeamServer,
     team::kill::{Kills, Load, kill_and_compare},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::switches;
 
@@ -190,6 +190,18 @@ fn a_server_of_which_only_the_records_were_restored_is_ready_once_it_has_an_inde
         "it need not be started again"
     );
     assert!(server.log().contains("1 of 1 golden repositories have no index"), "{}", server.log());
+    // An answer does not pretend to come from an index.
+    let told = |tool: &str, arguments: &Value| server.call("root", tool, arguments).to_string();
+    for (tool, arguments) in [
+        ("search_code", json!({"query_text": "heron"})),
+        ("search_code", json!({"query_text": "heron", "repository_alias": "api"})),
+        ("commitmux_search", json!({"query": "begin"})),
+        ("get_all_repositories_status", json!({})),
+    ] {
+        let told = told(tool, &arguments);
+        assert!(told.contains("has lost its index and is being read again"), "{tool} {arguments}: {told}");
+    }
+    assert!(told("discover_repositories", &json!({})).contains("indexing"));
     drop(writer);
     while readiness().status != 200 {
         std::thread::yield_now();
