@@ -31,7 +31,7 @@ mod tests {
         let paths = ["tokio/src/loom/std/mutex.rs", "tokio/src/sync/mutex.rs", "src/sync/mutes.rs", "README.md"];
         for (wanted, near) in [
             ("src/sync/mutex.rs", Some("tokio/src/sync/mutex.rs")),
-            ("/home/me/work/tokio/src/sync/mutex.rs", Some("tokio/src/sync/mutex.rs")),
+            ("/home/ada/src/tokio/src/sync/mutex.rs", Some("tokio/src/sync/mutex.rs")),
             ("./mutex.rs", Some("tokio/src/sync/mutex.rs")),
             ("tokio/src/sync/mutx.rs", Some("tokio/src/sync/mutex.rs")),
             ("REDME.md", Some("README.md")),
