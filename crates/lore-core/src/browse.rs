@@ -9,7 +9,6 @@ use lore_model::{CommitId, Failure, Repo, RepoPath};
 
 use crate::{
     Lore, blocking,
-    failure::without_home,
     files::{Branch, Depth, Files, Listing, Place, Range, ReadFile},
     history::{FreshState, RepoFreshness},
     search::{CodeOverview, CodeState, IndexedFiles},
@@ -295,7 +294,7 @@ impl Lore {
 
     /// A text that tells nothing of where on this machine Lore keeps what is its own.
     pub fn without_home(&self, text: &str) -> String {
-        self.home().map_or_else(|| text.to_owned(), |home| without_home(text, &home))
+        self.history.without_home(text)
     }
 
     /// The folder in which Lore keeps what is its own.

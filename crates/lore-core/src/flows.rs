@@ -117,7 +117,7 @@ impl Lore {
         Ok(FlowReport { history, code, past, embedding: None })
     }
 
-    /// Keeps why the code of a repository could not be indexed, for whoever asks why nothing of it is found.
+    /// Records why the code of a repository could not be indexed. Answers repeat it, also to users of a team server.
     async fn note_failure<T>(
         &self,
         repo: &Repo,
@@ -126,7 +126,7 @@ impl Lore {
     ) -> Result<T, Failure> {
         if let Err(failure) = &done
             && failure.code != Code::Interrupted
-            && let Err(error) = writer.fail_sync(repo.id, &failure.message).await
+            && let Err(error) = writer.fail_sync(repo.id, &self.without_home(&failure.message)).await
         {
             tracing::warn!(repo = repo.name(), %error, "the failure of the sync could not be noted");
         }

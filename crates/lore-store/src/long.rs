@@ -22,13 +22,15 @@ thread_local! {
     static BEGUN: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Says that this process answers several users. Where it answers one, nothing steps back for anything, and so it is at first.
+/// Declares that this process answers several users. In a process for one user, priorities stay as they are.
 pub fn serve_several_users() {
     IS_SHARED.store(true, Ordering::Relaxed);
 }
 
-/// Does work on a thread of its own, where several users are answered. A priority can be lowered by everybody and raised again by nobody, so a thread that does
-/// other work afterwards must keep its own.
+/// Runs work on a dedicated thread in a process for several users, else on the current thread.
+///
+/// An unprivileged process can lower the priority of a thread but not raise it again, so only a thread that ends with its
+/// query may be lowered.
 pub fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     if !IS_SHARED.load(Ordering::Relaxed) {
         return work();
@@ -44,12 +46,12 @@ pub fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// Says that this thread ends with the work that it begins now.
+/// Declares that the current thread ends with the query it starts now.
 pub fn begin_on_own_thread() {
     BEGUN.set(IS_SHARED.load(Ordering::Relaxed).then(Instant::now));
 }
 
-/// Lowers the priority of this thread where it is a query's own and the query is long. It costs little and is called often.
+/// Lowers the priority of the current thread if it is dedicated to a long query. Cheap enough to call in loops.
 pub fn lower_when_long() {
     if BEGUN.get().is_some_and(|begun| begun.elapsed() > LONG) {
         BEGUN.set(None);

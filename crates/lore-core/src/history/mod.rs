@@ -27,7 +27,7 @@ pub use sync::{PATCH_CAP, Progress, SyncEvent, SyncOptions, SyncReport, SyncTask
 
 use tokio::sync::watch;
 
-use crate::{Clock, store_failure, sync_progress::SyncProgress};
+use crate::{Clock, failure::without_home, store_failure, sync_progress::SyncProgress};
 
 /// Where Lore keeps what is its own beside the index.
 #[derive(Debug, Clone)]
@@ -129,6 +129,11 @@ impl History {
     /// The repository of that name.
     pub async fn repo(&self, name: &str) -> Result<Repo, Failure> {
         named(&self.repos().await?, name).cloned()
+    }
+
+    /// A text that tells nothing of where on this machine Lore keeps what is its own.
+    pub(crate) fn without_home(&self, text: &str) -> String {
+        self.places().git.parent().map_or_else(|| text.to_owned(), |home| without_home(text, home))
     }
 
     /// The repository of that id, as it is registered now.

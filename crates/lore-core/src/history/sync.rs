@@ -151,7 +151,7 @@ impl History {
             && failure.code != Code::Interrupted
         {
             // The failure itself is what counts; where even this cannot be noted, it is reported all the same.
-            if let Err(error) = task.writer.fail_sync(repo.id, &failure.message).await {
+            if let Err(error) = task.writer.fail_sync(repo.id, &self.without_home(&failure.message)).await {
                 tracing::debug!(%error, "the failure of a sync could not be noted");
             }
         }

@@ -164,7 +164,7 @@ pub struct CodeAnswer {
     pub no_room: usize,
     /// How many of the best were left out because their score is too low.
     pub too_low: usize,
-    /// Where there are no hits: the filters that no file matches, each as a sentence.
+    /// If there are no hits: the filters that no file matches, one sentence each.
     pub unmatched: Vec<String>,
     /// How fresh it is, for each repository.
     pub freshness: Vec<CodeFreshness>,

@@ -155,7 +155,7 @@ impl Files {
 
 /// What is said of a path that matches no file, with one that does where that is near.
 fn unmatched_path(text: &str, matches: &dyn Fn(&str) -> bool) -> Option<String> {
-    /// A path that begins outside of the repository has at most so many folders that are tried.
+    /// How many leading folders of an absolute path are stripped to find a path inside the repository.
     const FOLDERS: usize = 16;
     if matches(text) {
         return None;

@@ -40,7 +40,7 @@ impl Material {
         let (mut files, mut names) = (Vec::new(), BTreeSet::new());
         for file in picked {
             let content = git.bytes(&["show", &format!("HEAD:{file}")]).unwrap_or_default();
-            // What is no text is not shown.
+            // `get_file_content` refuses binary files.
             if content.contains(&0) {
                 continue;
             }

@@ -102,7 +102,7 @@ fn branches(found: &Found) -> Vec<String> {
         name.to_owned()
     };
     // HEAD is named where it is on none of the others.
-    // The heads of linked worktrees are no branches.
+    // The HEADs of linked worktrees are not branches.
     let tips: Vec<_> = tips.iter().filter(|tip| !tip.name.starts_with("worktrees/")).collect();
     let is_told = |name: &str, at| name != "HEAD" || !tips.iter().any(|tip| tip.name != "HEAD" && tip.commit == at);
     tips.iter().filter(|tip| is_told(&tip.name, tip.commit)).map(|tip| short(&tip.name)).collect()

@@ -144,6 +144,13 @@ fn it_ends_like_grep_and_says_where_else_to_look() {
     .assert_eq(&err);
     let (code, _, err) = shop.run(&["grep", "todo(", "--no-sync"], "");
     assert!(code == Some(2) && err.contains("regular expression"), "{err}");
+    // What cannot be done is refused: the lines that match are the opposite of what was asked for.
+    let (code, out, err) = shop.run(&["grep", "-v", "elsewhere_only"], "");
+    assert!(code == Some(2) && out.is_empty() && err.contains("-v cannot be used"), "{err}");
+    for options in [["grep", "-E", "todo"], ["grep", "--include=*.rs", "todo"]] {
+        let (code, _, err) = shop.run(&options, "");
+        assert_eq!(code.map(|code| code < 2), Some(true), "{options:?}: {err}");
+    }
     let (code, out, _) = shop.run(&["grep", "-i", "TODO", "--json"], "");
     let told: serde_json::Value = serde_json::from_str(&out).expect("it is JSON");
     assert_eq!((code, &told["lines"], &told["results"][0]["path"]), (Some(0), &5.into(), &"src/a[0].rs".into()));

@@ -190,6 +190,7 @@ fn a_server_of_which_only_the_records_were_restored_is_ready_once_it_has_an_inde
         "it need not be started again"
     );
     assert!(server.log().contains("1 of 1 golden repositories have no index"), "{}", server.log());
+    assert!(!server.log().contains("a request failed"), "that it is not ready is no fault: {}", server.log());
     // An answer does not pretend to come from an index.
     let told = |tool: &str, arguments: &Value| server.call("root", tool, arguments).to_string();
     for (tool, arguments) in [

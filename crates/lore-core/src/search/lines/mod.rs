@@ -136,7 +136,7 @@ pub struct LinesAnswer {
     pub without_context: usize,
     /// How many of the chunks that might have it were looked at, where time was up before all were.
     pub unfinished: Option<(usize, usize)>,
-    /// Where there are no lines: filters that no file matches and files that are not searched, each as a sentence.
+    /// If there are no lines: filters that no file matches and files that are not searched, one sentence each.
     pub unmatched: Vec<String>,
     /// How fresh the answer is.
     pub freshness: Vec<CodeFreshness>,
