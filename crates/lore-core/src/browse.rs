@@ -8,7 +8,7 @@ use std::{
 use lore_model::{CommitId, Failure, Repo, RepoPath};
 
 use crate::{
-    Lore, blocking,
+    Lore,
     files::{Branch, Depth, Files, Listing, Place, Range, ReadFile},
     history::{FreshState, RepoFreshness},
     search::{CodeOverview, CodeState, IndexedFiles},
@@ -186,24 +186,18 @@ impl Lore {
     }
 
     /// Lists the files of a folder, seen from one of the repository's work trees.
-    pub async fn list_files(
-        &self,
-        repo: &Repo,
-        place: &Path,
-        folder: RepoPath,
-        depth: Depth,
-    ) -> Result<Listed, Failure> {
+    pub fn list_files(&self, repo: &Repo, place: &Path, folder: &RepoPath, depth: Depth) -> Result<Listed, Failure> {
         let from = self.place_of(repo, place);
-        let listed = blocking(move || {
+        let listed = || {
             let files = Files::open(&from)?;
-            Ok::<_, Failure>((Standing::of(&files), files.committed_at(), files.list(&folder, depth)?))
-        });
-        let (at, committed_at, listing) = listed.await?;
+            Ok::<_, Failure>((Standing::of(&files), files.committed_at(), files.list(folder, depth)?))
+        };
+        let (at, committed_at, listing) = listed()?;
         let paths = listing.files.iter().map(|file| file.path.clone()).collect();
-        let touched = self.last_touched(repo, paths).await?;
+        let touched = self.last_touched(repo, paths)?;
         let known = listing.files.iter().zip(touched);
         let modified = known.map(|(file, touched)| file.modified.or(touched).or(committed_at)).collect();
-        let (indexed, index_error) = match self.search.indexed_files(repo, Some(place)).await {
+        let (indexed, index_error) = match self.search.indexed_files(repo, Some(place)) {
             Ok(indexed) => (indexed, None),
             Err(failure) => (Arc::default(), Some(failure.message)),
         };
@@ -211,39 +205,29 @@ impl Lore {
     }
 
     /// When a commit last changed each of these paths, on the branch that is asked about.
-    async fn last_touched(&self, repo: &Repo, paths: Vec<RepoPath>) -> Result<Vec<Option<i64>>, Failure> {
-        let hidden = self.history.hidden(std::slice::from_ref(repo)).await?;
-        self.history.store().last_touched(repo.id, paths, &hidden).await.map_err(store_failure)
+    fn last_touched(&self, repo: &Repo, paths: Vec<RepoPath>) -> Result<Vec<Option<i64>>, Failure> {
+        let hidden = self.history.hidden(std::slice::from_ref(repo))?;
+        self.history.store().last_touched(repo.id, paths, &hidden).map_err(store_failure)
     }
 
     /// Reads a file, or some lines of it, seen from one of the repository's work trees.
-    pub async fn read_file(
-        &self,
-        repo: &Repo,
-        place: &Path,
-        path: RepoPath,
-        range: Range,
-    ) -> Result<FileContent, Failure> {
+    pub fn read_file(&self, repo: &Repo, place: &Path, path: &RepoPath, range: Range) -> Result<FileContent, Failure> {
         let from = self.place_of(repo, place);
-        let read = blocking(move || {
+        let read = || {
             let files = Files::open(&from)?;
-            Ok::<_, Failure>((Standing::of(&files), files.committed_at(), files.read(&path, range)?))
-        });
-        let (at, committed_at, file) = read.await?;
-        let touched = self.last_touched(repo, vec![file.path.clone()]).await?.first().copied().flatten();
+            Ok::<_, Failure>((Standing::of(&files), files.committed_at(), files.read(path, range)?))
+        };
+        let (at, committed_at, file) = read()?;
+        let touched = self.last_touched(repo, vec![file.path.clone()])?.first().copied().flatten();
         let modified = file.modified.or(touched).or(committed_at);
         Ok(FileContent { at, file, modified })
     }
 
     /// The local branches, each with how the index of code relates to it, and how many there are.
-    pub async fn list_branches(
-        &self,
-        repo: &Repo,
-        place: &Path,
-    ) -> Result<(Vec<(Branch, BranchIndex)>, usize), Failure> {
+    pub fn list_branches(&self, repo: &Repo, place: &Path) -> Result<(Vec<(Branch, BranchIndex)>, usize), Failure> {
         let from = self.place_of(repo, place);
-        let (branches, total) = blocking(move || Files::open(&from)?.branches(BRANCHES_MAX)).await?;
-        let state = self.search.state(repo.id).await?;
+        let (branches, total) = Files::open(&from)?.branches(BRANCHES_MAX)?;
+        let state = self.search.state(repo.id)?;
         let status = |branch: &Branch| {
             let commit = branch.tip.as_ref().map(|tip| tip.commit);
             let full = format!("refs/heads/{}", branch.name);
@@ -261,32 +245,32 @@ impl Lore {
     }
 
     /// Where a repository stands; none where it cannot be read.
-    pub async fn standing(&self, repo: &Repo) -> Option<Standing> {
+    pub fn standing(&self, repo: &Repo) -> Option<Standing> {
         let from = self.place_of(repo, &repo.info.local_path);
-        blocking(move || Files::open(&from).ok().map(|files| Standing::of(&files))).await
+        Files::open(&from).ok().map(|files| Standing::of(&files))
     }
 
     /// How many files a repository has, and how many bytes these have.
-    pub async fn measure(&self, repo: &Repo) -> Result<(usize, u64), Failure> {
+    pub fn measure(&self, repo: &Repo) -> Result<(usize, u64), Failure> {
         let from = self.place_of(repo, &repo.info.local_path);
-        blocking(move || Files::open(&from)?.measure()).await
+        Files::open(&from)?.measure()
     }
 
     /// What is known of these repositories as a whole.
-    pub async fn report(&self, repos: Vec<Repo>) -> Result<Vec<Report>, Failure> {
-        let freshness = self.history.freshness(&repos, None).await;
-        let all = self.search.bytes().await?;
+    pub fn report(&self, repos: Vec<Repo>) -> Result<Vec<Report>, Failure> {
+        let freshness = self.history.freshness(&repos, None);
+        let all = self.search.bytes()?;
         let mut sum: u64 = 0;
-        for repo in self.history.repos().await? {
-            sum += bytes_of(&self.search.state(repo.id).await?);
+        for repo in self.history.repos()? {
+            sum += bytes_of(&self.search.state(repo.id)?);
         }
         let mut reports = Vec::new();
         for (repo, history) in repos.into_iter().zip(freshness.repos) {
-            let bytes = bytes_of(&self.search.state(repo.id).await?);
+            let bytes = bytes_of(&self.search.state(repo.id)?);
             let index_bytes = share(all, bytes, sum);
-            let code = self.search.overview(&repo).await;
+            let code = self.search.overview(&repo);
             // A branch that is gone, or a repository, does not keep the rest from being told.
-            let commits = self.history.commit_count(&repo).await.unwrap_or(0);
+            let commits = self.history.commit_count(&repo).unwrap_or(0);
             reports.push(Report { repo, history, commits, code, index_bytes });
         }
         Ok(reports)

@@ -9,7 +9,7 @@ use std::{
 
 use lore_model::{Code, Failure};
 
-use crate::{Lore, blocking};
+use crate::{Cancel, Lore};
 
 /// So long the use of the processors is measured.
 const CPU_SAMPLE: Duration = Duration::from_millis(100);
@@ -27,9 +27,9 @@ pub struct Probe {
 }
 
 impl Probe {
-    async fn of(work: impl Future<Output = Result<(), String>>) -> Self {
+    fn of(work: impl FnOnce() -> Result<(), String>) -> Self {
         let started = Instant::now();
-        let error = work.await.err();
+        let error = work().err();
         Self { took: started.elapsed(), error }
     }
 }
@@ -66,33 +66,26 @@ impl Health {
 
 impl Lore {
     /// Looks how Lore fares. Nothing is written.
-    pub async fn health(&self) -> Health {
-        let database =
-            Probe::of(async { self.history.store().size().await.map(drop).map_err(|error| error.to_string()) });
-        let database = database.await;
-        let vector_store = Probe::of(async { self.read_code().await.map_err(|failure| failure.message) }).await;
+    pub fn health(&self) -> Health {
+        let database = Probe::of(|| self.history.store().size().map(drop).map_err(|error| error.to_string()));
+        let vector_store = Probe::of(|| self.read_code().map_err(|failure| failure.message));
         let home = self.home();
-        let place = home.clone();
-        let storage = Probe::of(async move {
-            let read = blocking(move || place.map_or(Ok(()), |home| read_some(&home)));
-            read.await.map_err(|error| error.to_string())
-        });
-        let storage = storage.await;
-        let before = blocking(cpu_times).await;
-        tokio::time::sleep(CPU_SAMPLE).await;
-        let (after, memory_percent, free_bytes) =
-            blocking(move || (cpu_times(), memory(), home.and_then(|home| free_bytes(&home)))).await;
+        let storage = Probe::of(|| home.as_deref().map_or(Ok(()), read_some).map_err(|error| error.to_string()));
+        let before = cpu_times();
+        Cancel::current().sleep(CPU_SAMPLE);
+        let (after, memory_percent) = (cpu_times(), memory());
+        let free_bytes = home.and_then(|home| free_bytes(&home));
         let cpu_percent = before.zip(after).and_then(|(before, after)| busy(before, after));
         Health { at: self.history.now(), database, vector_store, storage, memory_percent, cpu_percent, free_bytes }
     }
 
-    async fn read_code(&self) -> Result<(), Failure> {
-        for repo in self.history.repos().await?.iter().take(READ_MAX) {
-            if let Some(snapshot) = self.search.state(repo.id).await?.snapshots.last() {
-                self.search.try_reading(snapshot.id).await?;
+    fn read_code(&self) -> Result<(), Failure> {
+        for repo in self.history.repos()?.iter().take(READ_MAX) {
+            if let Some(snapshot) = self.search.state(repo.id)?.snapshots.last() {
+                self.search.try_reading(snapshot.id)?;
             }
         }
-        let damage = self.search.check(false).await?.into_iter().next();
+        let damage = self.search.check(false)?.into_iter().next();
         damage.map_or(Ok(()), |damage| Err(Failure::new(Code::IndexDamaged, damage)))
     }
 }

@@ -27,7 +27,6 @@ use commands::Commands;
 pub use failure::{git_failure, store_failure, team_failure};
 use history::History;
 pub use lore_git::Cancel;
-pub use lore_store::{beside, blocking, together};
 use messages::Messages;
 pub use project::{Extent, FoundProject, IndexState, ProjectFolder};
 use search::Search;

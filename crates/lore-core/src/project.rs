@@ -1,16 +1,24 @@
 //! Which folder the questions of one server are about: said at start, by the client, or by where it was started.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
 
-use lore_model::{Failure, Repo};
-use tokio::sync::watch;
+use lore_model::{Failure, Repo, Signal};
 
 use crate::{Cancel, Lore, history::FreshState};
 
 /// The folder of a server's project, which its client may still say or change.
 #[derive(Debug, Clone)]
-pub struct ProjectFolder {
-    folder: watch::Sender<Option<PathBuf>>,
+pub struct ProjectFolder(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    folder: Mutex<Option<PathBuf>>,
+    changed: Signal,
 }
 
 /// What is known of the repository that a folder is in.
@@ -49,58 +57,48 @@ pub struct IndexState {
 impl ProjectFolder {
     /// A folder that is known, or is still to be said.
     pub fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder: watch::Sender::new(folder) }
+        Self(Arc::new(State { folder: Mutex::new(folder), changed: Signal::default() }))
     }
 
     /// The folder, where it is known.
     pub fn get(&self) -> Option<PathBuf> {
-        self.folder.borrow().clone()
+        self.0.folder.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Says which folder it is.
     pub fn set(&self, folder: PathBuf) {
-        self.folder.send_if_modified(|known| {
-            let is_new = known.as_ref() != Some(&folder);
-            *known = Some(folder);
-            is_new
-        });
-    }
-
-    /// The folder, once it is known.
-    pub async fn known(&self) -> PathBuf {
-        let mut changes = self.folder.subscribe();
-        let folder = match changes.wait_for(Option::is_some).await {
-            Ok(folder) => folder.clone(),
-            // The sender is in `self`.
-            Err(_) => None,
-        };
-        folder.unwrap_or_default()
-    }
-
-    /// Ready when it is another folder than this.
-    async fn left(&self, folder: &Path) {
-        let mut changes = self.folder.subscribe();
-        if changes.wait_for(|now| now.as_deref().is_some_and(|now| now != folder)).await.is_err() {
-            std::future::pending::<()>().await;
+        let before = self.0.folder.lock().unwrap_or_else(PoisonError::into_inner).replace(folder.clone());
+        if before != Some(folder) {
+            self.0.changed.notify();
         }
+    }
+
+    /// Waits until the folder is known, for so long at most.
+    pub fn wait_until_known(&self, time: Option<Duration>, cancel: &Cancel) -> Option<PathBuf> {
+        self.0.changed.wait_for(time, cancel, || self.get())
+    }
+
+    /// Waits until it is another folder than this, or cancelled.
+    fn wait_until_left(&self, folder: &Path, cancel: &Cancel) {
+        self.0.changed.wait_for(None, cancel, || self.get().filter(|now| now != folder));
     }
 }
 
 impl Lore {
     /// What is known of the repository that a folder is in.
-    pub async fn find_project(&self, folder: &Path) -> Result<FoundProject, Failure> {
-        let (place, repo) = self.history.locate(folder).await?;
+    pub fn find_project(&self, folder: &Path) -> Result<FoundProject, Failure> {
+        let (place, repo) = self.history.locate(folder)?;
         Ok(FoundProject { place, repo })
     }
 
     /// What there is of the index of the repository that a folder is in.
-    pub async fn index_state(&self, folder: &Path) -> Result<IndexState, Failure> {
-        let Some(repo) = self.find_project(folder).await?.repo else {
+    pub fn index_state(&self, folder: &Path) -> Result<IndexState, Failure> {
+        let Some(repo) = self.find_project(folder)?.repo else {
             let (code, history) = (Extent::Absent, Extent::Absent);
             return Ok(IndexState { repo: None, code, history, progress: (None, None) });
         };
-        let (code, code_progress) = self.search.extent(&repo).await?;
-        let fresh = self.history.freshness(std::slice::from_ref(&repo), None).await;
+        let (code, code_progress) = self.search.extent(&repo)?;
+        let fresh = self.history.freshness(std::slice::from_ref(&repo), None);
         let history = match fresh.repos.first().map(|fresh| fresh.state) {
             None | Some(FreshState::NeverSynced) => Extent::Absent,
             Some(FreshState::Partial) => Extent::Partial,
@@ -111,27 +109,20 @@ impl Lore {
     }
 
     /// Keeps fresh what is the project at the moment; see [`Lore::keep_fresh`].
-    pub async fn follow(self: &std::sync::Arc<Self>, project: &ProjectFolder, register: bool, cancel: &Cancel) {
-        while !cancel.is_cancelled() {
-            let folder = tokio::select! {
-                folder = project.known() => folder,
-                () = cancelled(cancel) => return,
-            };
-            let own = Cancel::default();
-            let work = self.keep_fresh(&folder, register, &own);
-            tokio::pin!(work);
-            tokio::select! {
-                () = &mut work => {}
-                // What was read so far is kept, and the writer's lock is given back.
-                () = project.left(&folder) => { own.cancel(); work.await; }
-                () = cancelled(cancel) => { own.cancel(); work.await; }
-            }
+    pub fn follow(&self, project: &ProjectFolder, register: bool, cancel: &Cancel) {
+        while !cancel.is_cancelled()
+            && let Some(folder) = project.wait_until_known(None, cancel)
+        {
+            let own = cancel.child();
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    project.wait_until_left(&folder, &own);
+                    // What was read so far is kept, and the writer's lock is given back.
+                    own.cancel();
+                });
+                let _ended = own.on_drop();
+                self.keep_fresh(&folder, register, &own);
+            });
         }
-    }
-}
-
-async fn cancelled(cancel: &Cancel) {
-    while !cancel.is_cancelled() {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     }
 }

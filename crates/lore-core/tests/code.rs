@@ -32,25 +32,25 @@ fn open(home: &Path) -> Lore {
     }
 }
 
-async fn add(lore: &Lore, folder: &Path) -> Registered {
-    let writer = lore.history.writer(|| {}).await.unwrap();
-    lore.history.add(&*writer, AddRequest::new(Target::Folder(folder.to_owned()))).await.unwrap()
+fn add(lore: &Lore, folder: &Path) -> Registered {
+    let writer = lore.history.writer(|| {}).unwrap();
+    lore.history.add(&*writer, AddRequest::new(Target::Folder(folder.to_owned()))).unwrap()
 }
 
-async fn sync(lore: &Lore, repo: &Registered) {
-    let writer = lore.history.writer(|| {}).await.unwrap();
+fn sync(lore: &Lore, repo: &Registered) {
+    let writer = lore.history.writer(|| {}).unwrap();
     let task =
         FlowTask { writer: &*writer, options: &SyncOptions::default(), cancel: &Cancel::default(), progress: &|_| {} };
     // How far the history was read stands in the index.
-    let repo = lore.history.repo(repo.name()).await.unwrap();
-    lore.sync(&repo, &task).await.unwrap();
+    let repo = lore.history.repo(repo.name()).unwrap();
+    lore.sync(&repo, &task).unwrap();
 }
 
 /// Everything that an answer says, in one text for each hit. Equal texts are equal answers, bit for bit.
-async fn ask(lore: &Lore, repo: &Registered, query: &str) -> Vec<String> {
+fn ask(lore: &Lore, repo: &Registered, query: &str) -> Vec<String> {
     let mut request = CodeRequest::new(query, vec![(repo.clone(), None)]);
     request.limit = 20;
-    let answer = lore.search.search(&request).await.unwrap();
+    let answer = lore.search.search(&request).unwrap();
     let hits = answer.hits.iter();
     hits.map(|hit| {
         let (score, place) = (hit.score.to_bits(), (&hit.path, hit.lines, &hit.id, &hit.also_at, &hit.tags));
@@ -178,8 +178,8 @@ fn change(repo: &Repo, random: &mut Random, branches: &mut usize) -> String {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn incremental_equals_from_scratch_after_200_random_changes() {
+#[test]
+fn incremental_equals_from_scratch_after_200_random_changes() {
     for seed in [1, 2] {
         let folder = tempfile::tempdir().unwrap();
         let repo = Repo::init(folder.path().join("repo"));
@@ -190,34 +190,34 @@ async fn incremental_equals_from_scratch_after_200_random_changes() {
         }
         repo.commit("the beginning");
         let grown = open(&folder.path().join("grown"));
-        let registered = add(&grown, repo.path()).await;
+        let registered = add(&grown, repo.path());
         let (mut branches, mut done) = (0, Vec::new());
         for step in 0..100 {
             done.push(change(&repo, &mut random, &mut branches));
             // Not every state is synced: uncommitted work lies over older snapshots too.
             if random.below(4) == 0 {
-                sync(&grown, &registered).await;
+                sync(&grown, &registered);
             }
             // Looks at work trees are cached for a moment, as in a server; here every answer is to be of this very state.
-            grown.search.touch(&registered, repo.path(), None).await.unwrap();
+            grown.search.touch(&registered, repo.path(), None).unwrap();
             if step % 10 != 9 {
                 continue;
             }
-            sync(&grown, &registered).await;
-            grown.search.touch(&registered, repo.path(), None).await.unwrap();
+            sync(&grown, &registered);
+            grown.search.touch(&registered, repo.path(), None).unwrap();
             let fresh = open(&folder.path().join(format!("fresh-{step}")));
-            let anew = add(&fresh, repo.path()).await;
-            sync(&fresh, &anew).await;
+            let anew = add(&fresh, repo.path());
+            sync(&fresh, &anew);
             for query in QUERIES {
-                let (grown, fresh) = (ask(&grown, &registered, query).await, ask(&fresh, &anew, query).await);
+                let (grown, fresh) = (ask(&grown, &registered, query), ask(&fresh, &anew, query));
                 assert_eq!(grown, fresh, "seed {seed}, step {step}, `{query}`, after {done:?}");
             }
         }
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_commits_say_about_a_file_counts() {
+#[test]
+fn what_commits_say_about_a_file_counts() {
     let folder = tempfile::tempdir().unwrap();
     let repo = Repo::init(folder.path().join("repo"));
     let text = |name: &str| format!("pub fn {name}(count: u32) -> u32 {{\n    count + 1\n}}\n");
@@ -228,27 +228,27 @@ async fn what_commits_say_about_a_file_counts() {
     repo.write("src/gamma.rs", text("gamma") + "// changed\n");
     repo.commit("Throttle uploads of count when the network is slow");
     let lore = open(&folder.path().join("home"));
-    let registered = add(&lore, repo.path()).await;
-    sync(&lore, &registered).await;
+    let registered = add(&lore, repo.path());
+    sync(&lore, &registered);
     let mut request = CodeRequest::new("throttle slow uploads by count", vec![(registered.clone(), None)]);
-    let answer = lore.search.search(&request).await.unwrap();
+    let answer = lore.search.search(&request).unwrap();
     assert_eq!(answer.hits[0].path.to_text(), "src/gamma.rs");
     let says = |answer: &lore_core::search::CodeAnswer| {
         answer.hits.iter().any(|hit| hit.explanation.rules.iter().any(|(rule, _)| *rule == "its commits say so"))
     };
     assert!(says(&answer), "{:?}", answer.hits[0].explanation);
     request.parts.history = false;
-    assert!(!says(&lore.search.search(&request).await.unwrap()));
+    assert!(!says(&lore.search.search(&request).unwrap()));
     // A commit that comes later counts from the next sync on, in a process that has answered before.
     repo.write("src/beta.rs", text("beta") + "// changed\n");
     repo.commit("Compress archives of count");
-    sync(&lore, &registered).await;
-    let answer = lore.search.search(&CodeRequest::new("compress archives of count", vec![(registered, None)])).await;
+    sync(&lore, &registered);
+    let answer = lore.search.search(&CodeRequest::new("compress archives of count", vec![(registered, None)]));
     assert_eq!(answer.unwrap().hits[0].path.to_text(), "src/beta.rs");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_answer_does_not_change_when_other_repositories_are_added() {
+#[test]
+fn an_answer_does_not_change_when_other_repositories_are_added() {
     let folder = tempfile::tempdir().unwrap();
     let lore = open(&folder.path().join("home"));
     let mut random = Random::new(7);
@@ -262,36 +262,36 @@ async fn an_answer_does_not_change_when_other_repositories_are_added() {
         repo
     };
     let first = make("first");
-    let registered = add(&lore, first.path()).await;
-    sync(&lore, &registered).await;
+    let registered = add(&lore, first.path());
+    sync(&lore, &registered);
     let mut before = Vec::new();
     for query in QUERIES {
-        before.push(ask(&lore, &registered, query).await);
+        before.push(ask(&lore, &registered, query));
     }
     for number in 0..10 {
         let other = make(&format!("other-{number}"));
-        let other = add(&lore, other.path()).await;
-        sync(&lore, &other).await;
+        let other = add(&lore, other.path());
+        sync(&lore, &other);
     }
     let again = open(&folder.path().join("home"));
     for (query, before) in QUERIES.iter().zip(before) {
-        assert_eq!(ask(&again, &registered, query).await, before, "{query}");
+        assert_eq!(ask(&again, &registered, query), before, "{query}");
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_repository_that_was_never_indexed_takes_no_meaning_from_the_others() {
+#[test]
+fn a_repository_that_was_never_indexed_takes_no_meaning_from_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let known = small(&folder.path().join("known"), &[("a.rs", "adds_apples"), ("b.rs", "boils_beans")]);
     let new = small(&folder.path().join("new"), &[("c.rs", "cuts_cucumbers")]);
     let lore = open(&folder.path().join("home"));
-    let (known, new) = (add(&lore, known.path()).await, add(&lore, new.path()).await);
-    sync(&lore, &known).await;
+    let (known, new) = (add(&lore, known.path()), add(&lore, new.path()));
+    sync(&lore, &known);
     let mut request = CodeRequest::new("how is fruit summed up", vec![(known.clone(), None)]);
-    let alone = lore.search.search(&request).await.unwrap();
+    let alone = lore.search.search(&request).unwrap();
     assert!(alone.hits[0].explanation.cosine.is_some());
     request.repos.push((new, None));
-    let both = lore.search.search(&request).await.unwrap();
+    let both = lore.search.search(&request).unwrap();
     assert_eq!(both.freshness[1].state, CodeState::NeverIndexed);
     let said = |answer: &lore_core::search::CodeAnswer| {
         answer.hits.iter().map(|hit| (hit.path.clone(), hit.explanation.clone())).collect::<Vec<_>>()
@@ -299,33 +299,33 @@ async fn a_repository_that_was_never_indexed_takes_no_meaning_from_the_others() 
     assert_eq!(said(&both), said(&alone));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_edit_is_seen_at_once_and_a_second_work_tree_costs_only_what_differs() {
+#[test]
+fn an_edit_is_seen_at_once_and_a_second_work_tree_costs_only_what_differs() {
     let folder = tempfile::tempdir().unwrap();
     let repo = Repo::init(folder.path().join("repo"));
     repo.write("a.rs", "/// Adds.\npub fn add(a: u32, b: u32) -> u32 {\n    a + b\n}\n");
     repo.commit("the beginning");
     let lore = open(&folder.path().join("home"));
-    let registered = add(&lore, repo.path()).await;
-    sync(&lore, &registered).await;
+    let registered = add(&lore, repo.path());
+    sync(&lore, &registered);
     repo.write("b.rs", "/// Multiplies matrices of any size.\npub fn multiply_matrices() {}\n");
-    let found = ask(&lore, &registered, "multiply_matrices").await;
+    let found = ask(&lore, &registered, "multiply_matrices");
     assert!(found.first().is_some_and(|hit| hit.contains("b.rs")), "{found:?}");
     repo.git(&["add", "-A"]);
     repo.git(&["commit", "-q", "-m", "matrices"]);
     repo.git(&["worktree", "add", "-q", "../linked", "-b", "side"]);
     std::fs::write(folder.path().join("linked/c.rs"), "pub fn subtract_vectors() {}\n").unwrap();
-    sync(&lore, &registered).await;
+    sync(&lore, &registered);
     let linked = folder.path().join("linked").canonicalize().unwrap();
     let request = CodeRequest::new("subtract_vectors", vec![(registered.clone(), Some(linked))]);
-    let answer = lore.search.search(&request).await.unwrap();
+    let answer = lore.search.search(&request).unwrap();
     assert_eq!(answer.hits[0].path.to_text(), "c.rs");
     assert!(answer.hits[0].uncommitted);
     assert_eq!(answer.freshness[0].state, CodeState::Current);
-    let state = lore.search.state(registered.id).await.unwrap();
+    let state = lore.search.state(registered.id).unwrap();
     assert_eq!(state.snapshots.len(), 1, "both work trees stand on one commit: {state:?}");
     // The work tree of the repository itself does not have it.
-    let here = ask(&lore, &registered, "subtract_vectors").await;
+    let here = ask(&lore, &registered, "subtract_vectors");
     assert!(here.iter().all(|hit| !hit.contains("c.rs")), "{here:?}");
 }
 
@@ -340,15 +340,15 @@ struct WorkTrees {
 impl WorkTrees {
     const COUNT: usize = 50;
 
-    async fn new() -> Self {
+    fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let names: Vec<String> = (0..40).map(|number| format!("shared_{number}")).collect();
         let paths: Vec<String> = names.iter().map(|name| format!("src/{name}.rs")).collect();
         let files: Vec<(&str, &str)> = paths.iter().map(String::as_str).zip(names.iter().map(String::as_str)).collect();
         let repo = small(&folder.path().canonicalize().unwrap().join("repo"), &files);
         let lore = open(&folder.path().join("home"));
-        let registered = add(&lore, repo.path()).await;
-        sync(&lore, &registered).await;
+        let registered = add(&lore, repo.path());
+        sync(&lore, &registered);
         Self { folder, repo, lore, registered }
     }
 
@@ -378,21 +378,21 @@ impl WorkTrees {
     }
 
     /// Brings the code up to date and says how many contents were read for that.
-    async fn sync_code(&self) -> u64 {
-        let writer = self.lore.history.writer(|| {}).await.unwrap();
+    fn sync_code(&self) -> u64 {
+        let writer = self.lore.history.writer(|| {}).unwrap();
         let (options, cancel) = (SyncOptions::default(), Cancel::default());
         let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &|_| {} };
-        self.lore.sync_code(&self.registered, &task).await.unwrap().read
+        self.lore.sync_code(&self.registered, &task).unwrap().read
     }
 
     /// Which of the functions that only one work tree has are found from this place, and how many files are uncommitted there.
-    async fn own_functions(&self, place: &Path) -> (Vec<String>, usize) {
+    fn own_functions(&self, place: &Path) -> (Vec<String>, usize) {
         let mut found = Vec::new();
         let mut uncommitted = 0;
         for query in ["drafts beans", "keeps apples"] {
             let mut request = CodeRequest::new(query, vec![(self.registered.clone(), Some(place.to_owned()))]);
             request.limit = 20;
-            let answer = self.lore.search.search(&request).await.unwrap();
+            let answer = self.lore.search.search(&request).unwrap();
             uncommitted = answer.freshness[0].uncommitted;
             let texts = answer.hits.iter().map(|hit| hit.snippet.text.as_str());
             found.extend(texts.filter_map(|text| {
@@ -418,55 +418,55 @@ fn sorted_and_unique(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn fifty_work_trees_cost_what_differs_and_each_answers_from_its_own_files() {
-    let trees = WorkTrees::new().await;
-    let before = trees.lore.search.bytes().await.unwrap();
+#[test]
+fn fifty_work_trees_cost_what_differs_and_each_answers_from_its_own_files() {
+    let trees = WorkTrees::new();
+    let before = trees.lore.search.bytes().unwrap();
     trees.make();
     let commits = (0..WorkTrees::COUNT).filter(|number| WorkTrees::has_commit(*number)).count();
-    assert_eq!(trees.sync_code().await, commits as u64, "the new file of each commit is read, and nothing else");
-    let state = trees.lore.search.state(trees.registered.id).await.unwrap();
+    assert_eq!(trees.sync_code(), commits as u64, "the new file of each commit is read, and nothing else");
+    let state = trees.lore.search.state(trees.registered.id).unwrap();
     assert_eq!(state.snapshots.len(), 1 + commits, "work trees over one commit share its snapshot");
-    let bytes = trees.lore.search.bytes().await.unwrap() - before;
+    let bytes = trees.lore.search.bytes().unwrap() - before;
     assert!(bytes < before, "{commits} commits of one small file took {bytes} bytes, the whole repository {before}");
     for number in 0..WorkTrees::COUNT {
-        let (found, uncommitted) = trees.own_functions(&trees.path(number)).await;
+        let (found, uncommitted) = trees.own_functions(&trees.path(number));
         assert_eq!(sorted_and_unique(found), WorkTrees::expected(number), "from work tree {number}");
         assert_eq!(uncommitted, 1, "only what differs in work tree {number} is read");
     }
     // The work trees inside it are none of its files, as git has it.
-    assert_eq!(trees.own_functions(trees.repo.path()).await, (Vec::new(), 0));
-    assert_eq!(trees.sync_code().await, 0, "searching adds nothing to the index");
+    assert_eq!(trees.own_functions(trees.repo.path()), (Vec::new(), 0));
+    assert_eq!(trees.sync_code(), 0, "searching adds nothing to the index");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn removed_work_trees_disappear_from_the_index() {
-    let trees = WorkTrees::new().await;
+#[test]
+fn removed_work_trees_disappear_from_the_index() {
+    let trees = WorkTrees::new();
     trees.make();
-    trees.sync_code().await;
-    let is_current = async || trees.lore.search.is_indexed(&trees.registered).await.unwrap();
+    trees.sync_code();
+    let is_current = || trees.lore.search.is_indexed(&trees.registered).unwrap();
     let commit_of = |number: usize| trees.repo.git(&["rev-parse", &format!("agent-{number}")]).trim().to_owned();
-    let snapshots = async || {
-        let state = trees.lore.search.state(trees.registered.id).await.unwrap();
+    let snapshots = || {
+        let state = trees.lore.search.state(trees.registered.id).unwrap();
         state.snapshots.iter().map(|snapshot| snapshot.commit.to_string()).collect::<Vec<_>>()
     };
-    assert_eq!(is_current().await, Some(true));
+    assert_eq!(is_current(), Some(true));
     // One is removed as git wants it, two by hand, and one of those is locked: it may be on a disk that is not mounted.
     let (by_git, by_hand, locked) = (0, 5, 10);
     trees.repo.git(&["worktree", "remove", "--force", trees.path(by_git).to_str().unwrap()]);
-    assert_eq!(is_current().await, Some(false), "a work tree that git removed is noticed");
-    trees.sync_code().await;
-    assert!(!snapshots().await.contains(&commit_of(by_git)));
-    assert_eq!(is_current().await, Some(true));
+    assert_eq!(is_current(), Some(false), "a work tree that git removed is noticed");
+    trees.sync_code();
+    assert!(!snapshots().contains(&commit_of(by_git)));
+    assert_eq!(is_current(), Some(true));
     trees.repo.git(&["worktree", "lock", trees.path(locked).to_str().unwrap()]);
     std::fs::remove_dir_all(trees.path(locked)).unwrap();
     std::fs::remove_dir_all(trees.path(by_hand)).unwrap();
-    assert_eq!(is_current().await, Some(false), "a work tree that was removed by hand is noticed");
-    trees.sync_code().await;
-    assert!(!snapshots().await.contains(&commit_of(by_hand)));
-    assert!(snapshots().await.contains(&commit_of(locked)), "a locked work tree is kept, as git does");
-    assert_eq!(is_current().await, Some(true));
-    let (found, _) = trees.own_functions(&trees.path(15)).await;
+    assert_eq!(is_current(), Some(false), "a work tree that was removed by hand is noticed");
+    trees.sync_code();
+    assert!(!snapshots().contains(&commit_of(by_hand)));
+    assert!(snapshots().contains(&commit_of(locked)), "a locked work tree is kept, as git does");
+    assert_eq!(is_current(), Some(true));
+    let (found, _) = trees.own_functions(&trees.path(15));
     assert_eq!(sorted_and_unique(found), WorkTrees::expected(15), "the others answer as before");
 }
 
@@ -495,23 +495,23 @@ fn spoil(file: &Path) {
     std::fs::write(file, b"no object of git").unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn one_damaged_object_does_not_keep_the_others_out() {
+#[test]
+fn one_damaged_object_does_not_keep_the_others_out() {
     let folder = tempfile::tempdir().unwrap();
     let repo = small(&folder.path().join("repo"), &[("a.rs", "adds_apples"), ("b.rs", "boils_beans")]);
     spoil(&object(&repo, "HEAD:b.rs"));
     let lore = open(&folder.path().join("home"));
-    let registered = add(&lore, repo.path()).await;
-    sync(&lore, &registered).await;
-    assert!(ask(&lore, &registered, "adds_apples").await[0].contains("a.rs"));
-    let state = lore.search.state(registered.id).await.unwrap();
-    let left_out = lore.search.summarise(state.snapshots[0].id).await.unwrap().left_out;
+    let registered = add(&lore, repo.path());
+    sync(&lore, &registered);
+    assert!(ask(&lore, &registered, "adds_apples")[0].contains("a.rs"));
+    let state = lore.search.state(registered.id).unwrap();
+    let left_out = lore.search.summarise(state.snapshots[0].id).unwrap().left_out;
     assert_eq!(left_out[0].path.to_text(), "b.rs");
     assert!(left_out[0].reason.starts_with("its content cannot be read"), "{left_out:?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_branch_that_cannot_be_read_is_not_taken_for_indexed() {
+#[test]
+fn a_branch_that_cannot_be_read_is_not_taken_for_indexed() {
     let folder = tempfile::tempdir().unwrap();
     let repo = small(&folder.path().join("repo"), &[("a.rs", "adds_apples")]);
     repo.git(&["checkout", "-q", "-b", "side"]);
@@ -521,49 +521,49 @@ async fn a_branch_that_cannot_be_read_is_not_taken_for_indexed() {
     let kept = std::fs::read(&tree).unwrap();
     spoil(&tree);
     let lore = open(&folder.path().join("home"));
-    let registered = add(&lore, repo.path()).await;
-    sync(&lore, &registered).await;
+    let registered = add(&lore, repo.path());
+    sync(&lore, &registered);
     let side = repo.git(&["rev-parse", "side"]);
     let tips = |state: &lore_store::CodeState| state.tips.iter().map(|tip| tip.commit.to_hex()).collect::<Vec<_>>();
-    let state = lore.search.state(registered.id).await.unwrap();
+    let state = lore.search.state(registered.id).unwrap();
     assert!(!tips(&state).contains(&side.trim().to_owned()), "{state:?}");
-    assert_eq!(lore.search.is_indexed(&registered).await.unwrap(), Some(false));
+    assert_eq!(lore.search.is_indexed(&registered).unwrap(), Some(false));
     // The object comes back, for example with `git fetch`: nothing else has changed.
     std::fs::write(&tree, kept).unwrap();
-    sync(&lore, &registered).await;
-    let state = lore.search.state(registered.id).await.unwrap();
+    sync(&lore, &registered);
+    let state = lore.search.state(registered.id).unwrap();
     assert!(tips(&state).contains(&side.trim().to_owned()), "{state:?}");
-    assert!(ask(&lore, &registered, "boils_beans").await[0].contains("b.rs"));
+    assert!(ask(&lore, &registered, "boils_beans")[0].contains("b.rs"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_index_that_was_made_anew_is_not_taken_for_the_old_one() {
+#[test]
+fn an_index_that_was_made_anew_is_not_taken_for_the_old_one() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
     let old = small(&folder.path().join("old"), &[("a.rs", "adds_apples")]);
     let new = small(&folder.path().join("new"), &[("a.rs", "boils_beans")]);
     // The one that goes on running.
     let lore = open(&home);
-    let registered = add(&lore, old.path()).await;
-    sync(&lore, &registered).await;
-    assert!(ask(&lore, &registered, "adds_apples").await[0].contains("adds_apples"));
+    let registered = add(&lore, old.path());
+    sync(&lore, &registered);
+    assert!(ask(&lore, &registered, "adds_apples")[0].contains("adds_apples"));
     std::fs::remove_dir_all(&home).unwrap();
     let other = open(&home);
-    let registered = add(&other, new.path()).await;
-    sync(&other, &registered).await;
-    let found = ask(&lore, &registered, "boils_beans").await;
+    let registered = add(&other, new.path());
+    sync(&other, &registered);
+    let found = ask(&lore, &registered, "boils_beans");
     assert!(found.first().is_some_and(|hit| hit.contains("boils_beans")), "{found:?}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn damage_that_concerns_another_repository_does_not_matter() {
+#[test]
+fn damage_that_concerns_another_repository_does_not_matter() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
     let first = small(&folder.path().join("first"), &[("a.rs", "adds_apples")]);
     let second = small(&folder.path().join("second"), &[("b.rs", "boils_beans")]);
     let lore = open(&home);
-    let (first, second) = (add(&lore, first.path()).await, add(&lore, second.path()).await);
-    sync(&lore, &first).await;
+    let (first, second) = (add(&lore, first.path()), add(&lore, second.path()));
+    sync(&lore, &first);
     let segments = || {
         let mut files: Vec<_> =
             std::fs::read_dir(home.join("segments")).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -571,31 +571,31 @@ async fn damage_that_concerns_another_repository_does_not_matter() {
         files
     };
     let of_first = segments();
-    sync(&lore, &second).await;
+    sync(&lore, &second);
     drop(lore);
     for file in &of_first {
         std::fs::write(file, b"no segment").unwrap();
     }
     let lore = open(&home);
-    assert!(ask(&lore, &second, "boils_beans").await[0].contains("b.rs"));
+    assert!(ask(&lore, &second, "boils_beans")[0].contains("b.rs"));
     let request = CodeRequest::new("adds_apples", vec![(first.clone(), None)]);
-    let failure = lore.search.search(&request).await.unwrap_err();
+    let failure = lore.search.search(&request).unwrap_err();
     assert!(failure.to_string().contains("segments"), "{failure}");
     // One that is not there at all is no other matter.
     std::fs::remove_file(&of_first[0]).unwrap();
     let lore = open(&home);
-    assert!(ask(&lore, &second, "boils_beans").await[0].contains("b.rs"));
+    assert!(ask(&lore, &second, "boils_beans")[0].contains("b.rs"));
     // What is damaged is read again although the other repository still shows what is older.
-    let writer = lore.history.writer(|| {}).await.unwrap();
-    writer.retire_code(vec![first.id]).await.unwrap();
+    let writer = lore.history.writer(|| {}).unwrap();
+    writer.retire_code(vec![first.id]).unwrap();
     drop(writer);
-    sync(&lore, &first).await;
-    assert!(ask(&lore, &first, "adds_apples").await[0].contains("a.rs"));
-    assert!(ask(&lore, &second, "boils_beans").await[0].contains("b.rs"));
+    sync(&lore, &first);
+    assert!(ask(&lore, &first, "adds_apples")[0].contains("a.rs"));
+    assert!(ask(&lore, &second, "boils_beans")[0].contains("b.rs"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn reading_one_repository_again_loses_nothing_of_another() {
+#[test]
+fn reading_one_repository_again_loses_nothing_of_another() {
     let folder = tempfile::tempdir().unwrap();
     let first = small(&folder.path().join("first"), &[("a.rs", "adds_apples")]);
     let second = small(&folder.path().join("second"), &[("b.rs", "boils_beans")]);
@@ -604,16 +604,16 @@ async fn reading_one_repository_again_loses_nothing_of_another() {
     second.write("c.rs", "pub fn counts_cherries() {}\n");
     second.commit("cherries");
     let lore = open(&folder.path().join("home"));
-    let (a, b) = (add(&lore, first.path()).await, add(&lore, second.path()).await);
-    sync(&lore, &a).await;
-    sync(&lore, &b).await;
-    let writer = lore.history.writer(|| {}).await.unwrap();
-    writer.retire_code(vec![a.id]).await.unwrap();
+    let (a, b) = (add(&lore, first.path()), add(&lore, second.path()));
+    sync(&lore, &a);
+    sync(&lore, &b);
+    let writer = lore.history.writer(|| {}).unwrap();
+    writer.retire_code(vec![a.id]).unwrap();
     drop(writer);
-    sync(&lore, &a).await;
+    sync(&lore, &a);
     // Only tips move: every commit is one that was indexed.
     second.git(&["checkout", "-q", main.trim()]);
-    sync(&lore, &b).await;
-    assert!(ask(&lore, &b, "boils_beans").await.first().is_some_and(|hit| hit.contains("b.rs")));
-    assert!(ask(&lore, &a, "adds_apples").await[0].contains("a.rs"));
+    sync(&lore, &b);
+    assert!(ask(&lore, &b, "boils_beans").first().is_some_and(|hit| hit.contains("b.rs")));
+    assert!(ask(&lore, &a, "adds_apples")[0].contains("a.rs"));
 }

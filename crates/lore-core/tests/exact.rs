@@ -32,7 +32,7 @@ struct Indexed {
 }
 
 /// Indexes the repository and gives what was committed last.
-async fn index(home: &Path, folder: &Path) -> Indexed {
+fn index(home: &Path, folder: &Path) -> Indexed {
     let store = Arc::new(EmbeddedStore::new(home));
     let places = Places { clones: home.join("clones"), git: home.join("git") };
     let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
@@ -49,18 +49,18 @@ async fn index(home: &Path, folder: &Path) -> Indexed {
         messages: Arc::new(messages),
         commands: Arc::new(Commands::new(None)),
     };
-    let writer = lore.history.writer(|| {}).await.unwrap();
-    let repo = lore.history.add(&*writer, AddRequest::new(Target::Folder(folder.to_owned()))).await.unwrap();
+    let writer = lore.history.writer(|| {}).unwrap();
+    let repo = lore.history.add(&*writer, AddRequest::new(Target::Folder(folder.to_owned()))).unwrap();
     let task =
         FlowTask { writer: &*writer, options: &SyncOptions::default(), cancel: &Cancel::default(), progress: &|_| {} };
-    lore.sync_code(&repo, &task).await.unwrap();
-    let state = store.code_state(repo.id).await.unwrap();
+    lore.sync_code(&repo, &task).unwrap();
+    let state = store.code_state(repo.id).unwrap();
     let head = lore_testkit::Git::at(folder).text(&["rev-parse", "HEAD"]).unwrap();
     let snapshot = state.snapshots.iter().find(|snapshot| snapshot.commit.to_hex() == head).unwrap();
     let parts = vec![ViewPart::snapshot(snapshot.id)];
     Indexed {
-        view: store.open_view(parts).await.unwrap(),
-        summary: store.summarise(snapshot.id).await.unwrap(),
+        view: store.open_view(parts).unwrap(),
+        summary: store.summarise(snapshot.id).unwrap(),
         search: Arc::clone(&lore.search),
         repo,
     }
@@ -86,7 +86,7 @@ fn git_lines(folder: &Path, flags: &[&str], pattern: &[u8]) -> BTreeSet<(Vec<u8>
 }
 
 /// The lines that Lore finds, by path.
-async fn lines(indexed: &Indexed, wanted: LinesWanted, case_sensitive: bool) -> BTreeSet<(Vec<u8>, u32)> {
+fn lines(indexed: &Indexed, wanted: LinesWanted, case_sensitive: bool) -> BTreeSet<(Vec<u8>, u32)> {
     let request = LinesRequest {
         wanted,
         case_sensitive,
@@ -99,7 +99,7 @@ async fn lines(indexed: &Indexed, wanted: LinesWanted, case_sensitive: bool) -> 
         best: false,
         time: std::time::Duration::from_mins(1),
     };
-    let answer = indexed.search.find_lines(&request).await.unwrap();
+    let answer = indexed.search.find_lines(&request).unwrap();
     let found: BTreeSet<_> = answer.hits.iter().map(|hit| (hit.path.as_bytes().to_vec(), hit.line)).collect();
     assert_eq!((answer.lines, answer.unfinished), (found.len(), None), "each line is found once");
     found
@@ -143,9 +143,9 @@ fn literals(folder: &Path, random: &mut Random, count: usize) -> Vec<Vec<u8>> {
     literals
 }
 
-async fn check(folder: &Path, seed: u64) {
+fn check(folder: &Path, seed: u64) {
     let home = tempfile::tempdir().unwrap();
-    let indexed = index(home.path(), folder).await;
+    let indexed = index(home.path(), folder);
     let Indexed { view, summary, .. } = &indexed;
     let files: BTreeMap<&[u8], u32> = view.files().iter().map(|file| file.path.as_bytes()).zip(0..).collect();
     let left_out: BTreeSet<&[u8]> = summary.left_out.iter().map(|left_out| left_out.path.as_bytes()).collect();
@@ -165,7 +165,7 @@ async fn check(folder: &Path, seed: u64) {
         if let Ok(text) = std::str::from_utf8(&literal) {
             for (case_sensitive, flags) in [(true, &["-F"][..]), (false, &["-F", "-i"])] {
                 let expected = git_lines(folder, flags, &literal);
-                let ours = lines(&indexed, LinesWanted::Literal(text.to_owned()), case_sensitive).await;
+                let ours = lines(&indexed, LinesWanted::Literal(text.to_owned()), case_sensitive);
                 assert_same(&ours, &expected, &left_out, text);
             }
         }
@@ -174,7 +174,7 @@ async fn check(folder: &Path, seed: u64) {
     for pattern in PATTERNS {
         for (case_sensitive, flags) in [(true, &["-P"][..]), (false, &["-P", "-i"])] {
             let expected = git_lines(folder, flags, pattern.as_bytes());
-            let ours = lines(&indexed, LinesWanted::Regex((*pattern).to_owned()), case_sensitive).await;
+            let ours = lines(&indexed, LinesWanted::Regex((*pattern).to_owned()), case_sensitive);
             assert_same(&ours, &expected, &left_out, pattern);
         }
     }
@@ -229,18 +229,18 @@ fn assert_same(
     assert!(missing.is_empty() && added.is_empty(), "{pattern}: missing {missing:?}, added {added:?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_git_grep_finds_is_among_the_candidates_in_the_odd_repository() {
+#[test]
+fn what_git_grep_finds_is_among_the_candidates_in_the_odd_repository() {
     let folder = tempfile::tempdir().unwrap();
     odd::main_repo(folder.path()).unwrap();
     // Without a work tree, which may have other content.
     let bare = tempfile::tempdir().unwrap();
     lore_testkit::Git::at(folder.path()).text(&["clone", "-q", "--bare", ".", bare.path().to_str().unwrap()]).unwrap();
-    check(bare.path(), 1).await;
+    check(bare.path(), 1);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_git_grep_finds_is_among_the_candidates_whatever_the_bytes_are() {
+#[test]
+fn what_git_grep_finds_is_among_the_candidates_whatever_the_bytes_are() {
     let folder = tempfile::tempdir().unwrap();
     let repo = Repo::init(folder.path());
     let late_nul = [b"text before\n".repeat(800).as_slice(), b"before\0after the NUL\n"].concat();
@@ -257,42 +257,42 @@ async fn what_git_grep_finds_is_among_the_candidates_whatever_the_bytes_are() {
         .write("empty.txt", "")
         .write("many.py", (0..400).map(function).collect::<String>());
     repo.commit("odd bytes");
-    check(folder.path(), 2).await;
+    check(folder.path(), 2);
 }
 
 /// A repository of these files, indexed.
-async fn index_of(folder: &Path, files: &[(&str, String)]) -> (Repo, Indexed) {
+fn index_of(folder: &Path, files: &[(&str, String)]) -> (Repo, Indexed) {
     let repo = Repo::init(folder.join("repo"));
     for (path, text) in files {
         repo.write(path, text);
     }
     repo.commit("begin");
-    let indexed = index(&folder.join("home"), repo.path()).await;
+    let indexed = index(&folder.join("home"), repo.path());
     (repo, indexed)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_word_that_is_too_long_for_the_dictionary_is_found_misspelt_in_every_script() {
+#[test]
+fn a_word_that_is_too_long_for_the_dictionary_is_found_misspelt_in_every_script() {
     let folder = tempfile::tempdir().unwrap();
     // 33 letters of two bytes, and 21 of three.
     let (cyrillic, georgian) = ("рентгеноэлектрокардиографического", "ურთიერთდამოკიდებულებანი");
     let ascii = "pneumonoultramicroscopicsilicovolcanoconiosispneumonoultramicroscopic";
     let text = format!("first\n{cyrillic}\nthird\n{georgian}\nfifth\n{ascii}\n");
-    let (_repo, indexed) = index_of(folder.path(), &[("words.txt", text)]).await;
+    let (_repo, indexed) = index_of(folder.path(), &[("words.txt", text)]);
     for (word, line) in [(cyrillic, 2), (georgian, 4), (ascii, 6)] {
         assert!(word.len() > 64, "{word} fits into the dictionary");
         let without_last: String = word.chars().take(word.chars().count() - 1).collect();
         for (text, changes) in
             [(word.to_owned(), 0), (word.to_owned(), 1), (without_last.clone(), 1), (format!("{word}я"), 1)]
         {
-            let found = lines(&indexed, LinesWanted::Near { text: text.clone(), changes }, false).await;
+            let found = lines(&indexed, LinesWanted::Near { text: text.clone(), changes }, false);
             assert_eq!(found, BTreeSet::from([(b"words.txt".to_vec(), line)]), "{text} with {changes} changes");
         }
     }
 }
 
 /// Everything in a file, with so many lines around each.
-async fn surrounded(indexed: &Indexed, context: usize) -> LinesAnswer {
+fn surrounded(indexed: &Indexed, context: usize) -> LinesAnswer {
     let request = LinesRequest {
         wanted: LinesWanted::Regex(String::new()),
         case_sensitive: true,
@@ -305,17 +305,17 @@ async fn surrounded(indexed: &Indexed, context: usize) -> LinesAnswer {
         best: false,
         time: std::time::Duration::from_mins(1),
     };
-    indexed.search.find_lines(&request).await.unwrap()
+    indexed.search.find_lines(&request).unwrap()
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_lines_around_those_that_are_found_are_held_once_and_not_without_end() {
+#[test]
+fn the_lines_around_those_that_are_found_are_held_once_and_not_without_end() {
     let folder = tempfile::tempdir().unwrap();
     let function = |number: u32| format!("def handler_{number}(request):\n    return '{number}'\n\n\n");
     let text: String = (0..700).map(function).collect();
     let all: Vec<&str> = text.lines().collect();
-    let (_repo, indexed) = index_of(folder.path(), &[("many.py", text.clone()), ("one.txt", "x\n".to_owned())]).await;
-    let answer = surrounded(&indexed, 3).await;
+    let (_repo, indexed) = index_of(folder.path(), &[("many.py", text.clone()), ("one.txt", "x\n".to_owned())]);
+    let answer = surrounded(&indexed, 3);
     assert_eq!((answer.hits.len(), answer.without_context), (all.len() + 1, 0));
     for hit in answer.hits.iter().filter(|hit| hit.path.as_bytes() == b"many.py") {
         let at = hit.line as usize - 1;
@@ -327,7 +327,7 @@ async fn the_lines_around_those_that_are_found_are_held_once_and_not_without_end
     assert!(Arc::ptr_eq(&at(2).after[0], &at(4).before[2]), "line 3 is held once");
 
     // Four million lines around all of them are given at most: so many that 2,000 have them all.
-    let answer = surrounded(&indexed, 1000).await;
+    let answer = surrounded(&indexed, 1000);
     assert_eq!((answer.hits.len(), answer.without_context), (all.len() + 1, all.len() + 1 - 2000));
     let (with, without) = answer.hits.split_at(2000);
     assert!(with.iter().all(|hit| hit.before.len() + hit.after.len() >= 1000));

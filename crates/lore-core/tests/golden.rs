@@ -154,7 +154,7 @@ const QUESTIONS: &[(&str, &[Question])] = &[
 ];
 
 /// The project in a fresh repository, indexed.
-async fn indexed(folder: &Path) -> (Lore, Registered) {
+fn indexed(folder: &Path) -> (Lore, Registered) {
     let repo = Repo::init(folder.join("ferry"));
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/project");
     for file in files(&project) {
@@ -173,12 +173,12 @@ async fn indexed(folder: &Path) -> (Lore, Registered) {
         messages: Arc::new(messages),
         commands: Arc::new(Commands::new(None)),
     };
-    let writer = lore.history.writer(|| {}).await.unwrap();
+    let writer = lore.history.writer(|| {}).unwrap();
     let request = AddRequest::new(Target::Folder(repo.path().to_owned()));
-    let registered = lore.history.add(&*writer, request).await.unwrap();
+    let registered = lore.history.add(&*writer, request).unwrap();
     let (options, cancel) = (SyncOptions::default(), Cancel::default());
     let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &|_| {} };
-    lore.sync_code(&registered, &task).await.unwrap();
+    lore.sync_code(&registered, &task).unwrap();
     drop(writer);
     (lore, registered)
 }
@@ -242,10 +242,10 @@ impl Found {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn questions_are_answered_as_written_down() {
+#[test]
+fn questions_are_answered_as_written_down() {
     let folder = tempfile::tempdir().unwrap();
-    let (lore, repo) = indexed(folder.path()).await;
+    let (lore, repo) = indexed(folder.path());
     let (mut text, mut figures, mut later) = (String::new(), String::new(), String::new());
     let mut all = Found::default();
     for (group, questions) in QUESTIONS {
@@ -254,7 +254,7 @@ async fn questions_are_answered_as_written_down() {
         for (question, intended) in *questions {
             let mut request = CodeRequest::new(*question, vec![(repo.clone(), None)]);
             request.limit = LOOKED_AT;
-            let answer = lore.search.search(&request).await.unwrap();
+            let answer = lore.search.search(&request).unwrap();
             writeln!(text, "{question}\n  taken for: {}", answer.kind.as_str()).unwrap();
             for hit in answer.hits.iter().take(SHOWN) {
                 writeln!(text, "  {}", line(hit)).unwrap();

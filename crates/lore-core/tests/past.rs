@@ -60,30 +60,30 @@ impl Index {
         Self { lore, store, folder: folder.to_owned(), _home: home }
     }
 
-    async fn repo(&self) -> lore_model::Repo {
-        self.lore.history.repos().await.unwrap().pop().unwrap()
+    fn repo(&self) -> lore_model::Repo {
+        self.lore.history.repos().unwrap().pop().unwrap()
     }
 
-    async fn sync(&self, past: Option<bool>) {
-        let writer = self.lore.history.writer(|| {}).await.unwrap();
-        let known = self.lore.history.repos().await.unwrap().pop();
+    fn sync(&self, past: Option<bool>) {
+        let writer = self.lore.history.writer(|| {}).unwrap();
+        let known = self.lore.history.repos().unwrap().pop();
         let repo = if let Some(repo) = known {
             repo
         } else {
             let added = AddRequest::new(Target::Folder(self.folder.clone()));
-            self.lore.history.add(&*writer, added).await.unwrap()
+            self.lore.history.add(&*writer, added).unwrap()
         };
         let (options, cancel) = (SyncOptions { past, ..SyncOptions::default() }, Cancel::default());
         let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &|_| {} };
-        self.lore.sync(&repo, &task).await.unwrap();
+        self.lore.sync(&repo, &task).unwrap();
     }
 
-    async fn lines(&self, wanted: LinesWanted, when: When) -> Vec<LineHit> {
+    fn lines(&self, wanted: LinesWanted, when: When) -> Vec<LineHit> {
         let request = LinesRequest {
             wanted,
             case_sensitive: true,
             files: FileFilter::default(),
-            repos: vec![(self.repo().await, None)],
+            repos: vec![(self.repo(), None)],
             when,
             limit: 0,
             context: 0,
@@ -91,14 +91,14 @@ impl Index {
             best: false,
             time: Duration::from_mins(1),
         };
-        let mut answer = self.lore.search.find_lines(&request).await.unwrap();
+        let mut answer = self.lore.search.find_lines(&request).unwrap();
         assert!(answer.gaps.not_kept.is_empty() && answer.gaps.no_commit.is_empty() && answer.gaps.behind.is_empty());
-        self.lore.search.tell_past(&request.repos, &mut answer.hits, None).await.unwrap();
+        self.lore.search.tell_past(&request.repos, &mut answer.hits, None).unwrap();
         answer.hits
     }
 
-    async fn at(&self, commit: &str, pattern: &str) -> BTreeSet<(String, u32)> {
-        let hits = self.lines(LinesWanted::Regex(pattern.to_owned()), When::At(commit.to_owned())).await;
+    fn at(&self, commit: &str, pattern: &str) -> BTreeSet<(String, u32)> {
+        let hits = self.lines(LinesWanted::Regex(pattern.to_owned()), When::At(commit.to_owned()));
         let found: BTreeSet<_> = hits.iter().map(|hit| (hit.path.to_text().into_owned(), hit.line)).collect();
         assert_eq!(found.len(), hits.len(), "each line is found once");
         assert!(hits.iter().all(|hit| !hit.uncommitted));
@@ -106,12 +106,12 @@ impl Index {
     }
 
     /// Everything that is kept, by path.
-    async fn versions(&self, paths: &BTreeSet<String>) -> Vec<(String, Vec<lore_store::PathVersion>)> {
-        let repo = self.repo().await;
-        let (past, _) = self.store.past_commits(repo.id).await.unwrap().expect("it is kept");
+    fn versions(&self, paths: &BTreeSet<String>) -> Vec<(String, Vec<lore_store::PathVersion>)> {
+        let repo = self.repo();
+        let (past, _) = self.store.past_commits(repo.id).unwrap().expect("it is kept");
         let mut all = Vec::new();
         for path in paths {
-            let versions = self.store.path_versions(repo.id, past, &RepoPath::new(path.as_bytes())).await.unwrap();
+            let versions = self.store.path_versions(repo.id, past, &RepoPath::new(path.as_bytes())).unwrap();
             all.push((path.clone(), versions));
         }
         all
@@ -202,8 +202,8 @@ fn all_paths(folder: &Path) -> BTreeSet<String> {
     listed.lines().filter(|path| !path.is_empty()).map(str::to_owned).collect()
 }
 
-#[tokio::test]
-async fn every_commit_of_the_line_is_as_git_has_it_whenever_it_was_synced() {
+#[test]
+fn every_commit_of_the_line_is_as_git_has_it_whenever_it_was_synced() {
     for seed in 0..2 {
         let dir = tempfile::tempdir().unwrap();
         let repo = Repo::init(dir.path().join("r"));
@@ -211,32 +211,32 @@ async fn every_commit_of_the_line_is_as_git_has_it_whenever_it_was_synced() {
         let mut random = Random::new(seed);
         grow(&repo, 6, &mut random);
         let stepwise = Index::new(repo.path());
-        stepwise.sync(Some(true)).await;
+        stepwise.sync(Some(true));
         for _ in 0..3 {
             grow(&repo, 5, &mut random);
-            stepwise.sync(None).await;
+            stepwise.sync(None);
         }
         // What was pushed is taken back.
         repo.git(&["reset", "-q", "--hard", "HEAD~3"]);
         grow(&repo, 4, &mut random);
-        stepwise.sync(None).await;
+        stepwise.sync(None);
         let whole = Index::new(repo.path());
-        whole.sync(Some(true)).await;
+        whole.sync(Some(true));
 
         for commit in line(repo.path()) {
             for pattern in ["handle_1", "^\\s+value", "[0-9]\\."] {
                 let expected = git_lines(repo.path(), &commit, pattern);
-                assert_eq!(whole.at(&commit, pattern).await, expected, "seed {seed}, {commit}, {pattern}");
-                assert_eq!(stepwise.at(&commit, pattern).await, expected, "seed {seed}, {commit}, {pattern}");
+                assert_eq!(whole.at(&commit, pattern), expected, "seed {seed}, {commit}, {pattern}");
+                assert_eq!(stepwise.at(&commit, pattern), expected, "seed {seed}, {commit}, {pattern}");
             }
         }
         let paths = all_paths(repo.path());
-        assert_eq!(stepwise.versions(&paths).await, whole.versions(&paths).await, "seed {seed}");
+        assert_eq!(stepwise.versions(&paths), whole.versions(&paths), "seed {seed}");
     }
 }
 
-#[tokio::test]
-async fn a_commit_beside_the_line_is_read_from_git() {
+#[test]
+fn a_commit_beside_the_line_is_read_from_git() {
     let dir = tempfile::tempdir().unwrap();
     let repo = Repo::init(dir.path().join("r"));
     repo.git(&["checkout", "-q", "-B", "main"]);
@@ -248,36 +248,36 @@ async fn a_commit_beside_the_line_is_read_from_git() {
     repo.git(&["merge", "-q", "--no-edit", "-m", "Take it in", "side"]);
     repo.write("a.rs", "pub fn gamma() {}\n").write(".loreignore", "secret.rs\n").commit("Go further");
     let index = Index::new(repo.path());
-    index.sync(Some(true)).await;
+    index.sync(Some(true));
     let names =
         ["side", "HEAD", "HEAD~1", "main", "HEAD~2", "main~^", "HEAD^^^", "main~1^2", "HEAD^^2~1", "HEAD^0~3", "@~2"];
     for name in names {
         // What is left out now is left out of every commit.
         let mut expected = git_lines(repo.path(), name, "fn");
         expected.retain(|(path, _)| path != "secret.rs");
-        assert_eq!(index.at(name, "fn").await, expected, "{name}");
+        assert_eq!(index.at(name, "fn"), expected, "{name}");
     }
     // HEAD is that of the work tree that is asked from.
     let other = dir.path().join("other");
     repo.git(&["worktree", "add", "-q", other.to_str().unwrap(), "side"]);
-    let mut request = CodeRequest::new("only_on_the_side", vec![(index.repo().await, Some(other))]);
+    let mut request = CodeRequest::new("only_on_the_side", vec![(index.repo(), Some(other))]);
     request.when = When::At("HEAD".to_owned());
-    let answer = index.lore.search.search(&request).await.unwrap();
+    let answer = index.lore.search.search(&request).unwrap();
     assert_eq!(answer.hits[0].name.as_deref(), Some("only_on_the_side"));
     assert_eq!(answer.gaps.beside, ["r"]);
     for name in ["HEAD~4", "HEAD~99999999999", "~1", "HEAD^3", "side~2"] {
         request.when = When::At(name.to_owned());
-        request.repos = vec![(index.repo().await, None)];
-        let failure = index.lore.search.search(&request).await.unwrap_err();
+        request.repos = vec![(index.repo(), None)];
+        let failure = index.lore.search.search(&request).unwrap_err();
         assert_eq!(failure.code, lore_model::Code::CommitNotFound, "{name}: {failure:?}");
     }
 }
 
 /// The names that a question by meaning finds.
-async fn names(index: &Index, query: &str, when: When) -> Vec<String> {
-    let mut request = CodeRequest::new(query, vec![(index.repo().await, None)]);
+fn names(index: &Index, query: &str, when: When) -> Vec<String> {
+    let mut request = CodeRequest::new(query, vec![(index.repo(), None)]);
     request.when = when;
-    let answer = index.lore.search.search(&request).await.unwrap();
+    let answer = index.lore.search.search(&request).unwrap();
     answer.hits.iter().filter_map(|hit| hit.name.clone()).collect()
 }
 
@@ -302,8 +302,8 @@ fn during(from: u32, to: u32) -> Period {
     Period { from: Some(day(from)), to: Some(day(to) + 86_399), ..Period::default() }
 }
 
-#[tokio::test]
-async fn what_is_gone_is_found_with_the_commit_that_took_it_away() {
+#[test]
+fn what_is_gone_is_found_with_the_commit_that_took_it_away() {
     let dir = tempfile::tempdir().unwrap();
     let repo = Repo::init(dir.path().join("r"));
     let retry = "/// Tries a request again after a failure.\npub fn retry_request(times: u32) {\n    for _ in 0..times { send(); }\n}\n";
@@ -317,23 +317,19 @@ async fn what_is_gone_is_found_with_the_commit_that_took_it_away() {
     repo.remove("store.rs");
     let removed = commit_at(&repo, 10, "bob", "Drop the cache");
     let index = Index::new(repo.path());
-    index.sync(Some(true)).await;
+    index.sync(Some(true));
 
     // By meaning, although no tree has it any more.
-    assert_eq!(names(&index, "retry a failed request", When::During(during(1, 3))).await[0], "retry_request");
-    assert!(
-        !names(&index, "retry a failed request", When::During(during(6, 7)))
-            .await
-            .contains(&"retry_request".to_owned())
-    );
-    assert!(!names(&index, "retry a failed request", When::Now).await.contains(&"retry_request".to_owned()));
+    assert_eq!(names(&index, "retry a failed request", When::During(during(1, 3)))[0], "retry_request");
+    assert!(!names(&index, "retry a failed request", When::During(during(6, 7))).contains(&"retry_request".to_owned()));
+    assert!(!names(&index, "retry a failed request", When::Now).contains(&"retry_request".to_owned()));
     // A file that is gone counts only where that is asked for.
-    let kept = names(&index, "keep answers in a cache", When::During(during(1, 3))).await;
+    let kept = names(&index, "keep answers in a cache", When::During(during(1, 3)));
     assert!(!kept.contains(&"cache_answers".to_owned()), "{kept:?}");
     let all = Period { removed: true, ..Period::default() };
-    assert_eq!(names(&index, "keep answers in a cache", When::During(all.clone())).await[0], "cache_answers");
+    assert_eq!(names(&index, "keep answers in a cache", When::During(all.clone()))[0], "cache_answers");
 
-    let hits = index.lines(LinesWanted::Literal("pub fn".to_owned()), When::During(all)).await;
+    let hits = index.lines(LinesWanted::Literal("pub fn".to_owned()), When::During(all));
     let told: Vec<_> = hits
         .iter()
         .map(|hit| {
@@ -360,8 +356,8 @@ async fn what_is_gone_is_found_with_the_commit_that_took_it_away() {
     );
 
     // By who brought it or took it away, and how.
-    let found = |period: Period| async {
-        let hits = index.lines(LinesWanted::Literal("pub fn".to_owned()), When::During(period)).await;
+    let found = |period: Period| {
+        let hits = index.lines(LinesWanted::Literal("pub fn".to_owned()), When::During(period));
         hits.iter().map(|hit| (hit.path.to_text().into_owned(), hit.text.clone())).collect::<Vec<_>>()
     };
     let all = Period { removed: true, ..Period::default() };
@@ -370,18 +366,17 @@ async fn what_is_gone_is_found_with_the_commit_that_took_it_away() {
     let sent = (net, "pub fn send_once() {}".to_owned());
     let (before, after) = (("cache.rs".to_owned(), cached.clone()), ("store.rs".to_owned(), cached));
     let by_bob = Period { author: Some("BOB@".to_owned()), ..all.clone() };
-    assert_eq!(found(by_bob).await, [retried.clone(), sent.clone(), after.clone()]);
+    assert_eq!(found(by_bob), [retried.clone(), sent.clone(), after.clone()]);
     let kinds = |kinds: &[ChangeKind]| Period { kinds: kinds.to_vec(), ..all.clone() };
-    assert_eq!(found(kinds(&[ChangeKind::Renamed])).await, [before.clone(), after.clone()]);
-    assert_eq!(found(kinds(&[ChangeKind::Deleted])).await, std::slice::from_ref(&after));
-    assert_eq!(found(kinds(&[ChangeKind::Added])).await, [before, retried.clone()]);
-    assert_eq!(found(kinds(&[ChangeKind::Modified])).await, [retried, sent]);
+    assert_eq!(found(kinds(&[ChangeKind::Renamed])), [before.clone(), after.clone()]);
+    assert_eq!(found(kinds(&[ChangeKind::Deleted])), std::slice::from_ref(&after));
+    assert_eq!(found(kinds(&[ChangeKind::Added])), [before, retried.clone()]);
+    assert_eq!(found(kinds(&[ChangeKind::Modified])), [retried, sent]);
     let early = Period { author: Some("bob".to_owned()), to: Some(day(4)), ..all };
-    assert_eq!(found(early).await, []);
+    assert_eq!(found(early), []);
 
     // What happened to a file, under both names.
-    let story =
-        index.lore.search.story(&index.repo().await, &RepoPath::new(b"store.rs".as_slice()), None, 10).await.unwrap();
+    let story = index.lore.search.story(&index.repo(), &RepoPath::new(b"store.rs".as_slice()), None, 10).unwrap();
     let steps: Vec<_> = story
         .entries
         .iter()
@@ -400,8 +395,8 @@ async fn what_is_gone_is_found_with_the_commit_that_took_it_away() {
     assert!(!story.more);
 }
 
-#[tokio::test]
-async fn all_hits_together_tell_so_many_steps() {
+#[test]
+fn all_hits_together_tell_so_many_steps() {
     let dir = tempfile::tempdir().unwrap();
     let repo = Repo::init(dir.path().join("r"));
     for step in 0..4 {
@@ -409,10 +404,10 @@ async fn all_hits_together_tell_so_many_steps() {
     }
     repo.write("b.rs", "pub fn three() {}\n").commit("Other");
     let index = Index::new(repo.path());
-    index.sync(Some(true)).await;
-    let repos = vec![(index.repo().await, None)];
+    index.sync(Some(true));
+    let repos = vec![(index.repo(), None)];
     // Two of them are of one file, whose story is known then, and told once more.
-    let mut hits = index.lines(LinesWanted::Literal("pub fn".to_owned()), When::At("HEAD".to_owned())).await;
+    let mut hits = index.lines(LinesWanted::Literal("pub fn".to_owned()), When::At("HEAD".to_owned()));
     assert_eq!(hits.len(), 3);
     for (room, expected, left) in [
         (100, [(3, true), (3, true), (1, false)], 93),
@@ -421,67 +416,67 @@ async fn all_hits_together_tell_so_many_steps() {
         (0, [(0, true), (0, true), (0, true)], 0),
     ] {
         let mut now = StoryBudget { steps: room, ..StoryBudget::UNLIMITED };
-        index.lore.search.tell_past_within(&repos, &mut hits, Some(3), &mut now).await.unwrap();
+        index.lore.search.tell_past_within(&repos, &mut hits, Some(3), &mut now).unwrap();
         let told = hits.iter().map(|hit| hit.told.as_ref().unwrap().story.as_ref().unwrap());
         assert_eq!(told.map(|story| (story.entries.len(), story.more)).collect::<Vec<_>>(), expected, "{room}");
         assert_eq!((now.steps, now.steps_cut, now.diffs_cut), (left, room < 7, 0), "{room}");
     }
 }
 
-#[tokio::test]
-async fn without_a_past_what_is_there_answers_and_that_is_told() {
+#[test]
+fn without_a_past_what_is_there_answers_and_that_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let repo = Repo::init(dir.path().join("r"));
     repo.write("a.rs", "pub fn alpha() {}\n").commit("Begin");
     repo.write("a.rs", "pub fn beta() {}\n").commit("Change");
     let index = Index::new(repo.path());
-    index.sync(None).await;
-    let mut request = CodeRequest::new("beta", vec![(index.repo().await, None)]);
+    index.sync(None);
+    let mut request = CodeRequest::new("beta", vec![(index.repo(), None)]);
     request.when = When::During(Period::default());
-    let answer = index.lore.search.search(&request).await.unwrap();
+    let answer = index.lore.search.search(&request).unwrap();
     assert_eq!(answer.gaps.not_kept, ["r"]);
     assert_eq!(answer.hits[0].name.as_deref(), Some("beta"));
 
-    index.sync(Some(true)).await;
-    let answer = index.lore.search.search(&request).await.unwrap();
+    index.sync(Some(true));
+    let answer = index.lore.search.search(&request).unwrap();
     assert_eq!(answer.gaps.not_kept, [""; 0]);
     assert!(answer.hits.iter().any(|hit| hit.name.as_deref() == Some("alpha")));
     // It is kept from then on, until somebody says otherwise.
     repo.write("a.rs", "pub fn gamma() {}\n").commit("Change again");
-    index.sync(None).await;
-    assert_eq!(names(&index, "gamma", When::At("HEAD".to_owned())).await, ["gamma"]);
-    index.sync(Some(false)).await;
-    let answer = index.lore.search.search(&request).await.unwrap();
+    index.sync(None);
+    assert_eq!(names(&index, "gamma", When::At("HEAD".to_owned())), ["gamma"]);
+    index.sync(Some(false));
+    let answer = index.lore.search.search(&request).unwrap();
     assert_eq!(answer.gaps.not_kept, ["r"]);
 
     // Where it is kept or not, a commit that never was is no name for what is there now.
     for (past, kept) in [(false, &["r"][..]), (true, &[])] {
-        index.sync(Some(past)).await;
+        index.sync(Some(past));
         request.when = When::At("no-such-thing".to_owned());
-        let failure = index.lore.search.search(&request).await.unwrap_err();
+        let failure = index.lore.search.search(&request).unwrap_err();
         assert_eq!(failure.code, lore_model::Code::CommitNotFound);
         request.when = When::At("HEAD~1".to_owned());
-        assert_eq!(index.lore.search.search(&request).await.unwrap().gaps.not_kept, kept);
+        assert_eq!(index.lore.search.search(&request).unwrap().gaps.not_kept, kept);
     }
     // Of what has gone, what was indexed answers.
-    index.sync(Some(false)).await;
+    index.sync(Some(false));
     std::fs::rename(repo.path(), dir.path().join("elsewhere")).unwrap();
-    let answer = index.lore.search.search(&CodeRequest { query: "gamma".to_owned(), ..request }).await.unwrap();
+    let answer = index.lore.search.search(&CodeRequest { query: "gamma".to_owned(), ..request }).unwrap();
     assert_eq!((answer.hits[0].name.as_deref(), answer.gaps.not_kept), (Some("gamma"), vec!["r".to_owned()]));
 }
 
-#[tokio::test]
-async fn a_past_that_is_wanted_and_not_there_yet_takes_no_meaning_from_what_is_there() {
+#[test]
+fn a_past_that_is_wanted_and_not_there_yet_takes_no_meaning_from_what_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let repo = Repo::init(dir.path().join("r"));
     repo.write("a.rs", "/// Adds apples.\npub fn alpha() {}\n").commit("Begin");
     let index = Index::new(repo.path());
-    index.sync(None).await;
-    let writer = index.lore.history.writer(|| {}).await.unwrap();
-    writer.want_past(index.repo().await.id, true).await.unwrap();
-    let mut request = CodeRequest::new("sum up fruit", vec![(index.repo().await, None)]);
+    index.sync(None);
+    let writer = index.lore.history.writer(|| {}).unwrap();
+    writer.want_past(index.repo().id, true).unwrap();
+    let mut request = CodeRequest::new("sum up fruit", vec![(index.repo(), None)]);
     request.when = When::During(Period::default());
-    let answer = index.lore.search.search(&request).await.unwrap();
+    let answer = index.lore.search.search(&request).unwrap();
     assert_eq!(answer.gaps.not_kept, ["r"]);
     assert!(answer.hits[0].explanation.cosine.is_some(), "{:?}", answer.hits[0].explanation);
 }
@@ -492,7 +487,6 @@ struct Counting {
     passages: AtomicUsize,
 }
 
-#[async_trait::async_trait]
 impl Embedder for Counting {
     fn model(&self) -> &str {
         self.model.model()
@@ -502,11 +496,11 @@ impl Embedder for Counting {
         self.model.dimensions()
     }
 
-    async fn embed(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
         if mode == Mode::Passage {
             self.passages.fetch_add(texts.len(), Ordering::Relaxed);
         }
-        self.model.embed(texts, mode).await
+        self.model.embed(texts, mode)
     }
 }
 
@@ -536,10 +530,10 @@ fn spoil(object: &Path) {
 }
 
 /// The functions that are found at a commit, and how many files are lacking.
-async fn functions_at(index: &Index, commit: &str) -> (BTreeSet<String>, usize) {
-    let mut request = CodeRequest::new("alpha beside beneath", vec![(index.repo().await, None)]);
+fn functions_at(index: &Index, commit: &str) -> (BTreeSet<String>, usize) {
+    let mut request = CodeRequest::new("alpha beside beneath", vec![(index.repo(), None)]);
     request.when = When::At(commit.to_owned());
-    let answer = index.lore.search.search(&request).await.unwrap();
+    let answer = index.lore.search.search(&request).unwrap();
     (answer.hits.into_iter().filter_map(|hit| hit.name).collect(), answer.gaps.lacking)
 }
 
@@ -547,51 +541,51 @@ fn all(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_commit_beside_the_line_is_read_once() {
+#[test]
+fn a_commit_beside_the_line_is_read_once() {
     let dir = tempfile::tempdir().unwrap();
     let (repo, beside) = with_a_commit_beside(dir.path());
     let model = Arc::new(Counting { model: StaticModel::built_in(), passages: AtomicUsize::new(0) });
     let index = Index::with_model(repo.path(), Arc::clone(&model) as _);
-    index.sync(Some(true)).await;
+    index.sync(Some(true));
     let before = model.passages.load(Ordering::Relaxed);
-    assert_eq!(functions_at(&index, &beside).await, (all(&["alpha", "beneath", "beside"]), 0));
+    assert_eq!(functions_at(&index, &beside), (all(&["alpha", "beneath", "beside"]), 0));
     let read = model.passages.load(Ordering::Relaxed);
     assert!(read > before, "two files of it are not in the index");
-    assert_eq!(functions_at(&index, &beside).await, (all(&["alpha", "beneath", "beside"]), 0));
-    assert_eq!(index.at(&beside, "fn").await.len(), 3);
+    assert_eq!(functions_at(&index, &beside), (all(&["alpha", "beneath", "beside"]), 0));
+    assert_eq!(index.at(&beside, "fn").len(), 3);
     assert_eq!(model.passages.load(Ordering::Relaxed), read, "it is at hand");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_a_commit_beside_the_line_lacks_is_told_until_it_comes() {
+#[test]
+fn what_a_commit_beside_the_line_lacks_is_told_until_it_comes() {
     let dir = tempfile::tempdir().unwrap();
     let (repo, beside) = with_a_commit_beside(dir.path());
     let index = Index::new(repo.path());
-    index.sync(Some(true)).await;
+    index.sync(Some(true));
     let place = object(&repo, &format!("{beside}:b.rs"));
     let elsewhere = dir.path().join("object");
     std::fs::rename(&place, &elsewhere).unwrap();
     for _ in 0..2 {
-        assert_eq!(functions_at(&index, &beside).await, (all(&["alpha", "beneath"]), 1));
+        assert_eq!(functions_at(&index, &beside), (all(&["alpha", "beneath"]), 1));
     }
     std::fs::rename(&elsewhere, &place).unwrap();
-    assert_eq!(functions_at(&index, &beside).await, (all(&["alpha", "beneath", "beside"]), 0));
+    assert_eq!(functions_at(&index, &beside), (all(&["alpha", "beneath", "beside"]), 0));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn one_damaged_object_of_the_past_takes_nothing_else_with_it() {
+#[test]
+fn one_damaged_object_of_the_past_takes_nothing_else_with_it() {
     let dir = tempfile::tempdir().unwrap();
     let (repo, beside) = with_a_commit_beside(dir.path());
     let first = repo.git(&["rev-parse", "HEAD:a.rs"]).trim().to_owned();
     repo.write("a.rs", "pub fn alpha() {}\npub fn more() {}\n").commit("More");
     repo.write("a.rs", "pub fn alpha() {}\npub fn most() {}\n").commit("Most");
     let index = Index::new(repo.path());
-    index.sync(Some(true)).await;
+    index.sync(Some(true));
     spoil(&object(&repo, &format!("{beside}:b.rs")));
-    assert_eq!(functions_at(&index, &beside).await, (all(&["alpha", "beneath"]), 1));
+    assert_eq!(functions_at(&index, &beside), (all(&["alpha", "beneath"]), 1));
     spoil(&object(&repo, &first));
-    let story = index.lore.search.story(&index.repo().await, &RepoPath::from("a.rs"), None, 10).await.unwrap();
+    let story = index.lore.search.story(&index.repo(), &RepoPath::from("a.rs"), None, 10).unwrap();
     let diffs: Vec<_> = story.entries.iter().map(|entry| entry.diff.as_deref().map_err(|why| *why)).collect();
     let unread = Err("its content cannot be read");
     assert!(diffs[0].is_ok_and(|diff| diff.contains("+pub fn most() {}")), "{diffs:?}");

@@ -7,10 +7,10 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    thread,
     time::Duration,
 };
 
-use async_trait::async_trait;
 use lore_core::{
     Cancel, Lore, SystemClock,
     commands::Commands,
@@ -69,7 +69,6 @@ fn gone() -> EmbedError {
     EmbedError::Unreachable { endpoint: "http://localhost:1/embed".to_owned(), what: "nobody is there".to_owned() }
 }
 
-#[async_trait]
 impl Embedder for Model {
     fn model(&self) -> &str {
         self.name
@@ -79,7 +78,7 @@ impl Embedder for Model {
         self.dimensions
     }
 
-    async fn embed(&self, texts: &[&str], _: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed(&self, texts: &[&str], _: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut seen = self.texts.lock().unwrap();
         if self.down.load(Ordering::Relaxed) || seen.len() + texts.len() > self.fails_after.load(Ordering::Relaxed) {
             return Err(gone());
@@ -88,7 +87,7 @@ impl Embedder for Model {
         Ok(texts.iter().map(|text| self.vector(text)).collect())
     }
 
-    async fn embed_query(&self, text: &str, _: Duration) -> Result<Vec<f32>, EmbedError> {
+    fn embed_query(&self, text: &str, _: Duration) -> Result<Vec<f32>, EmbedError> {
         self.questions.fetch_add(1, Ordering::Relaxed);
         if self.down.load(Ordering::Relaxed) { Err(gone()) } else { Ok(self.vector(text)) }
     }
@@ -147,56 +146,56 @@ impl Case {
         self.home.path().join("index")
     }
 
-    async fn indexed(&self, second: Option<Model>) -> (Lore, Registered) {
+    fn indexed(&self, second: Option<Model>) -> (Lore, Registered) {
         let lore = open(&self.index(), second);
-        let known = lore.history.find_project(self.folder.path()).await.unwrap();
+        let known = lore.history.find_project(self.folder.path()).unwrap();
         let repo = if let Some(repo) = known {
             repo
         } else {
-            let writer = lore.history.writer(|| {}).await.unwrap();
+            let writer = lore.history.writer(|| {}).unwrap();
             let request = AddRequest::new(Target::Folder(self.folder.path().to_owned()));
-            lore.history.add(&*writer, request).await.unwrap()
+            lore.history.add(&*writer, request).unwrap()
         };
-        sync(&lore, &repo).await;
+        sync(&lore, &repo);
         (lore, repo)
     }
 }
 
-async fn sync(lore: &Lore, repo: &Registered) {
-    let writer = lore.history.writer(|| {}).await.unwrap();
+fn sync(lore: &Lore, repo: &Registered) {
+    let writer = lore.history.writer(|| {}).unwrap();
     let task =
         FlowTask { writer: &*writer, options: &SyncOptions::default(), cancel: &Cancel::default(), progress: &|_| {} };
-    lore.sync_code(repo, &task).await.unwrap();
+    lore.sync_code(repo, &task).unwrap();
 }
 
-async fn embed(lore: &Lore, repo: &Registered) -> Result<EmbedReport, Failure> {
-    lore.search.embed_all(repo, &Cancel::default(), &|_| {}).await.map(Option::unwrap)
+fn embed(lore: &Lore, repo: &Registered) -> Result<EmbedReport, Failure> {
+    lore.search.embed_all(repo, &Cancel::default(), &|_| {}).map(Option::unwrap)
 }
 
-async fn ask(lore: &Lore, repo: &Registered, query: &str) -> CodeAnswer {
-    lore.search.search(&CodeRequest::new(query, vec![(repo.clone(), None)])).await.unwrap()
+fn ask(lore: &Lore, repo: &Registered, query: &str) -> CodeAnswer {
+    lore.search.search(&CodeRequest::new(query, vec![(repo.clone(), None)])).unwrap()
 }
 
 fn first(answer: &CodeAnswer) -> String {
     answer.hits.first().map_or_else(String::new, |hit| hit.path.to_string())
 }
 
-#[tokio::test]
-async fn it_finds_what_the_built_in_model_does_not_know() {
+#[test]
+fn it_finds_what_the_built_in_model_does_not_know() {
     let case = Case::new();
     let model = Model::new("babel", 16);
-    let (lore, repo) = case.indexed(Some(model.again())).await;
-    let before = ask(&lore, &repo, "再試行").await;
+    let (lore, repo) = case.indexed(Some(model.again()));
+    let before = ask(&lore, &repo, "再試行");
     assert_ne!(first(&before), "src/wait.rs");
     let state = before.second.unwrap();
     assert_eq!((state.covered, state.problem.as_deref()), (0, None));
     assert!(state.remark().unwrap().contains("babel covers 0 % of the code"), "{state:?}");
     assert_eq!(model.questions.load(Ordering::Relaxed), 0, "it is not asked for nothing");
-    assert!(lore.search.wants_embedding(&repo).await.unwrap());
+    assert!(lore.search.wants_embedding(&repo).unwrap());
 
     let events = Mutex::new(Vec::new());
     let heard = |event: EmbedEvent| events.lock().unwrap().push((event.done, event.total));
-    let report = lore.search.embed_all(&repo, &Cancel::default(), &heard).await.unwrap().unwrap();
+    let report = lore.search.embed_all(&repo, &Cancel::default(), &heard).unwrap().unwrap();
     let chunks = report.chunks;
     assert_eq!((report.model.as_str(), report.embedded, report.known), ("babel", chunks, 0));
     let events = events.into_inner().unwrap();
@@ -204,10 +203,10 @@ async fn it_finds_what_the_built_in_model_does_not_know() {
         events[0] == (0, chunks) && events[1] == (4, chunks) && events.last() == Some(&(chunks, chunks)),
         "{events:?}"
     );
-    assert!(!lore.search.wants_embedding(&repo).await.unwrap());
+    assert!(!lore.search.wants_embedding(&repo).unwrap());
 
     for (question, file) in [("再試行", "src/wait.rs"), ("請求書", "src/bill.rs"), ("色", "src/paint.rs")] {
-        let answer = ask(&lore, &repo, question).await;
+        let answer = ask(&lore, &repo, question);
         assert_eq!(first(&answer), file);
         assert!(
             answer.hits[0].explanation.second.is_some_and(|cosine| cosine > 0.9),
@@ -218,71 +217,71 @@ async fn it_finds_what_the_built_in_model_does_not_know() {
     }
     // A question that was asked is remembered.
     let asked = model.questions.load(Ordering::Relaxed);
-    ask(&lore, &repo, "再試行").await;
+    ask(&lore, &repo, "再試行");
     assert_eq!(model.questions.load(Ordering::Relaxed), asked);
     // It can be left out, for measurements.
     let mut request = CodeRequest::new("再試行", vec![(repo.clone(), None)]);
     request.parts.second = false;
-    let without = lore.search.search(&request).await.unwrap();
+    let without = lore.search.search(&request).unwrap();
     assert!(without.second.is_none() && first(&without) != "src/wait.rs");
     // What the built-in model says is the same as without.
     let plain = open(&case.index(), None);
     let scores =
         |answer: &CodeAnswer| answer.hits.iter().map(|hit| (hit.id.clone(), hit.score.to_bits())).collect::<Vec<_>>();
     request.query = "waits before the next attempt".to_owned();
-    let without = lore.search.search(&request).await.unwrap();
-    assert_eq!(scores(&ask(&plain, &repo, &request.query).await), scores(&without));
+    let without = lore.search.search(&request).unwrap();
+    assert_eq!(scores(&ask(&plain, &repo, &request.query)), scores(&without));
     // Filters hold for what it finds, too.
     let mut request = CodeRequest::new("再試行", vec![(repo.clone(), None)]);
     request.files.paths = vec!["src/paint.rs".to_owned()];
-    let found = lore.search.search(&request).await.unwrap();
+    let found = lore.search.search(&request).unwrap();
     assert!(!found.hits.is_empty() && found.hits.iter().all(|hit| hit.path.to_string() == "src/paint.rs"));
 }
 
-#[tokio::test]
-async fn each_text_is_embedded_once() {
+#[test]
+fn each_text_is_embedded_once() {
     let case = Case::new();
     let model = Model::new("babel", 16);
-    let (lore, repo) = case.indexed(Some(model.again())).await;
-    embed(&lore, &repo).await.unwrap();
+    let (lore, repo) = case.indexed(Some(model.again()));
+    embed(&lore, &repo).unwrap();
     let first = model.embedded();
     assert!(first > 8);
-    assert_eq!(embed(&lore, &repo).await.unwrap().embedded, 0);
+    assert_eq!(embed(&lore, &repo).unwrap().embedded, 0);
     // A copy is the same chunk.
     case.folder.write(
         "src/copy/wait.rs",
         "/// Waits before the next retry.\npub fn backoff(attempt: u32) -> u32 {\n    attempt * 2\n}\n",
     );
     case.folder.commit("Copy");
-    sync(&lore, &repo).await;
-    embed(&lore, &repo).await.unwrap();
+    sync(&lore, &repo);
+    embed(&lore, &repo).unwrap();
     assert_eq!(model.embedded(), first);
     // Code that is read anew has new numbers and the same texts.
-    let writer = lore.history.writer(|| {}).await.unwrap();
-    writer.retire_code(vec![repo.id]).await.unwrap();
+    let writer = lore.history.writer(|| {}).unwrap();
+    writer.retire_code(vec![repo.id]).unwrap();
     drop(writer);
-    sync(&lore, &repo).await;
-    let report = embed(&lore, &repo).await.unwrap();
+    sync(&lore, &repo);
+    let report = embed(&lore, &repo).unwrap();
     assert_eq!((report.embedded, model.embedded()), (0, first), "{report:?}");
     assert_eq!(report.known, report.chunks);
-    lore.search.collect_vectors().await.unwrap();
-    assert_eq!(lore.search.vector_sets().await.unwrap()[0].vectors, report.chunks, "the old numbers are gone");
+    lore.search.collect_vectors().unwrap();
+    assert_eq!(lore.search.vector_sets().unwrap()[0].vectors, report.chunks, "the old numbers are gone");
     // Another process finds it all.
     let again = open(&case.index(), Some(model.again()));
-    assert_eq!(embed(&again, &repo).await.unwrap().embedded, 0);
-    assert_eq!(ask(&again, &repo, "請求書").await.hits[0].path.to_string(), "src/bill.rs");
+    assert_eq!(embed(&again, &repo).unwrap().embedded, 0);
+    assert_eq!(ask(&again, &repo, "請求書").hits[0].path.to_string(), "src/bill.rs");
 }
 
-#[tokio::test]
-async fn a_failure_loses_nothing_and_the_next_run_goes_on() {
+#[test]
+fn a_failure_loses_nothing_and_the_next_run_goes_on() {
     let case = Case::new();
     let model = Model::new("babel", 16);
-    let (lore, repo) = case.indexed(Some(model.again())).await;
+    let (lore, repo) = case.indexed(Some(model.again()));
     model.fails_after.store(8, Ordering::Relaxed);
-    let failure = embed(&lore, &repo).await.unwrap_err();
+    let failure = embed(&lore, &repo).unwrap_err();
     assert_eq!(failure.code, Code::EmbeddingFailed);
     assert_eq!(model.embedded(), 8);
-    let answer = ask(&lore, &repo, "colour").await;
+    let answer = ask(&lore, &repo, "colour");
     let state = answer.second.unwrap();
     assert!(state.covered == 8 && state.chunks > 8 && state.problem.is_none(), "{state:?}");
     assert!(state.remark().unwrap().contains(&format!("covers {} %", 800 / state.chunks)), "{state:?}");
@@ -294,23 +293,23 @@ async fn a_failure_loses_nothing_and_the_next_run_goes_on() {
             cancel.cancel();
         }
     };
-    let failure = lore.search.embed_all(&repo, &cancel, &stop).await.unwrap_err();
+    let failure = lore.search.embed_all(&repo, &cancel, &stop).unwrap_err();
     assert_eq!(failure.code, Code::Interrupted);
-    let report = embed(&lore, &repo).await.unwrap();
+    let report = embed(&lore, &repo).unwrap();
     assert_eq!(report.embedded + 12, report.chunks);
     let texts = model.texts.lock().unwrap().clone();
     assert_eq!(texts.len(), texts.iter().collect::<std::collections::HashSet<_>>().len(), "none twice");
 }
 
-#[tokio::test]
-async fn while_it_is_down_the_built_in_model_answers_and_it_is_left_alone() {
+#[test]
+fn while_it_is_down_the_built_in_model_answers_and_it_is_left_alone() {
     let case = Case::new();
     let model = Model::new("babel", 16);
-    let (lore, repo) = case.indexed(Some(model.again())).await;
-    embed(&lore, &repo).await.unwrap();
+    let (lore, repo) = case.indexed(Some(model.again()));
+    embed(&lore, &repo).unwrap();
     model.down.store(true, Ordering::Relaxed);
     for question in ["adds up an invoice", "mixes a colour", "invoice"] {
-        let answer = ask(&lore, &repo, question).await;
+        let answer = ask(&lore, &repo, question);
         assert!(["src/bill.rs", "src/paint.rs"].contains(&first(&answer).as_str()));
         let remark = answer.second.unwrap().remark().unwrap();
         assert!(remark.contains("cannot be reached: nobody is there") && remark.contains("built-in"), "{remark}");
@@ -318,78 +317,75 @@ async fn while_it_is_down_the_built_in_model_answers_and_it_is_left_alone() {
     assert_eq!(model.questions.load(Ordering::Relaxed), 1, "it is left alone for a while");
 }
 
-#[tokio::test]
-async fn another_model_is_another_set() {
+#[test]
+fn another_model_is_another_set() {
     let case = Case::new();
     let (old, new) = (Model::new("babel", 16), Model::new("babel-2", 24));
-    let (lore, repo) = case.indexed(Some(old.again())).await;
-    embed(&lore, &repo).await.unwrap();
+    let (lore, repo) = case.indexed(Some(old.again()));
+    embed(&lore, &repo).unwrap();
     let lore = open(&case.index(), Some(new.again()));
-    let answer = ask(&lore, &repo, "mixes a colour").await;
+    let answer = ask(&lore, &repo, "mixes a colour");
     assert_eq!((first(&answer), answer.second.unwrap().covered), ("src/paint.rs".to_owned(), 0));
-    embed(&lore, &repo).await.unwrap();
-    assert_eq!(first(&ask(&lore, &repo, "色").await), "src/paint.rs");
-    let sets = lore.search.vector_sets().await.unwrap();
+    embed(&lore, &repo).unwrap();
+    assert_eq!(first(&ask(&lore, &repo, "色")), "src/paint.rs");
+    let sets = lore.search.vector_sets().unwrap();
     let sets: Vec<_> = sets.iter().map(|set| (set.model.as_str(), set.dimensions)).collect();
     assert_eq!(sets, [("babel", 16), ("babel-2", 24)]);
     // Whoever goes back finds everything.
     let count = old.embedded();
     let back = open(&case.index(), Some(old.again()));
-    assert_eq!((embed(&back, &repo).await.unwrap().embedded, old.embedded()), (0, count));
-    let (covered, chunks) = back.search.covered_by(std::slice::from_ref(&repo), "babel").await.unwrap();
+    assert_eq!((embed(&back, &repo).unwrap().embedded, old.embedded()), (0, count));
+    let (covered, chunks) = back.search.covered_by(std::slice::from_ref(&repo), "babel").unwrap();
     assert!(covered > 0 && covered == chunks, "{covered} of {chunks}");
-    assert_eq!(
-        back.search.covered_by(&[repo.clone(), repo.clone()], "babel").await.unwrap(),
-        (2 * covered, 2 * chunks)
-    );
-    assert_eq!(back.search.covered_by(std::slice::from_ref(&repo), "nobody").await.unwrap().0, 0);
+    assert_eq!(back.search.covered_by(&[repo.clone(), repo.clone()], "babel").unwrap(), (2 * covered, 2 * chunks));
+    assert_eq!(back.search.covered_by(std::slice::from_ref(&repo), "nobody").unwrap().0, 0);
     // The same name with another length is no longer the same model.
     let changed = open(&case.index(), Some(Model::new("babel", 32)));
-    let answer = ask(&changed, &repo, "invoice").await;
+    let answer = ask(&changed, &repo, "invoice");
     assert!(answer.second.unwrap().problem.unwrap().contains("32 dimensions, those that are kept have 16"));
     case.folder.write("src/new.rs", "pub fn socket_pair() {}\n");
     case.folder.commit("More");
-    sync(&changed, &repo).await;
-    let failure = embed(&changed, &repo).await.unwrap_err();
+    sync(&changed, &repo);
+    let failure = embed(&changed, &repo).unwrap_err();
     assert!(failure.message.contains("gives vectors of 32 dimensions; 16 are needed"), "{failure}");
     assert!(failure.hint.unwrap().contains("lore model remove"));
-    assert!(changed.search.remove_vectors("babel").await.unwrap().is_some());
-    embed(&changed, &repo).await.unwrap();
-    assert_eq!(first(&ask(&changed, &repo, "請求書").await), "src/bill.rs");
+    assert!(changed.search.remove_vectors("babel").unwrap().is_some());
+    embed(&changed, &repo).unwrap();
+    assert_eq!(first(&ask(&changed, &repo, "請求書")), "src/bill.rs");
 }
 
-#[tokio::test]
-async fn the_index_can_be_written_while_chunks_are_embedded() {
+#[test]
+fn the_index_can_be_written_while_chunks_are_embedded() {
     let case = Case::new();
-    let (lore, repo) = case.indexed(Some(Model::new("babel", 16))).await;
-    let writer = lore.history.writer(|| {}).await.unwrap();
-    let other = async {
-        tokio::time::sleep(Duration::from_millis(60)).await;
+    let (lore, repo) = case.indexed(Some(Model::new("babel", 16)));
+    let writer = lore.history.writer(|| {}).unwrap();
+    let done = thread::scope(|threads| {
+        let done = threads.spawn(|| embed(&lore, &repo));
+        Cancel::default().sleep(Duration::from_millis(60));
         drop(writer);
-    };
-    let (done, ()) = tokio::join!(embed(&lore, &repo), other);
+        done.join().unwrap()
+    });
     assert!(done.unwrap().embedded > 0, "it waits for the moment when nobody writes");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_ends_a_watch_is_told_also_beside_a_second_model() {
+#[test]
+fn what_ends_a_watch_is_told_also_beside_a_second_model() {
     let heard = |_: &Registered, _: Result<&lore_core::flows::FlowReport, &Failure>| {};
-    let (options, patience) = (SyncOptions::default(), Duration::from_secs(30));
+    let options = SyncOptions::default();
     let case = Case::new();
-    let (lore, _) = case.indexed(Some(Model::new("babel", 16))).await;
+    let (lore, _) = case.indexed(Some(Model::new("babel", 16)));
     let cancel = Cancel::default();
-    let stop = async {
-        tokio::time::sleep(Duration::from_millis(60)).await;
+    thread::scope(|threads| {
+        let ended = threads.spawn(|| lore.watch_all(&[], &options, &cancel, &heard));
+        Cancel::default().sleep(Duration::from_millis(60));
         cancel.cancel();
-    };
-    let (ended, ()) =
-        tokio::join!(tokio::time::timeout(patience, lore.watch_all(&[], &options, &cancel, &heard)), stop);
-    ended.expect("it ends when cancelled").unwrap();
+        ended.join().unwrap().unwrap();
+    });
 
     let broken = tempfile::tempdir().unwrap();
     std::fs::write(broken.path().join("lore.db"), "no database").unwrap();
     let lore = open(broken.path(), Some(Model::new("babel", 16)));
     let cancel = Cancel::default();
-    let ended = tokio::time::timeout(patience, lore.watch_all(&[], &options, &cancel, &heard)).await;
-    ended.expect("it ends when repositories cannot be read").unwrap_err();
+    // It ends when repositories cannot be read.
+    lore.watch_all(&[], &options, &cancel, &heard).unwrap_err();
 }

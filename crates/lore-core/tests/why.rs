@@ -27,7 +27,7 @@ struct Case {
 
 impl Case {
     /// With these files in one commit.
-    async fn new(files: &[(&str, &str)]) -> Self {
+    fn new(files: &[(&str, &str)]) -> Self {
         let home = tempfile::tempdir().unwrap();
         let store = Arc::new(EmbeddedStore::new(home.path().join("index")));
         let places = Places { clones: home.path().join("clones"), git: home.path().join("git") };
@@ -46,23 +46,23 @@ impl Case {
             folder.write(path, text);
         }
         folder.commit("Begin");
-        let writer = lore.history.writer(|| {}).await.unwrap();
+        let writer = lore.history.writer(|| {}).unwrap();
         let request = AddRequest::new(Target::Folder(folder.path().to_owned()));
-        let repo = lore.history.add(&*writer, request).await.unwrap();
+        let repo = lore.history.add(&*writer, request).unwrap();
         let (options, cancel) = (SyncOptions::default(), Cancel::default());
         let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &|_| {} };
-        lore.sync(&repo, &task).await.unwrap();
+        lore.sync(&repo, &task).unwrap();
         drop(writer);
         Self { lore, folder, _home: home }
     }
 
-    async fn say(&self, file: &str, line: u32, text: String) {
+    fn say(&self, file: &str, line: u32, text: String) {
         let folder = self.folder.path().to_owned();
         let request = CommentRequest { folder, project: None, file: file.into(), lines: Some((line, line)), text };
-        self.lore.messages.comment(request).await.unwrap();
+        self.lore.messages.comment(&request).unwrap();
     }
 
-    async fn why(&self, file: &str, line: u32) -> Result<Explained, Failure> {
+    fn why(&self, file: &str, line: u32) -> Result<Explained, Failure> {
         let at = FileRequest {
             folder: self.folder.path().to_owned(),
             repo: None,
@@ -70,11 +70,11 @@ impl Case {
             from: None,
             file: PathBuf::from(file),
         };
-        self.lore.explain_lines(&ExplainRequest { at, lines: Some((line, line)) }).await
+        self.lore.explain_lines(&ExplainRequest { at, lines: Some((line, line)) })
     }
 
-    async fn comments(&self, file: &str, line: u32) -> (Vec<String>, bool) {
-        let found = self.why(file, line).await.unwrap();
+    fn comments(&self, file: &str, line: u32) -> (Vec<String>, bool) {
+        let found = self.why(file, line).unwrap();
         (found.comments.into_iter().map(|placed| placed.message.sent.comment).collect(), found.comments_left_out)
     }
 }
@@ -84,35 +84,34 @@ fn numbered(lines: usize) -> String {
     (1..=lines).map(line).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn comments_on_files_of_similar_names_hide_none() {
-    let case = Case::new(&[("a.rs", "one\ntwo\nthree\n"), ("data.rs", "one\n")]).await;
-    case.say("a.rs", 3, "about the third line".to_owned()).await;
+#[test]
+fn comments_on_files_of_similar_names_hide_none() {
+    let case = Case::new(&[("a.rs", "one\ntwo\nthree\n"), ("data.rs", "one\n")]);
+    case.say("a.rs", 3, "about the third line".to_owned());
     for number in 0..100 {
-        case.say("data.rs", 1, format!("about data {number}")).await;
+        case.say("data.rs", 1, format!("about data {number}"));
     }
-    assert_eq!(case.comments("a.rs", 3).await, (vec!["about the third line".to_owned()], false));
-    assert_eq!(case.comments("data.rs", 1).await.0.len(), 100);
+    assert_eq!(case.comments("a.rs", 3), (vec!["about the third line".to_owned()], false));
+    assert_eq!(case.comments("data.rs", 1).0.len(), 100);
     // Only so many are looked through, and that is said.
-    case.say("data.rs", 1, "one more".to_owned()).await;
-    let (comments, left_out) = case.comments("data.rs", 1).await;
+    case.say("data.rs", 1, "one more".to_owned());
+    let (comments, left_out) = case.comments("data.rs", 1);
     assert_eq!((comments.len(), comments[0].as_str(), left_out), (100, "one more", true));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_is_too_large_is_not_taken_for_what_is_not_there() {
+#[test]
+fn what_is_too_large_is_not_taken_for_what_is_not_there() {
     let (small, large) = (numbered(100), numbered(100_000));
-    let case =
-        Case::new(&[("big.txt", &large), ("grow.txt", &small), ("both.txt", &large), ("same.txt", &small)]).await;
+    let case = Case::new(&[("big.txt", &large), ("grow.txt", &small), ("both.txt", &large), ("same.txt", &small)]);
     case.folder.write("big.txt", &small).write("grow.txt", format!("new\n{large}"));
     for (file, place) in [("big.txt", "in the commit"), ("grow.txt", "on disk"), ("both.txt", "in the commit")] {
-        let failure = case.why(file, 3).await.unwrap_err();
+        let failure = case.why(file, 3).unwrap_err();
         assert_eq!(
             (failure.code, failure.message),
             (Code::InvalidArgument, format!("{file} has more than 4 MB {place}"))
         );
     }
-    assert_eq!(case.why("same.txt", 3).await.unwrap().disk, Disk::Same);
-    let failure = case.why("nowhere.txt", 3).await.unwrap_err();
+    assert_eq!(case.why("same.txt", 3).unwrap().disk, Disk::Same);
+    let failure = case.why("nowhere.txt", 3).unwrap_err();
     assert_eq!(failure.message, "nowhere.txt is not a file of the repository");
 }

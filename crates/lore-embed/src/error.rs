@@ -104,6 +104,9 @@ pub enum EmbedError {
         /// What is wrong with it.
         what: String,
     },
+    /// The work that the vectors were for was cancelled.
+    #[error("the request was cancelled")]
+    Cancelled,
     /// The vectors have another length than was configured, or than those that came before.
     #[error("`{model}` gives vectors of {got} dimensions; {expected} are needed")]
     WrongDimensions {
@@ -133,6 +136,7 @@ impl EmbedError {
             }
             Self::NotInstalled { .. } => "run `lore model install`".to_owned(),
             Self::BadModelFiles { .. } => "run `lore model install` again".to_owned(),
+            Self::Cancelled => "run it again".to_owned(),
             Self::Slow { .. } => "ask again: it is read once, and then it is fast".to_owned(),
             Self::NoModel { .. } => {
                 "set `model`, for instance text-embedding-3-small (openai) or all-minilm (ollama)".to_owned()

@@ -17,8 +17,6 @@ mod words;
 
 use std::time::Duration;
 
-use async_trait::async_trait;
-
 pub use error::EmbedError;
 pub use provider::{ApiKey, MINILM, MINILM_FILES, MINILM_SPACE, Patience, ProviderConfig, connect};
 pub use static_model::{Scratch, StaticModel};
@@ -37,7 +35,6 @@ pub enum Mode {
 }
 
 /// Something that turns texts into vectors.
-#[async_trait]
 pub trait Embedder: Send + Sync {
     /// Names the vector space, such as `lore-static-2`, `ollama:all-minilm` or, where a length and another place than the
     /// usual one are configured, `openai:text-embedding-3-small@512#1a2b3c4d`.
@@ -51,13 +48,12 @@ pub trait Embedder: Send + Sync {
     /// Gives one vector for each text, in their order.
     ///
     /// A vector has length 1, or is all zero where a text has nothing that the model knows.
-    async fn embed(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError>;
+    fn embed(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError>;
 
     /// Gives the vector of one question within this time, without a second attempt: somebody waits for it.
-    async fn embed_query(&self, text: &str, limit: Duration) -> Result<Vec<f32>, EmbedError> {
+    fn embed_query(&self, text: &str, _limit: Duration) -> Result<Vec<f32>, EmbedError> {
         // What is computed here is done before any time runs out.
-        let _unused = limit;
-        Ok(self.embed(&[text], Mode::Query).await?.pop().unwrap_or_default())
+        Ok(self.embed(&[text], Mode::Query)?.pop().unwrap_or_default())
     }
 
     /// So many texts are worth to be handed over at once.

@@ -142,14 +142,14 @@ mod tests {
     use super::*;
     use crate::{DIMENSIONS, Mode};
 
-    #[tokio::test]
-    async fn the_built_in_model_is_the_default() {
+    #[test]
+    fn the_built_in_model_is_the_default() {
         for provider in [None, Some("local"), Some("Local "), Some("")] {
             let config = ProviderConfig { provider: provider.map(str::to_owned), ..ProviderConfig::default() };
             let embedder = connect(&config).unwrap();
             assert_eq!(embedder.model(), StaticModel::built_in().name());
             assert_eq!(embedder.dimensions(), DIMENSIONS);
-            let vectors = embedder.embed(&["read a file", ""], Mode::Passage).await.unwrap();
+            let vectors = embedder.embed(&["read a file", ""], Mode::Passage).unwrap();
             let mut direct = [0.0; DIMENSIONS];
             let local = embedder.as_local().unwrap();
             local.embed_into("read a file", Mode::Passage, &mut direct, &mut crate::Scratch::default());

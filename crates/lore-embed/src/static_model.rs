@@ -8,8 +8,6 @@
 
 use std::sync::LazyLock;
 
-use async_trait::async_trait;
-
 use crate::{BadModel, DIMENSIONS, EmbedError, Embedder, Mode, table::Table, vocabulary::Hashes, words::for_each_word};
 
 const BUILT_IN_FILE: &[u8] = include_bytes!("../model/static.bin");
@@ -117,7 +115,6 @@ impl StaticModel {
     }
 }
 
-#[async_trait]
 impl Embedder for &'static StaticModel {
     fn model(&self) -> &str {
         self.name()
@@ -127,7 +124,7 @@ impl Embedder for &'static StaticModel {
         DIMENSIONS
     }
 
-    async fn embed(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut scratch = Scratch::default();
         let vector = |text: &&str| {
             let mut out = [0.0; DIMENSIONS];

@@ -22,9 +22,9 @@ const PATIENCE: Patience = Patience {
 };
 
 /// The embedder, after it has answered once.
-async fn connect(config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
+fn connect(config: &ProviderConfig) -> Result<Arc<dyn Embedder>, EmbedError> {
     let embedder = lore_embed::connect(config)?;
-    embedder.embed(&["hello"], Mode::Query).await?;
+    embedder.embed(&["hello"], Mode::Query)?;
     Ok(embedder)
 }
 
@@ -165,26 +165,26 @@ fn texts_of(request: &Request) -> Vec<&str> {
     request.body["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
 }
 
-async fn refused(config: &ProviderConfig) -> EmbedError {
-    let error = connect(config).await.err().unwrap();
+fn refused(config: &ProviderConfig) -> EmbedError {
+    let error = connect(config).err().unwrap();
     let shown = format!("{error} {error:?} {error:#?} {} {config:?}", error.hint());
     assert!(!shown.contains("secret"), "{shown}");
     error
 }
 
-#[tokio::test]
-async fn each_protocol_is_spoken() {
+#[test]
+fn each_protocol_is_spoken() {
     for (provider, path, first) in [
         ("cortex-embed", "/embed", json!({"texts": ["hello"], "mode": "query"})),
         ("openai", "/v1/embeddings", json!({"model": "small", "input": ["hello"], "encoding_format": "float"})),
         ("ollama", "/api/embed", json!({"model": "small", "input": ["hello"]})),
     ] {
         let service = Service::start(|_, request| good(request, 384));
-        let embedder = connect(&service.config(provider)).await.unwrap();
+        let embedder = connect(&service.config(provider)).unwrap();
         assert_eq!(unplaced(embedder.model()), format!("{provider}:small"));
         assert_eq!(embedder.dimensions(), 384);
         assert!(embedder.as_local().is_none());
-        let vectors = embedder.embed(&["one", " \n", "three"], Mode::Passage).await.unwrap();
+        let vectors = embedder.embed(&["one", " \n", "three"], Mode::Passage).unwrap();
         assert_eq!(vectors.len(), 3);
         assert_eq!((vectors[0][..3].to_vec(), vectors[0].len()), (vec![0.6, 0.8, 0.0], 384));
         assert_eq!(vectors[1], [0.0; 384], "a blank text is not sent");
@@ -197,16 +197,16 @@ async fn each_protocol_is_spoken() {
     }
 }
 
-#[tokio::test]
-async fn shortened_vectors_are_asked_for_where_configured() {
+#[test]
+fn shortened_vectors_are_asked_for_where_configured() {
     let service = Service::start(|_, request| good(request, 384));
     let config = ProviderConfig { dimensions: Some(384), ..service.config("openai") };
-    connect(&config).await.unwrap();
+    connect(&config).unwrap();
     assert_eq!(service.requests()[0].body["dimensions"], 384);
 }
 
-#[tokio::test]
-async fn many_texts_go_in_several_requests_and_come_back_in_order() {
+#[test]
+fn many_texts_go_in_several_requests_and_come_back_in_order() {
     let service = Service::start(|_, request| {
         let texts = request.body["texts"].as_array().unwrap();
         let vectors = texts.iter().map(|text| {
@@ -216,10 +216,10 @@ async fn many_texts_go_in_several_requests_and_come_back_in_order() {
         });
         Answer::Say(200, json!({"embeddings": vectors.collect::<Vec<_>>()}).to_string())
     });
-    let embedder = connect(&service.config("cortex-embed")).await.unwrap();
+    let embedder = connect(&service.config("cortex-embed")).unwrap();
     let texts: Vec<String> = (1..150).map(|length| "x".repeat(length)).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let vectors = embedder.embed(&texts, Mode::Passage).await.unwrap();
+    let vectors = embedder.embed(&texts, Mode::Passage).unwrap();
     for (text, vector) in texts.iter().zip(&vectors) {
         assert_eq!(vector.iter().position(|value| *value > 0.9), Some(text.len()));
     }
@@ -228,64 +228,64 @@ async fn many_texts_go_in_several_requests_and_come_back_in_order() {
     assert_eq!(sizes, [64, 64, 21]);
 }
 
-#[tokio::test]
-async fn the_length_of_vectors_is_learned_and_stays() {
+#[test]
+fn the_length_of_vectors_is_learned_and_stays() {
     let service = Service::start(|number, request| good(request, if number < 2 { 1536 } else { 768 }));
     let embedder = lore_embed::connect(&service.config("openai")).unwrap();
     assert_eq!(embedder.dimensions(), 0, "nothing was asked yet");
     assert!(service.requests().is_empty());
-    assert_eq!(embedder.embed_query("hello", Duration::from_secs(2)).await.unwrap().len(), 1536);
+    assert_eq!(embedder.embed_query("hello", Duration::from_secs(2)).unwrap().len(), 1536);
     assert_eq!((embedder.dimensions(), unplaced(embedder.model())), (1536, "openai:small"));
-    let vectors = embedder.embed(&["one", ""], Mode::Passage).await.unwrap();
+    let vectors = embedder.embed(&["one", ""], Mode::Passage).unwrap();
     assert_eq!(vectors.iter().map(Vec::len).collect::<Vec<_>>(), [1536, 1536]);
-    let error = embedder.embed(&["two"], Mode::Passage).await.unwrap_err();
+    let error = embedder.embed(&["two"], Mode::Passage).unwrap_err();
     let model = embedder.model().to_owned();
     assert_eq!(error, EmbedError::WrongDimensions { model, expected: 1536, got: 768 });
     assert!(error.hint().contains("lore model remove"), "{}", error.hint());
 }
 
-#[tokio::test]
-async fn vectors_of_another_length_than_configured_are_refused() {
+#[test]
+fn vectors_of_another_length_than_configured_are_refused() {
     let service = Service::start(|_, request| good(request, 1536));
     let config = ProviderConfig { dimensions: Some(768), ..service.config("ollama") };
-    let error = refused(&config).await;
+    let error = refused(&config);
     let model = lore_embed::connect(&config).unwrap().model().to_owned();
     assert_eq!(unplaced(&model), "ollama:small@768");
     assert_eq!(error, EmbedError::WrongDimensions { model, expected: 768, got: 1536 });
     for length in [7, 4097] {
         let config = ProviderConfig { dimensions: Some(length), ..service.config("ollama") };
-        assert_eq!(refused(&config).await, EmbedError::UnsupportedDimensions { length });
+        assert_eq!(refused(&config), EmbedError::UnsupportedDimensions { length });
     }
     let service = Service::start(|_, request| good(request, 5000));
-    assert_eq!(refused(&service.config("openai")).await, EmbedError::UnsupportedDimensions { length: 5000 });
+    assert_eq!(refused(&service.config("openai")), EmbedError::UnsupportedDimensions { length: 5000 });
 }
 
-#[tokio::test]
-async fn a_model_must_be_named_where_there_are_many() {
+#[test]
+fn a_model_must_be_named_where_there_are_many() {
     let service = Service::start(|_, request| good(request, 384));
     for provider in ["openai", "ollama"] {
         let config = ProviderConfig { model: None, ..service.config(provider) };
-        assert_eq!(refused(&config).await, EmbedError::NoModel { provider: provider.to_owned() });
+        assert_eq!(refused(&config), EmbedError::NoModel { provider: provider.to_owned() });
     }
     let config = ProviderConfig { model: None, ..service.config("cortex-embed") };
-    assert_eq!(unplaced(connect(&config).await.unwrap().model()), "cortex-embed:default");
+    assert_eq!(unplaced(connect(&config).unwrap().model()), "cortex-embed:default");
 }
 
-#[tokio::test]
-async fn a_passing_failure_is_tried_again() {
+#[test]
+fn a_passing_failure_is_tried_again() {
     for first in [500, 503, 429, 408, 0] {
         let service = Service::start(move |number, request| match (number, first) {
             (0..=2, 0) => Answer::Close,
             (0..=2, status) => Answer::Say(status, "busy".to_owned()),
             _ => good(request, 384),
         });
-        connect(&service.config("cortex-embed")).await.unwrap();
+        connect(&service.config("cortex-embed")).unwrap();
         assert_eq!(service.requests().len(), 4, "{first}");
     }
 }
 
-#[tokio::test]
-async fn a_service_is_left_alone_as_long_as_it_asks_for() {
+#[test]
+fn a_service_is_left_alone_as_long_as_it_asks_for() {
     let busy = |seconds: &str| {
         let head = format!("HTTP/1.1 429 x\r\nretry-after: {seconds}\r\n");
         Answer::Raw(head + "content-length: 0\r\nconnection: close\r\n\r\n")
@@ -293,31 +293,31 @@ async fn a_service_is_left_alone_as_long_as_it_asks_for() {
     // Never longer than our own limit, and a date counts as no number.
     for asked in ["0", "100000", "Wed, 21 Oct 2026 07:28:00 GMT"] {
         let service = Service::start(move |number, request| if number < 2 { busy(asked) } else { good(request, 384) });
-        connect(&service.config("openai")).await.unwrap();
+        connect(&service.config("openai")).unwrap();
         assert_eq!(service.requests().len(), 3, "{asked}");
     }
     // Where the pause would last longer than there is time, the failure is told at once.
     let service = Service::start(move |_, _| busy("100"));
     let patience = Patience { longest: Duration::from_secs(50), ..PATIENCE };
-    let error = refused(&ProviderConfig { patience, ..service.config("openai") }).await;
+    let error = refused(&ProviderConfig { patience, ..service.config("openai") });
     assert!(matches!(error, EmbedError::Status { status: 429, .. }), "{error}");
     assert_eq!(service.requests().len(), 1);
 }
 
-#[tokio::test]
-async fn a_question_is_asked_once_and_not_longer_than_allowed() {
+#[test]
+fn a_question_is_asked_once_and_not_longer_than_allowed() {
     let service = Service::start(|number, _| if number == 0 { Answer::Say(503, String::new()) } else { Answer::Hang });
     let embedder = lore_embed::connect(&service.config("openai")).unwrap();
     let limit = Duration::from_millis(100);
-    let error = embedder.embed_query("x", limit).await.unwrap_err();
+    let error = embedder.embed_query("x", limit).unwrap_err();
     assert!(matches!(error, EmbedError::Status { status: 503, .. }), "{error}");
-    let error = embedder.embed_query("x", limit).await.unwrap_err();
+    let error = embedder.embed_query("x", limit).unwrap_err();
     assert!(matches!(error, EmbedError::Timeout { after, .. } if after == limit), "{error}");
     assert_eq!(service.requests().len(), 2);
 }
 
-#[tokio::test]
-async fn batches_shrink_until_the_service_takes_them() {
+#[test]
+fn batches_shrink_until_the_service_takes_them() {
     for status in [400, 413, 422] {
         let service = Service::start(move |_, request| {
             let texts = request.body["input"].as_array().unwrap();
@@ -332,23 +332,23 @@ async fn batches_shrink_until_the_service_takes_them() {
         let mut texts = vec!["some text"; 70];
         let long = "x".repeat(9000);
         texts[5] = &long;
-        let vectors = embedder.embed(&texts, Mode::Passage).await.unwrap();
+        let vectors = embedder.embed(&texts, Mode::Passage).unwrap();
         assert!(vectors.len() == 70 && vectors.iter().all(|vector| vector[..2] == [0.6, 0.8]));
         // What was learned is remembered.
         let before = service.requests().len();
-        embedder.embed(&["a"; 16], Mode::Passage).await.unwrap();
+        embedder.embed(&["a"; 16], Mode::Passage).unwrap();
         let later = &service.requests()[before..];
         assert!(later.iter().all(|request| request.body["input"].as_array().unwrap().len() <= 8), "{later:?}");
     }
     // What is refused whatever its length is told.
     let service = Service::start(|_, _| Answer::Say(400, "no such model".to_owned()));
-    let error = refused(&service.config("openai")).await;
+    let error = refused(&service.config("openai"));
     assert!(error.to_string().contains("no such model"), "{error}");
     assert_eq!(service.requests().len(), 1);
 }
 
-#[tokio::test]
-async fn one_text_that_is_not_taken_does_not_stop_others() {
+#[test]
+fn one_text_that_is_not_taken_does_not_stop_others() {
     let not_finite = json!({"data": [{"embedding": [1e300]}]}).to_string();
     for (status, body) in [(400, "no"), (413, "no"), (422, "no"), (500, "no"), (200, &not_finite), (200, "<html>")] {
         let said = body.to_owned();
@@ -362,79 +362,79 @@ async fn one_text_that_is_not_taken_does_not_stop_others() {
             for at in bad {
                 texts[*at] = "bad";
             }
-            let vectors = embedder.embed(&texts, Mode::Passage).await.unwrap();
+            let vectors = embedder.embed(&texts, Mode::Passage).unwrap();
             for (text, vector) in texts.iter().zip(&vectors) {
                 assert_eq!((vector.len(), vector[0] > 0.5), (16, *text == "good"), "{status} {body}");
             }
         }
         // It is not a sign that less is taken at once.
         let before = service.requests().len();
-        embedder.embed(&["good"; 64], Mode::Passage).await.unwrap();
+        embedder.embed(&["good"; 64], Mode::Passage).unwrap();
         assert!(service.requests().len() - before <= 2, "{status} {body}");
         // Where nothing is taken, that is told.
-        assert!(embedder.embed(&["bad"; 9], Mode::Passage).await.is_err());
-        assert!(embedder.embed(&["bad"], Mode::Query).await.is_err());
+        assert!(embedder.embed(&["bad"; 9], Mode::Passage).is_err());
+        assert!(embedder.embed(&["bad"], Mode::Query).is_err());
     }
 }
 
-#[tokio::test]
-async fn a_service_that_does_not_work_is_not_asked_for_each_text() {
+#[test]
+fn a_service_that_does_not_work_is_not_asked_for_each_text() {
     for (status, most) in [(500, 5), (200, 2), (400, 8)] {
         let service = Service::start(move |_, _| Answer::Say(status, "no".to_owned()));
         let embedder = lore_embed::connect(&service.config("openai")).unwrap();
-        assert!(embedder.embed(&["text"; 64], Mode::Passage).await.is_err());
+        assert!(embedder.embed(&["text"; 64], Mode::Passage).is_err());
         assert!(service.requests().len() <= most, "{status}: {}", service.requests().len());
     }
     // Nor are vectors made up where it stops to work in between.
     let service =
         Service::start(|number, request| if number == 0 { good(request, 16) } else { Answer::Say(500, String::new()) });
     let embedder = lore_embed::connect(&service.config("openai")).unwrap();
-    assert!(embedder.embed(&["text"; 65], Mode::Passage).await.is_err());
+    assert!(embedder.embed(&["text"; 65], Mode::Passage).is_err());
 }
 
-#[tokio::test]
-async fn passages_that_take_too_long_are_sent_in_smaller_parts() {
+#[test]
+fn passages_that_take_too_long_are_sent_in_smaller_parts() {
     let service = Service::start(|_, request| match texts_of(request).len() {
         0..=2 => good(request, 16),
         _ => Answer::Hang,
     });
     let config = ProviderConfig { timeout: Some(Duration::from_millis(300)), ..service.config("openai") };
     let embedder = lore_embed::connect(&config).unwrap();
-    let vectors = embedder.embed(&["text"; 8], Mode::Passage).await.unwrap();
+    let vectors = embedder.embed(&["text"; 8], Mode::Passage).unwrap();
     assert!(vectors.len() == 8 && vectors.iter().all(|vector| vector[..2] == [0.6, 0.8]));
     let service = Service::start(|_, _| Answer::Hang);
     let config = ProviderConfig { timeout: Some(Duration::from_millis(100)), ..service.config("openai") };
-    let error = lore_embed::connect(&config).unwrap().embed(&["text"; 4], Mode::Passage).await.unwrap_err();
+    let error = lore_embed::connect(&config).unwrap().embed(&["text"; 4], Mode::Passage).unwrap_err();
     assert!(matches!(error, EmbedError::Timeout { .. }), "{error}");
     assert_eq!(service.requests().len(), 3);
 }
 
-#[tokio::test]
-async fn a_lasting_failure_is_told() {
+#[test]
+fn a_lasting_failure_is_told() {
     for (status, attempts) in [(500, 4), (400, 1), (401, 1), (404, 1)] {
         let service = Service::start(move |_, _| Answer::Say(status, format!("no\n\u{1b}[31m{KEY} is wrong")));
-        let error = refused(&service.config("cortex-embed")).await;
+        let error = refused(&service.config("cortex-embed"));
         let endpoint = format!("{}/embed", service.endpoint);
         assert_eq!(error, EmbedError::Status { endpoint, status, answer: "no [31m(key) is wrong".to_owned() });
         assert_eq!(service.requests().len(), attempts, "{status}");
     }
 }
 
-#[tokio::test]
-async fn redirects_are_not_followed() {
+#[test]
+fn redirects_are_not_followed() {
     let elsewhere = Service::start(|_, request| good(request, 384));
     let target = elsewhere.endpoint.clone();
     let service = Service::start(move |_, _| {
         let head = format!("HTTP/1.1 307 x\r\nlocation: {target}/embed\r\n");
         Answer::Raw(head + "content-length: 0\r\nconnection: close\r\n\r\n")
     });
-    let error = refused(&service.config("cortex-embed")).await;
+    let error = refused(&service.config("cortex-embed"));
     assert!(matches!(error, EmbedError::Status { status: 307, .. }), "{error}");
     assert_eq!(elsewhere.requests().len(), 0);
 }
 
-#[tokio::test]
-async fn a_silent_service_does_not_hold_us() {
+#[test]
+fn a_silent_service_does_not_hold_us() {
     let half = "HTTP/1.1 200 x\r\ncontent-length: 1000\r\n\r\n{\"embed";
     for half in ["", half] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -454,22 +454,22 @@ async fn a_silent_service_does_not_hold_us() {
             ..ProviderConfig::default()
         };
         let after = Duration::from_millis(200);
-        let error = refused(&config).await;
+        let error = refused(&config);
         assert_eq!(error.to_string(), format!("the embedding service at {endpoint} did not answer within 0.2 s"));
         assert_eq!(error, EmbedError::Timeout { endpoint, after });
     }
     // Nor does one that says a byte now and then.
     let drips = Service::start(|_, _| Answer::Drip);
     let config = ProviderConfig { timeout: Some(Duration::from_millis(200)), ..drips.config("openai") };
-    assert!(matches!(refused(&config).await, EmbedError::Timeout { .. }));
+    assert!(matches!(refused(&config), EmbedError::Timeout { .. }));
     let service = Service::start(|_, _| Answer::Hang);
     let config = ProviderConfig { timeout: Some(Duration::from_millis(200)), ..service.config("openai") };
-    assert!(matches!(refused(&config).await, EmbedError::Timeout { .. }));
+    assert!(matches!(refused(&config), EmbedError::Timeout { .. }));
     assert_eq!(service.requests().len(), 1, "time that ran out is not spent twice");
 }
 
-#[tokio::test]
-async fn answers_that_make_no_sense_are_refused() {
+#[test]
+fn answers_that_make_no_sense_are_refused() {
     for body in [
         "<html>",
         "",
@@ -481,23 +481,23 @@ async fn answers_that_make_no_sense_are_refused() {
     ] {
         let said = body.to_owned();
         let service = Service::start(move |_, _| Answer::Say(200, said.clone()));
-        let error = refused(&service.config("cortex-embed")).await;
+        let error = refused(&service.config("cortex-embed"));
         assert!(matches!(error, EmbedError::Malformed { .. }), "{body}: {error}");
     }
     let service = Service::start(|_, _| Answer::Raw("SSH-2.0-OpenSSH\r\n\r\n".to_owned()));
-    let error = refused(&service.config("cortex-embed")).await;
+    let error = refused(&service.config("cortex-embed"));
     assert!(matches!(error, EmbedError::Malformed { .. }), "{error}");
 }
 
-#[tokio::test]
-async fn an_answer_without_end_is_refused() {
+#[test]
+fn an_answer_without_end_is_refused() {
     let service = Service::start(|_, _| Answer::Flood);
-    let error = refused(&service.config("cortex-embed")).await;
+    let error = refused(&service.config("cortex-embed"));
     assert!(error.to_string().contains("longer than 16 MiB"), "{error}");
 }
 
-#[tokio::test]
-async fn an_absent_service_is_told_with_what_to_do() {
+#[test]
+fn an_absent_service_is_told_with_what_to_do() {
     // A port that was free a moment ago.
     let endpoint = format!("http://{}", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
     for provider in ["cortex-embed", "openai", "ollama"] {
@@ -508,25 +508,25 @@ async fn an_absent_service_is_told_with_what_to_do() {
             patience: PATIENCE,
             ..ProviderConfig::default()
         };
-        let error = refused(&config).await;
+        let error = refused(&config);
         assert!(matches!(error, EmbedError::Unreachable { .. }), "{error}");
         assert!(error.to_string().starts_with(&format!("the embedding service at {endpoint}/")), "{error}");
         assert!(error.hint().contains("start the service"));
     }
 }
 
-#[tokio::test]
-async fn a_key_that_cannot_be_sent_is_told_without_showing_it() {
+#[test]
+fn a_key_that_cannot_be_sent_is_told_without_showing_it() {
     let service = Service::start(|_, request| good(request, 384));
     let config = ProviderConfig { api_key: Some(ApiKey::new("secret\nkey")), ..service.config("openai") };
-    assert_eq!(refused(&config).await, EmbedError::BadKey);
+    assert_eq!(refused(&config), EmbedError::BadKey);
 }
 
-#[tokio::test]
-async fn a_service_that_talks_in_the_clear_is_no_https() {
+#[test]
+fn a_service_that_talks_in_the_clear_is_no_https() {
     let service = Service::start(|_, request| good(request, 384));
     let endpoint = service.endpoint.replace("http://", "https://");
     let config = ProviderConfig { endpoint: Some(endpoint), ..service.config("cortex-embed") };
-    let error = refused(&config).await;
+    let error = refused(&config);
     assert!(matches!(error, EmbedError::Unreachable { .. } | EmbedError::Timeout { .. }), "{error}");
 }

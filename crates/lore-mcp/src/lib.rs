@@ -7,6 +7,7 @@
 
 mod access;
 mod answer;
+mod blocking;
 mod called;
 #[doc(hidden)]
 pub mod fuzz;
@@ -29,6 +30,7 @@ mod writer;
 pub use crate::http::{
     Allowed, Forbidden, HttpMcp, HttpOptions, Identity, Keeping, ListensUntil, SessionLimits, Sessions, is_json,
 };
+pub use blocking::blocking;
 pub use called::McpCalled;
 pub use roots::RootsListener;
 pub use serve::{serve, serve_stdio};

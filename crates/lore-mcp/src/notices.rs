@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use lore_model::RepoPath;
+use lore_model::{Cancel, RepoPath};
 use lore_tools::{
     Context,
     messages::{self, Follower},
@@ -27,6 +27,8 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
+
+use crate::blocking::blocking;
 
 /// Notices that a slow listener may lag behind; it only misses that there was more than one.
 const KEPT: usize = 16;
@@ -103,9 +105,10 @@ impl Notices {
     ///
     /// `news` are the messages that come, `known` is the stamp of the prompts that the client can know.
     pub(crate) async fn run(&self, context: &Context, news: Option<Follower>, known: Option<u64>) {
-        let heard = |file: &RepoPath| {
+        let sent = self.sent.clone();
+        let heard = move |file: &RepoPath| {
             // Nobody may be listening.
-            drop(self.sent.send(Notice::Message(file.to_text().into_owned())));
+            drop(sent.send(Notice::Message(file.to_text().into_owned())));
         };
         let mut notices = self.sent.subscribe();
         let tell = async {
@@ -119,7 +122,7 @@ impl Notices {
         };
         let follow_messages = async {
             if let Some(news) = news {
-                news.run(&heard).await;
+                blocking(move || news.run(&Cancel::current(), &heard)).await;
             }
         };
         let follow_prompts = async {
@@ -134,7 +137,8 @@ impl Notices {
     async fn follow_prompts(&self, context: &Context, mut known: u64) {
         loop {
             tokio::time::sleep(PROMPTS).await;
-            let now = prompts::stamp(context).await;
+            let context = context.clone();
+            let now = blocking(move || prompts::stamp(&context)).await;
             if now != known {
                 known = now;
                 drop(self.sent.send(Notice::Prompts));

@@ -69,10 +69,7 @@ mod tests {
         }
         let kept = Arc::new(AtomicBool::new(true));
         let guard = Kept(Arc::clone(&kept));
-        let receipt = Receipt::new(move || {
-            drop(guard);
-            Box::pin(std::future::ready(()))
-        });
+        let receipt = Receipt::new(move || drop(guard));
         (receipt, kept)
     }
 

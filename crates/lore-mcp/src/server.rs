@@ -8,7 +8,7 @@
 
 use std::{error::Error as _, panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
-use futures::{FutureExt as _, future::BoxFuture};
+use futures::FutureExt as _;
 use http::request::Parts;
 use lore_model::{Code, Failure, closest};
 use lore_tools::{
@@ -34,6 +34,7 @@ use tokio::sync::OnceCell;
 use crate::{
     access::{Access, Who},
     answer,
+    blocking::blocking,
     called::Ended,
     http::UnderWay,
     notices::{Notices, On},
@@ -72,7 +73,7 @@ struct Listing {
 }
 
 /// Whether something holds, which may take a while to know.
-pub type Condition = Box<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
+pub type Condition = Arc<dyn Fn() -> bool + Send + Sync>;
 
 struct Inner {
     tools: Vec<BoundTool>,
@@ -162,14 +163,13 @@ impl Server {
     /// Tells the client what it did not ask for at that moment, from now on; never ready.
     pub(crate) async fn notices(&self) -> impl Future<Output = ()> + use<> {
         let (inner, notices) = (Arc::clone(&self.inner), Arc::clone(&self.connection.notices));
-        let news = match inner.context.as_ref().filter(|_| inner.on.messages) {
-            Some(context) => Some(Follower::new(context.clone()).await),
-            None => None,
-        };
-        let known = match inner.context.as_ref().filter(|_| inner.on.prompts) {
-            Some(context) => Some(prompts::stamp(context).await),
-            None => None,
-        };
+        let offered = Arc::clone(&self.inner);
+        let (news, known) = blocking(move || {
+            let context = |is_on: bool| offered.context.as_ref().filter(|_| is_on);
+            let news = context(offered.on.messages).map(|context| Follower::new(context.clone()));
+            (news, context(offered.on.prompts).map(prompts::stamp))
+        })
+        .await;
         async move {
             if let Some(context) = &inner.context {
                 notices.run(context, news, known).await;
@@ -316,7 +316,8 @@ impl ServerHandler for Server {
         let hidden = match &self.listing {
             Some(listing) => {
                 self.hear_nobody(&asked);
-                let is_met = *listing.met.get_or_init(|| (listing.condition)()).await;
+                let condition = Arc::clone(&listing.condition);
+                let is_met = *listing.met.get_or_init(|| blocking(move || condition())).await;
                 (!is_met).then_some(listing.toolset)
             }
             None => None,
@@ -357,8 +358,8 @@ impl ServerHandler for Server {
         asked: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         self.hear_nobody(&asked);
-        let context = self.resource("resources/read", &request.uri)?;
-        let read = messages::read(context).await.map_err(|failure| answer::error(&failure))?;
+        let context = self.resource("resources/read", &request.uri)?.clone();
+        let read = blocking(move || messages::read(&context)).await.map_err(|failure| answer::error(&failure))?;
         Ok(answer::resource(&request.uri, read).into())
     }
 
@@ -368,7 +369,8 @@ impl ServerHandler for Server {
         asked: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         self.hear_nobody(&asked);
-        let listed = prompts::list(self.prompts("prompts/list")?).await;
+        let context = self.prompts("prompts/list")?.clone();
+        let listed = blocking(move || prompts::list(&context)).await;
         Ok(ListPromptsResult::with_all_items(listed.iter().map(answer::listed_prompt).collect()))
     }
 
@@ -378,11 +380,11 @@ impl ServerHandler for Server {
         asked: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         self.hear_nobody(&asked);
-        let context = self.prompts("prompts/get")?;
+        let context = self.prompts("prompts/get")?.clone();
         let arguments = request.arguments.unwrap_or_default().into_iter().filter(|(_, value)| !value.is_null());
         let text = |value: Value| if let Value::String(text) = value { text } else { value.to_string() };
         let arguments = arguments.map(|(name, value)| (name, text(value))).collect();
-        let prompt = prompts::get(context, &request.name, arguments).await;
+        let prompt = blocking(move || prompts::get(&context, &request.name, arguments)).await;
         prompt.map(|prompt| answer::prompt(&prompt).into()).map_err(|failure| answer::error(&failure))
     }
 
@@ -392,11 +394,11 @@ impl ServerHandler for Server {
         asked: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         self.hear_nobody(&asked);
-        let context = self.prompts("completion/complete")?;
-        let Reference::Prompt(prompt) = &request.r#ref else { return Ok(CompleteResult::default()) };
+        let context = self.prompts("completion/complete")?.clone();
+        let Reference::Prompt(prompt) = request.r#ref else { return Ok(CompleteResult::default()) };
         let given = request.context.and_then(|context| context.arguments).unwrap_or_default().into_iter().collect();
-        let ArgumentInfo { name, value, .. } = &request.argument;
-        let found = prompts::complete(context, &prompt.name, name, value, &given).await;
+        let ArgumentInfo { name, value, .. } = request.argument;
+        let found = blocking(move || prompts::complete(&context, &prompt.name, &name, &value, &given)).await;
         let found = found.map_err(|failure| answer::error(&failure))?;
         let total = u32::try_from(found.total).ok();
         let values = CompletionInfo::with_pagination(found.values, total, found.more);
@@ -470,7 +472,9 @@ impl ServerHandler for Server {
         if let Err(denied) = access.check(tool) {
             Ended::tell(&context.extensions, "denied");
             if let (Some(tools), Some(caller)) = (&self.inner.context, access.caller()) {
-                tools.note_denied(caller, access.address(), &tool.name, tool.permission).await;
+                let (tools, caller, address) = (tools.clone(), caller.clone(), access.address());
+                let (name, permission) = (tool.name.clone(), tool.permission);
+                blocking(move || tools.note_denied(&caller, address, &name, permission)).await;
             }
             return Err(denied);
         }
@@ -500,7 +504,7 @@ impl ServerHandler for Server {
                 if let Some(receipt) = answer.receipt.take() {
                     match context.extensions.get::<Parts>() {
                         // Over HTTP nobody tells when an answer has arrived: it counts as delivered when it is given.
-                        Some(_) => receipt.written().await,
+                        Some(_) => blocking(|| receipt.written()).await,
                         None => self.connection.receipts.put(context.extensions.get(), receipt),
                     }
                 }

@@ -8,6 +8,8 @@ use lore_tools::{Answer, Asked, Context, Effect, Errors, Tool, Toolset};
 use rmcp::model::{self, ToolAnnotations};
 use serde_json::{Map, Value};
 
+use crate::blocking::blocking;
+
 /// Runs a tool with the arguments of a call.
 pub type Call = Box<dyn Fn(Map<String, Value>, Asked) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync>;
 
@@ -41,13 +43,13 @@ pub struct BoundTool {
 }
 
 impl BoundTool {
-    /// A tool of the registry, given what all calls are given.
+    /// A tool of the registry, given what all calls are given. Each call has a thread of its own.
     pub fn new(tool: &'static Tool, context: &Context) -> Self {
         let (context, need) = (context.clone(), tool.index_need());
         let waiting = context.clone();
         let ready = move |arguments: &Map<String, Value>, asked: &Asked| {
             let (context, repos) = (Context { asked: asked.clone(), ..waiting.clone() }, named_repos(arguments));
-            Box::pin(async move { context.wait_until_indexed(need, repos).await }) as BoxFuture<'static, ()>
+            Box::pin(blocking(move || context.wait_until_indexed(need, repos))) as BoxFuture<'static, ()>
         };
         Self {
             name: tool.name.to_owned(),
@@ -60,7 +62,11 @@ impl BoundTool {
             toolset: Some(tool.toolset),
             input: (tool.input)(),
             ready: (!need.is_none()).then(|| Box::new(ready) as Ready),
-            call: Box::new(move |arguments, asked| tool.run(Context { asked, ..context.clone() }, arguments)),
+            call: Box::new(move |arguments, asked| {
+                let context = Context { asked, ..context.clone() };
+                // A call that nobody waits for any more has its place until it has ended.
+                Box::pin(blocking(move || tool.run(&context, arguments)))
+            }),
         }
     }
 

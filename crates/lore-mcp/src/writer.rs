@@ -43,8 +43,8 @@ where
                 let Outgoing { slot, receipt, .. } = outgoing;
                 if let Some(receipt) = receipt {
                     // The next lines need not wait for that, but the end of the program does.
-                    told.spawn(async move {
-                        receipt.written().await;
+                    told.spawn_blocking(move || {
+                        receipt.written();
                         drop(slot);
                     });
                 }

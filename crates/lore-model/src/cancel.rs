@@ -12,7 +12,7 @@ use std::{
     time::Instant,
 };
 
-use crate::{Code, Failure};
+use crate::{Code, Failure, signal::Waiters};
 
 thread_local! {
     static CURRENT: RefCell<Option<Cancel>> = const { RefCell::new(None) };
@@ -27,6 +27,7 @@ struct State {
     cancelled: AtomicBool,
     deadline: Option<Instant>,
     parent: Option<Cancel>,
+    waiters: Waiters,
 }
 
 /// The work was cancelled, or its deadline passed.
@@ -64,18 +65,19 @@ impl Cancel {
     }
 
     fn derive(&self, deadline: Option<Instant>) -> Self {
-        Self(Arc::new(State { cancelled: AtomicBool::new(false), deadline, parent: Some(self.clone()) }))
+        Self(Arc::new(State { deadline, parent: Some(self.clone()), ..State::default() }))
     }
 
     /// Asks the work to stop soon.
     pub fn cancel(&self) {
-        self.0.cancelled.store(true, Ordering::Relaxed);
+        self.0.cancelled.store(true, Ordering::Release);
+        self.0.waiters.wake_all();
     }
 
     /// Whether the work should stop.
     pub fn is_cancelled(&self) -> bool {
-        let State { cancelled, deadline, parent } = &*self.0;
-        cancelled.load(Ordering::Relaxed)
+        let State { cancelled, deadline, parent, .. } = &*self.0;
+        cancelled.load(Ordering::Acquire)
             || deadline.is_some_and(|deadline| Instant::now() >= deadline)
             || parent.as_ref().is_some_and(Self::is_cancelled)
     }
@@ -83,6 +85,21 @@ impl Cancel {
     /// Fails where the work should stop.
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+    }
+
+    /// The earliest deadline of this token and those that it derives from.
+    pub fn deadline(&self) -> Option<Instant> {
+        let inherited = self.0.parent.as_ref().and_then(Self::deadline);
+        [self.0.deadline, inherited].into_iter().flatten().min()
+    }
+
+    /// The lists of those who wait for this token or one that it derives from.
+    pub(crate) fn each_waiters(&self, visit: impl Fn(&Waiters)) {
+        let mut token = Some(self);
+        while let Some(Self(state)) = token {
+            visit(&state.waiters);
+            token = state.parent.as_ref();
+        }
     }
 
     /// A guard that cancels when it is dropped.

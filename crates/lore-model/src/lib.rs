@@ -12,6 +12,7 @@ mod invisible;
 mod message;
 mod path;
 mod repo;
+mod signal;
 mod team;
 mod text;
 mod url;
@@ -25,6 +26,7 @@ pub use invisible::is_invisible;
 pub use message::{Anchor, Message, MessageId, MessageState, NewMessage};
 pub use path::RepoPath;
 pub use repo::{BranchChoice, DEFAULT_EXCLUDES, NewRepo, Problem, Repo, RepoName, Source, SyncState, Tip};
+pub use signal::Signal;
 pub use team::{
     Activation, Actor, AuditEntry, Caller, CallerAddress, Golden, GoldenState, Job, JobId, JobLine, JobStatus, JobTask,
     LogId, LoginId, Operation, Permission, Role, Token, TokenId, User, UserId, UserName, parse_interval,

@@ -6,7 +6,7 @@ use std::{
     any::Any,
     borrow::Cow,
     net::IpAddr,
-    panic::AssertUnwindSafe,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -22,8 +22,8 @@ use lore_core::{
     Clock,
     team::{Known, Team},
 };
-use lore_mcp::{Allowed, Forbidden, Keeping, ListensUntil, McpCalled};
-use lore_model::{Caller, CallerAddress, Code, Failure, LogId};
+use lore_mcp::{Allowed, Forbidden, Keeping, ListensUntil, McpCalled, blocking};
+use lore_model::{Caller, CallerAddress, Cancel, Code, Failure, LogId};
 use lore_tools::Held;
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ use crate::{
     metrics::Metrics,
     options::plain_url,
     origin, proxies,
-    routes::{self, Asked, Found, Handler, Route, Who},
+    routes::{self, Asked, Found, Handler, Route, Run, Who},
 };
 
 /// Where the metadata for clients of an authorization server are.
@@ -145,17 +145,16 @@ impl App {
 
     /// Does what has to be done beside requests until it is done. Where a fault of its own ends it, it is begun again after
     /// a pause, during which the server is not ready.
-    pub async fn supervise<F>(&self, mut work: impl FnMut() -> F)
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
+    pub fn supervise(&self, work: impl Fn(), cancel: &Cancel) {
         let mut pause = PAUSE;
         loop {
             let begun = Instant::now();
-            let Err(error) = tokio::spawn(work()).await else { return };
+            if catch_unwind(AssertUnwindSafe(&work)).is_ok() {
+                return;
+            }
             self.jobs_run.store(false, Ordering::Relaxed);
-            tracing::error!(%error, "the work on jobs was ended by a fault of Lore's own; it is begun again");
-            tokio::time::sleep(pause).await;
+            tracing::error!("the work on jobs was ended by a fault of Lore's own; it is begun again");
+            cancel.sleep(pause);
             pause = if begun.elapsed() > PAUSE_MAX { PAUSE } else { PAUSE_MAX.min(pause * 2) };
             self.jobs_run.store(true, Ordering::Relaxed);
         }
@@ -314,9 +313,9 @@ impl App {
                         let whose = user.unwrap_or_else(|| Whose::Address(proxies::counted(address)));
                         let (read, _share) = Reading { most, limits, budget, whose }.read(body).await?;
                         asked.body = read;
-                        return run(Arc::clone(self), asked).await;
+                        return answer(run, self, asked).await;
                     }
-                    run(Arc::clone(self), asked).await
+                    answer(run, self, asked).await
                 };
                 tokio::time::timeout(limits.request, answering).await.unwrap_or_else(|_| {
                     let message = "the request took too long and was given up";
@@ -371,7 +370,9 @@ impl App {
     async fn note_denied(&self, noted: &Noted, refusal: &Refusal) {
         let (Some(user), Some(why)) = (&noted.user, refusal.denial()) else { return };
         let what = format!("{} {}", noted.method, noted.route.map_or("(none)", |(_, path)| path));
-        self.team.note_denied(user, noted.from.map(|from| from.to_string()), &what, why).await;
+        let (team, user, why) = (Arc::clone(&self.team), user.clone(), why.to_owned());
+        let from = noted.from.map(|from| from.to_string());
+        blocking(move || team.note_denied(&user, from, &what, &why)).await;
     }
 
     /// Finds out who asks, and refuses whoever may not: the only place where that is decided.
@@ -405,6 +406,12 @@ impl App {
             _ => Ok(Some(known)),
         }
     }
+}
+
+/// Runs a handler on a thread that may block.
+async fn answer(run: &Arc<Run>, app: &Arc<App>, asked: Asked) -> Result<HttpResponse, Refusal> {
+    let (run, app) = (Arc::clone(run), Arc::clone(app));
+    blocking(move || run(&app, &asked)).await
 }
 
 /// Whether a request brings an MCP message.

@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, StatusCode, header};
 use lore_core::team::{Known, Team};
-use lore_model::{Caller, Code};
+use lore_mcp::blocking;
+use lore_model::{Caller, Code, Failure};
 
 use crate::answer::Refusal;
 
@@ -43,7 +44,11 @@ pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Who makes a request, or the refusal that asks for a token. `metadata` tells where clients learn how to get one.
-pub(crate) async fn authenticate(team: &Team, headers: &HeaderMap, metadata: Option<&str>) -> Result<Known, Refusal> {
+pub(crate) async fn authenticate(
+    team: &Arc<Team>,
+    headers: &HeaderMap,
+    metadata: Option<&str>,
+) -> Result<Known, Refusal> {
     let refused = |message: &str, error: Option<&str>| {
         let mut challenge = vec![r#"Bearer realm="lore""#.to_owned()];
         challenge.extend(error.map(|error| format!(r#"error="{error}""#)));
@@ -55,7 +60,7 @@ pub(crate) async fn authenticate(team: &Team, headers: &HeaderMap, metadata: Opt
     match shown(headers) {
         Shown::Nothing => Err(refused("this needs a token", None)),
         Shown::Unclear => Err(refused("there must be one `Authorization` header", Some("invalid_request"))),
-        Shown::Token(token) => match team.authenticate(token).await {
+        Shown::Token(token) => match authenticate_token(team, token).await {
             Ok(known) => Ok(known),
             Err(failure) if failure.code == Code::Unauthenticated => {
                 Err(refused("the token is not valid, or not any more", Some("invalid_token")))
@@ -65,12 +70,18 @@ pub(crate) async fn authenticate(team: &Team, headers: &HeaderMap, metadata: Opt
     }
 }
 
+async fn authenticate_token(team: &Arc<Team>, token: &str) -> Result<Known, Failure> {
+    let (team, token) = (Arc::clone(team), token.to_owned());
+    blocking(move || team.authenticate(&token)).await
+}
+
 /// Ready once a token is no longer that of this user in this role. It is looked at every so often, and where that is not possible
 /// just now, things are as they were.
 pub(crate) async fn until_refused(team: Arc<Team>, token: String, caller: Caller, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
-        match team.is_still(&caller, &token).await {
+        let (asked, whose, shown) = (Arc::clone(&team), caller.clone(), token.clone());
+        match blocking(move || asked.is_still(&whose, &shown)).await {
             Ok(true) => {}
             Ok(false) => return,
             Err(failure) => tracing::debug!(%failure, "whether somebody may still listen cannot be told"),

@@ -92,6 +92,8 @@ pub struct Limits {
     pub request: Duration,
     /// How often it is looked whether somebody who only listens may still do so.
     pub listening: Duration,
+    /// How long writes to the team's records may fail before callers that wait for a job are told.
+    pub failing_writes: Duration,
     /// How many connections there are at a time.
     pub connections: usize,
     /// How many of them may come from one address that is no trusted proxy.
@@ -118,6 +120,7 @@ impl Default for Limits {
             sending: Duration::from_secs(30),
             request: Duration::from_mins(1),
             listening: Duration::from_secs(15),
+            failing_writes: Duration::from_secs(5),
             connections: 4096,
             per_address: 1024,
             certificate: Duration::from_secs(30),

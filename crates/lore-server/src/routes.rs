@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use http::{HeaderMap, Method};
 use lore_core::team::{Asker, Known};
 use lore_model::{Caller, Code, Failure, Permission};
@@ -80,12 +79,12 @@ impl Asked {
     }
 }
 
-type Run = dyn Fn(Arc<App>, Asked) -> BoxFuture<'static, Result<HttpResponse, Refusal>> + Send + Sync;
+pub(crate) type Run = dyn Fn(&App, &Asked) -> Result<HttpResponse, Refusal> + Send + Sync;
 
 /// What answers at a path.
 pub(crate) enum Handler {
-    /// A handler of its own.
-    Run(Box<Run>),
+    /// A handler of its own, on a thread that may block.
+    Run(Arc<Run>),
     /// The MCP endpoint.
     Mcp,
 }
@@ -107,29 +106,27 @@ pub(crate) struct Route {
 
 impl Route {
     /// A path whose input and output are what its handler takes and gives.
-    pub(crate) fn new<I, O, F>(
+    pub(crate) fn new<I, O>(
         method: Method,
         path: &'static str,
         who: Who,
         about: &'static str,
-        handler: fn(Arc<App>, Asked, I) -> F,
+        handler: fn(&App, &Asked, &I) -> Result<O, Refusal>,
     ) -> Self
     where
-        I: DeserializeOwned + JsonSchema + Send + 'static,
-        O: Output,
-        F: Future<Output = Result<O, Refusal>> + Send + 'static,
+        I: DeserializeOwned + JsonSchema + 'static,
+        O: Output + 'static,
     {
         let fields = Fields::of::<I>();
         let (known, none, in_query) = (fields.clone(), Fields::of::<Nothing>(), takes_query(&method));
-        let run = move |app: Arc<App>, asked: Asked| {
+        let run = move |app: &App, asked: &Asked| {
             let input = if in_query {
                 known.read_query::<I>(&asked.query)
             } else {
                 // A parameter that nobody reads is a mistake, or a secret in the wrong place.
                 none.read_query::<Nothing>(&asked.query).and_then(|_| known.read_body::<I>(&asked.headers, &asked.body))
             };
-            let answer = input.map(|input| handler(app, asked, input));
-            Box::pin(async move { answer?.await.map(Output::respond) }) as BoxFuture<'static, _>
+            handler(app, asked, &input?).map(Output::respond)
         };
         Self {
             method,
@@ -139,7 +136,7 @@ impl Route {
             fields,
             input: |generator| generator.subschema_for::<I>(),
             output: O::describe,
-            handler: Handler::Run(Box::new(run)),
+            handler: Handler::Run(Arc::new(run)),
         }
     }
 

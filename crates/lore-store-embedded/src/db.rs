@@ -93,28 +93,8 @@ impl EmbeddedStore {
     }
 
     /// Runs `query` on a read-only connection inside one read transaction; `None` where there is no index yet.
-    pub(crate) async fn read<T: Send + 'static>(
-        &self,
-        query: impl FnOnce(&Connection) -> Result<T, rusqlite::Error> + Send + 'static,
-    ) -> Result<Option<T>> {
-        let store = self.clone();
-        run(move || store.read_here(query)).await
-    }
-
-    /// The same for a query whose cost its user decides: where it takes long, others go first.
-    pub(crate) async fn read_long<T: Send + 'static>(
-        &self,
-        query: impl FnOnce(&Connection) -> Result<T, rusqlite::Error> + Send + 'static,
-    ) -> Result<Option<T>> {
-        let store = self.clone();
-        run(move || on_own_thread(move || store.read_here(query))).await
-    }
-
-    /// The same on this thread.
-    pub(crate) fn read_here<T>(
-        &self,
-        query: impl FnOnce(&Connection) -> Result<T, rusqlite::Error>,
-    ) -> Result<Option<T>> {
+    pub(crate) fn read<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<Option<T>> {
+        Cancel::current().check().map_err(|_| StoreError::Interrupted)?;
         let Some((file, mut connection)) = self.take_reader()? else { return Ok(None) };
         interrupt_when_cancelled(&mut connection).map_err(|error| explain(self.file(), error))?;
         let answer = (|| {
@@ -134,6 +114,14 @@ impl EmbeddedStore {
             Ok(answer) => Ok(Some(answer)),
             Err(found) => Err(StoreError::TooNew { path: self.file().to_owned(), found, known: INDEX.newest() }),
         }
+    }
+
+    /// The same for a query whose cost its user decides: where it takes long, others go first.
+    pub(crate) fn read_long<T: Send>(
+        &self,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send,
+    ) -> Result<Option<T>> {
+        on_own_thread(|| self.read(query))
     }
 
     /// The folder of segment files.
@@ -178,13 +166,9 @@ impl EmbeddedStore {
     }
 
     /// Becomes the writer, creating or upgrading the index where needed.
-    pub(crate) async fn writer(&self) -> Result<Writer> {
-        let store = self.clone();
-        run(move || {
-            let (lock, connection) = store.open_writer()?;
-            Ok(Writer::new(store.clone(), lock, connection))
-        })
-        .await
+    pub(crate) fn writer(&self) -> Result<Writer> {
+        let (lock, connection) = self.open_writer()?;
+        Ok(Writer::new(self.clone(), lock, connection))
     }
 
     fn open_writer(&self) -> Result<(WriterLock, Connection)> {
@@ -346,11 +330,6 @@ fn uri(file: &Path, immutable: bool) -> PathBuf {
     PathBuf::from(uri)
 }
 
-/// Runs SQLite off the async threads.
-pub(crate) async fn run<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    lore_store::blocking(work).await
-}
-
 /// Makes the folder where it is missing, closed to other users of the machine; one that exists is left as it is.
 pub fn make_home(home: &Path) -> io::Result<()> {
     let mut folder = fs::DirBuilder::new();
@@ -367,13 +346,13 @@ pub fn make_home(home: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn connections_are_closed_when_no_query_came_for_a_while_and_opened_again_for_the_next() {
+    #[test]
+    fn connections_are_closed_when_no_query_came_for_a_while_and_opened_again_for_the_next() {
         let dir = tempfile::tempdir().unwrap();
         let store = EmbeddedStore::new(dir.path());
-        drop(store.writer().await.unwrap());
+        drop(store.writer().unwrap());
         let idle = || store.inner.idle.lock().unwrap().len();
-        let read = || store.read_here(|connection| connection.query_row("SELECT 1", [], |row| row.get::<_, i64>(0)));
+        let read = || store.read(|connection| connection.query_row("SELECT 1", [], |row| row.get::<_, i64>(0)));
         assert_eq!((read().unwrap(), idle()), (Some(1), 1));
         store.free_unused();
         assert_eq!(idle(), 1, "a query came since the last look");

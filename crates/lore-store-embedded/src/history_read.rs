@@ -5,7 +5,6 @@ use std::{
     path::PathBuf,
 };
 
-use async_trait::async_trait;
 use lore_model::{CommitId, CommitPrefix, FileStatus, Person, Repo, RepoId, RepoPath};
 use lore_store::{
     CoChangeQuery, CoChanges, CommitDetail, CommitHit, CommitMatches, CommitMessage, CommitQuery, CommitSubject,
@@ -17,7 +16,6 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, ToSql, params, params_f
 use crate::{
     EmbeddedStore,
     co_change::{co_changes, path_id},
-    db::run,
     error::foreign,
     fts_query::{self, TooManyPhrases, normalize, quote_words},
     rows, sums,
@@ -416,70 +414,65 @@ fn find_message(
         .optional()
 }
 
-#[async_trait]
 impl HistoryStore for EmbeddedStore {
-    async fn list_repos(&self) -> Result<Vec<Repo>> {
-        Ok(self.read(|connection| rows::repos(connection, None)).await?.unwrap_or_default())
+    fn list_repos(&self) -> Result<Vec<Repo>> {
+        Ok(self.read(|connection| rows::repos(connection, None))?.unwrap_or_default())
     }
 
-    async fn find_repo(&self, repo: RepoId) -> Result<Option<Repo>> {
-        let found = self.read(move |connection| rows::repos(connection, Some(repo)));
-        Ok(found.await?.unwrap_or_default().pop())
+    fn find_repo(&self, repo: RepoId) -> Result<Option<Repo>> {
+        let found = self.read(|connection| rows::repos(connection, Some(repo)));
+        Ok(found?.unwrap_or_default().pop())
     }
 
-    async fn search_commits(&self, query: &CommitQuery) -> Result<CommitMatches> {
-        let query = query.clone();
-        let found = self
-            .read_long(move |connection| {
-                let text = query.text.replace('\0', " ");
-                let too_many = |TooManyPhrases(phrases)| {
-                    let most = fts_query::MAX_PHRASES;
-                    StoreError::BadQuery(format!(
-                        "it has {phrases} different words or phrases, and at most {most} are searched for"
-                    ))
-                };
-                let text = match normalize(&text) {
-                    Ok(text) => text,
+    fn search_commits(&self, query: &CommitQuery) -> Result<CommitMatches> {
+        let found = self.read_long(|connection| {
+            let text = query.text.replace('\0', " ");
+            let too_many = |TooManyPhrases(phrases)| {
+                let most = fts_query::MAX_PHRASES;
+                StoreError::BadQuery(format!(
+                    "it has {phrases} different words or phrases, and at most {most} are searched for"
+                ))
+            };
+            let text = match normalize(&text) {
+                Ok(text) => text,
+                Err(error) => return Ok(Err(too_many(error))),
+            };
+            let mut quoted = false;
+            let mut answer = search(connection, query, &text);
+            if answer.as_ref().is_err_and(is_syntax) {
+                quoted = true;
+                answer = match normalize(&quote_words(&text)) {
+                    Ok(text) => search(connection, query, &text),
                     Err(error) => return Ok(Err(too_many(error))),
                 };
-                let mut quoted = false;
-                let mut answer = search(connection, &query, &text);
-                if answer.as_ref().is_err_and(is_syntax) {
-                    quoted = true;
-                    answer = match normalize(&quote_words(&text)) {
-                        Ok(text) => search(connection, &query, &text),
-                        Err(error) => return Ok(Err(too_many(error))),
-                    };
+            }
+            match answer {
+                Ok((hits, more)) => Ok(Ok(CommitMatches { hits, more, quoted })),
+                // With every word quoted only its size can be wrong, and SQLite's words for it help nobody. Now they repeat
+                // nothing of the text either, so they can tell whether it is the file.
+                Err(error) if is_syntax(&error) && foreign(&error).is_none() => {
+                    tracing::debug!(%error, "a query was refused");
+                    Ok(Err(StoreError::BadQuery("it has no words, or too many".to_owned())))
                 }
-                match answer {
-                    Ok((hits, more)) => Ok(Ok(CommitMatches { hits, more, quoted })),
-                    // With every word quoted only its size can be wrong, and SQLite's words for it help nobody. Now they repeat
-                    // nothing of the text either, so they can tell whether it is the file.
-                    Err(error) if is_syntax(&error) && foreign(&error).is_none() => {
-                        tracing::debug!(%error, "a query was refused");
-                        Ok(Err(StoreError::BadQuery("it has no words, or too many".to_owned())))
-                    }
-                    Err(error) => Err(error),
-                }
-            })
-            .await?;
+                Err(error) => Err(error),
+            }
+        })?;
         found.unwrap_or(Ok(CommitMatches { hits: Vec::new(), more: false, quoted: false }))
     }
 
-    async fn list_touches(&self, query: &TouchQuery) -> Result<(Vec<TouchHit>, bool)> {
-        let query = query.clone();
-        Ok(self.read_long(move |connection| touches(connection, &query)).await?.unwrap_or_default())
+    fn list_touches(&self, query: &TouchQuery) -> Result<(Vec<TouchHit>, bool)> {
+        Ok(self.read_long(|connection| touches(connection, query))?.unwrap_or_default())
     }
 
-    async fn list_candidates(
+    fn list_candidates(
         &self,
         repo: RepoId,
         prefix: &CommitPrefix,
         hidden: &Hidden,
         limit: usize,
     ) -> Result<Vec<CommitId>> {
-        let (prefix, hidden) = (prefix.as_str().to_owned(), hidden.clone());
-        let found = self.read(move |connection| {
+        let prefix = prefix.as_str().to_owned();
+        let found = self.read(|connection| {
             // `g` comes after every hexadecimal digit.
             let sql = "SELECT sha FROM commits WHERE repo_id = ?1 AND sha >= ?2 AND sha < ?2 || 'g' ORDER BY sha";
             let mut statement = connection.prepare_cached(sql)?;
@@ -487,35 +480,33 @@ impl HistoryStore for EmbeddedStore {
             let is_shown = |found: &rusqlite::Result<CommitId>| !found.as_ref().is_ok_and(|id| hidden.has(repo, *id));
             found.filter(is_shown).take(limit).collect()
         });
-        Ok(found.await?.unwrap_or_default())
+        Ok(found?.unwrap_or_default())
     }
 
-    async fn list_subjects(&self, repo: RepoId, max_files: usize) -> Result<Subjects> {
-        Ok(self.read(move |connection| subjects(connection, repo, max_files)).await?.unwrap_or_default())
+    fn list_subjects(&self, repo: RepoId, max_files: usize) -> Result<Subjects> {
+        Ok(self.read(|connection| subjects(connection, repo, max_files))?.unwrap_or_default())
     }
 
-    async fn last_touched(&self, repo: RepoId, paths: Vec<RepoPath>, hidden: &Hidden) -> Result<Vec<Option<i64>>> {
-        let (count, hidden) = (paths.len(), hidden.clone());
-        let found = self.read(move |connection| last_touched(connection, repo, &paths, &hidden));
-        Ok(found.await?.unwrap_or_else(|| vec![None; count]))
+    fn last_touched(&self, repo: RepoId, paths: Vec<RepoPath>, hidden: &Hidden) -> Result<Vec<Option<i64>>> {
+        let count = paths.len();
+        let found = self.read(|connection| last_touched(connection, repo, &paths, hidden));
+        Ok(found?.unwrap_or_else(|| vec![None; count]))
     }
 
-    async fn list_co_changes(&self, query: &CoChangeQuery) -> Result<CoChanges> {
-        let query = query.clone();
-        Ok(self.read(move |connection| co_changes(connection, &query)).await?.unwrap_or_default())
+    fn list_co_changes(&self, query: &CoChangeQuery) -> Result<CoChanges> {
+        Ok(self.read(|connection| co_changes(connection, query))?.unwrap_or_default())
     }
 
-    async fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>> {
-        Ok(self.read(move |connection| find_commit(connection, repo, commit)).await?.flatten())
+    fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>> {
+        Ok(self.read(|connection| find_commit(connection, repo, commit))?.flatten())
     }
 
-    async fn find_commit_of(&self, repo: RepoId, commit: CommitId, path: &RepoPath) -> Result<Option<CommitDetail>> {
-        let path = path.clone();
-        Ok(self.read(move |connection| find_commit_of(connection, repo, commit, &path)).await?.flatten())
+    fn find_commit_of(&self, repo: RepoId, commit: CommitId, path: &RepoPath) -> Result<Option<CommitDetail>> {
+        Ok(self.read(|connection| find_commit_of(connection, repo, commit, path))?.flatten())
     }
 
-    async fn find_patch(&self, repo: RepoId, commit: CommitId) -> Result<Option<PatchText>> {
-        let found = self.read(move |connection| {
+    fn find_patch(&self, repo: RepoId, commit: CommitId) -> Result<Option<PatchText>> {
+        let found = self.read(|connection| {
             let sql =
                 "SELECT c.patch_state, p.patch_blob FROM commits AS c LEFT JOIN patches AS p ON p.commit_id = c.id
                        WHERE c.repo_id = ?1 AND c.sha = ?2";
@@ -527,7 +518,7 @@ impl HistoryStore for EmbeddedStore {
                 .optional()
         });
         let damaged = |what: String| StoreError::Damaged { path: self.file().to_owned(), what };
-        match found.await?.flatten() {
+        match found?.flatten() {
             None => Ok(None),
             Some((Some(absence), _)) => Ok(Some(PatchText::Absent(absence))),
             Some((None, None)) => Err(damaged(format!("the patch of {commit} is missing"))),
@@ -539,9 +530,9 @@ impl HistoryStore for EmbeddedStore {
         }
     }
 
-    async fn commits_by(&self, repo: RepoId, author: &str) -> Result<HashSet<CommitId>> {
+    fn commits_by(&self, repo: RepoId, author: &str) -> Result<HashSet<CommitId>> {
         let author = author.trim().to_owned();
-        let found = self.read(move |connection| {
+        let found = self.read(|connection| {
             let mut filter = Filter::default();
             filter.and("c.repo_id = ?", [Value::Integer(repo.0)]);
             filter.author("c", Some(&author));
@@ -551,10 +542,10 @@ impl HistoryStore for EmbeddedStore {
                 .query_map(params_from_iter(filter.parameters()), |row| rows::commit_id(row, 0))?
                 .collect::<rusqlite::Result<HashSet<_>>>()
         });
-        Ok(found.await?.unwrap_or_default())
+        Ok(found?.unwrap_or_default())
     }
 
-    async fn list_messages(
+    fn list_messages(
         &self,
         repo: RepoId,
         since: Option<i64>,
@@ -563,9 +554,9 @@ impl HistoryStore for EmbeddedStore {
         statuses: &[FileStatus],
         hidden: &Hidden,
     ) -> Result<Vec<CommitMessage>> {
-        let (author, hidden) = (author.map(|author| author.trim().to_owned()), hidden.clone());
+        let author = author.map(|author| author.trim().to_owned());
         let statuses: Vec<Value> = statuses.iter().map(|status| Value::Text(status.letter().into())).collect();
-        let found = self.read(move |connection| {
+        let found = self.read(|connection| {
             let mut filter = Filter::default();
             filter.and("c.repo_id = ?", [Value::Integer(repo.0)]);
             filter.times("c.commit_time", since, until);
@@ -595,11 +586,11 @@ impl HistoryStore for EmbeddedStore {
                 .filter(|said| !said.as_ref().is_ok_and(|said| hidden.has(repo, said.commit)))
                 .collect::<rusqlite::Result<Vec<_>>>()
         });
-        Ok(found.await?.unwrap_or_default())
+        Ok(found?.unwrap_or_default())
     }
 
-    async fn list_renames(&self, repo: RepoId) -> Result<Vec<(CommitId, RepoPath, RepoPath)>> {
-        let found = self.read(move |connection| {
+    fn list_renames(&self, repo: RepoId) -> Result<Vec<(CommitId, RepoPath, RepoPath)>> {
+        let found = self.read(|connection| {
             let sql = "SELECT c.sha, f.status, p.path, p.exact, o.path, o.exact FROM file_changes AS f
                        JOIN commits AS c ON c.id = f.commit_id JOIN paths AS p ON p.path_id = f.path_id
                        JOIN paths AS o ON o.path_id = f.old_path_id WHERE f.repo_id = ?1 AND f.status = 'R'";
@@ -609,22 +600,21 @@ impl HistoryStore for EmbeddedStore {
                 .collect::<rusqlite::Result<Vec<_>>>()?;
             Ok(rows.into_iter().filter_map(|(commit, file)| Some((commit, file.path, file.old_path?))).collect())
         });
-        Ok(found.await?.unwrap_or_default())
+        Ok(found?.unwrap_or_default())
     }
 
-    async fn generation(&self) -> Result<u64> {
+    fn generation(&self) -> Result<u64> {
         let sql = "SELECT value FROM meta WHERE key = 'generation'";
-        let found =
-            self.read(move |connection| connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0)));
-        Ok(found.await?.unwrap_or(0).unsigned_abs())
+        let found = self.read(|connection| connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0)));
+        Ok(found?.unwrap_or(0).unsigned_abs())
     }
 
-    async fn size(&self) -> Result<IndexSize> {
+    fn size(&self) -> Result<IndexSize> {
         let counted = self.read(|connection| {
             let sql = "SELECT (SELECT coalesce(sum(commit_count), 0) FROM ingest_state), (SELECT coalesce(sum(bytes), 0) FROM segments)";
             connection.query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
         });
-        let (commits, segments) = counted.await?.unwrap_or((0, 0));
+        let (commits, segments) = counted?.unwrap_or((0, 0));
         let (commits, segments) = (commits.unsigned_abs(), segments.unsigned_abs());
         let name = self.file().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let length = |suffix: &str| {
@@ -633,18 +623,17 @@ impl HistoryStore for EmbeddedStore {
         Ok(IndexSize { bytes: length("") + length("-wal") + segments, commits })
     }
 
-    async fn check(&self, deep: bool) -> Result<Vec<String>> {
-        let found = self.read(move |connection| check(connection, deep));
-        Ok(found.await?.unwrap_or_default())
+    fn check(&self, deep: bool) -> Result<Vec<String>> {
+        let found = self.read(|connection| check(connection, deep));
+        Ok(found?.unwrap_or_default())
     }
 
-    async fn begin_anew(&self) -> Result<PathBuf> {
-        let store = self.clone();
-        run(move || crate::anew::begin_anew(&store)).await
+    fn begin_anew(&self) -> Result<PathBuf> {
+        crate::anew::begin_anew(self)
     }
 
-    async fn try_writer(&self) -> Result<Box<dyn IndexWriter>> {
-        Ok(Box::new(self.writer().await?))
+    fn try_writer(&self) -> Result<Box<dyn IndexWriter>> {
+        Ok(Box::new(self.writer()?))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use async_trait::async_trait;
 use lore_model::{
     BranchChoice, CommitId, CommitRecord, NewRepo, Patch, PatchAbsence, Person, Repo, RepoId, RepoName, RepoPath,
     Source, SyncState,
@@ -164,7 +163,7 @@ fn state(transaction: &Transaction<'_>, repo: RepoId) -> rusqlite::Result<SyncSt
 
 impl Writer {
     /// Gives back to the system what a repository took that is gone.
-    async fn free_room(&self) -> Result<()> {
+    fn free_room(&self) -> Result<()> {
         self.query(|connection| {
             // What was deleted stays in the full-text index until its parts are merged.
             connection.execute("INSERT INTO commits_fts (commits_fts) VALUES ('optimize')", [])?;
@@ -173,10 +172,9 @@ impl Writer {
             let mut freed = statement.query([])?;
             while freed.next()?.is_some() {}
             Ok(())
-        })
-        .await?;
-        code::collect(&self.shared, code::Thoroughness::Everything).await?;
-        self.checkpoint().await
+        })?;
+        code::collect(&self.shared, code::Thoroughness::Everything)?;
+        self.checkpoint()
     }
 }
 
@@ -185,11 +183,9 @@ fn exists(repo: &Repo) -> StoreError {
     StoreError::RepoExists { name: repo.name().to_owned(), place }
 }
 
-#[async_trait]
 impl HistoryWriter for Writer {
-    async fn add_repo(&self, new: &NewRepo, at: i64) -> Result<Repo> {
-        let new = new.clone();
-        self.write(move |transaction, _| {
+    fn add_repo(&self, new: &NewRepo, at: i64) -> Result<Repo> {
+        self.write(|transaction, _| {
             let place = rows::path_value(&new.local_path);
             let is_taken = |repo: &Repo| repo.answers_to(new.name.as_str()) || repo.info.local_path == new.local_path;
             if let Some(taken) = rows::repos(transaction, None)?.iter().find(|repo| is_taken(repo)) {
@@ -207,12 +203,11 @@ impl HistoryWriter for Writer {
                 ])?;
             transaction.execute("INSERT INTO ingest_state (repo_id, added_at) VALUES (?1, ?2)", params![id, at])?;
             Ok(rows::repos(transaction, Some(RepoId(id)))?.pop().ok_or(StoreError::Absent(new.name.to_string())))
-        })
-        .await?
+        })?
     }
 
-    async fn remove_repo(&self, repo: RepoId) -> Result<()> {
-        self.write(move |transaction, paths| {
+    fn remove_repo(&self, repo: RepoId) -> Result<()> {
+        self.write(|transaction, paths| {
             delete_all(transaction, repo)?;
             for table in ["ingest_state", "repo_tips", "author_aliases", "snapshots", "code_state", "evidence", "pasts", "repos"] {
                 transaction.execute(&format!("DELETE FROM {table} WHERE repo_id = ?1"), [repo.0])?;
@@ -224,18 +219,16 @@ impl HistoryWriter for Writer {
             )?;
             paths.clear();
             Ok(())
-        })
-        .await?;
+        })?;
         // The repository is gone. That its room cannot be freed now is no reason to say otherwise.
-        if let Err(error) = self.free_room().await {
+        if let Err(error) = self.free_room() {
             tracing::warn!(%error, "what a repository took could not be freed: run `lore doctor --deep`");
         }
         Ok(())
     }
 
-    async fn set_aliases(&self, repo: RepoId, aliases: &[RepoName]) -> Result<()> {
-        let aliases = aliases.to_vec();
-        self.write(move |transaction, _| {
+    fn set_aliases(&self, repo: RepoId, aliases: &[RepoName]) -> Result<()> {
+        self.write(|transaction, _| {
             let repos = rows::repos(transaction, None)?;
             let is_taken = |other: &&Repo| aliases.iter().any(|alias| other.answers_to(alias.as_str()));
             if let Some(taken) = repos.iter().filter(|other| other.id != repo).find(is_taken) {
@@ -246,35 +239,30 @@ impl HistoryWriter for Writer {
             let changed =
                 transaction.execute("UPDATE repos SET aliases = ?2 WHERE repo_id = ?1", params![repo.0, value])?;
             Ok(if changed == 0 { Err(StoreError::Absent(format!("repository {repo}"))) } else { Ok(()) })
-        })
-        .await?
+        })?
     }
 
-    async fn set_branches(&self, repo: RepoId, branches: &BranchChoice) -> Result<()> {
+    fn set_branches(&self, repo: RepoId, branches: &BranchChoice) -> Result<()> {
         let value = rows::branches_value(branches);
-        let changed = self
-            .write(move |transaction, _| {
-                transaction.execute("UPDATE repos SET branches = ?2 WHERE repo_id = ?1", params![repo.0, value])
-            })
-            .await?;
+        let changed = self.write(|transaction, _| {
+            transaction.execute("UPDATE repos SET branches = ?2 WHERE repo_id = ?1", params![repo.0, value])
+        })?;
         if changed == 0 { Err(StoreError::Absent(format!("repository {repo}"))) } else { Ok(()) }
     }
 
-    async fn note_current(&self, repo: RepoId, at: i64) -> Result<()> {
-        self.write(move |transaction, _| {
+    fn note_current(&self, repo: RepoId, at: i64) -> Result<()> {
+        self.write(|transaction, _| {
             transaction.execute(
                 "UPDATE ingest_state SET last_synced_at = ?2, sync_count = sync_count + 1, last_error = NULL WHERE repo_id = ?1",
                 params![repo.0, at],
             )?;
             Ok(())
-        })
-        .await?;
-        self.checkpoint().await
+        })?;
+        self.checkpoint()
     }
 
-    async fn begin_sync(&self, repo: RepoId, fingerprint: &str, shallow: &[CommitId]) -> Result<SyncState> {
-        let (fingerprint, shallow) = (fingerprint.to_owned(), shallow.to_owned());
-        self.write(move |transaction, _| {
+    fn begin_sync(&self, repo: RepoId, fingerprint: &str, shallow: &[CommitId]) -> Result<SyncState> {
+        self.write(|transaction, _| {
             let mut before = state(transaction, repo)?;
             if before.fingerprint != fingerprint {
                 delete_all(transaction, repo)?;
@@ -286,34 +274,31 @@ impl HistoryWriter for Writer {
             }
             transaction.execute("UPDATE ingest_state SET partial = 1 WHERE repo_id = ?1", [repo.0])?;
             let mut insert = transaction.prepare_cached("INSERT OR IGNORE INTO repo_tips (repo_id, name, sha, shallow) VALUES (?1, '', ?2, 1)")?;
-            for commit in &shallow {
+            for commit in shallow {
                 insert.execute(params![repo.0, commit.to_hex()])?;
             }
             Ok(before)
         })
-        .await
     }
 
-    async fn known_commits(&self, repo: RepoId) -> Result<HashSet<CommitId>> {
-        self.query(move |connection| {
+    fn known_commits(&self, repo: RepoId) -> Result<HashSet<CommitId>> {
+        self.query(|connection| {
             let mut statement = connection.prepare_cached("SELECT sha FROM commits WHERE repo_id = ?1")?;
             statement.query_map([repo.0], |row| rows::commit_id(row, 0))?.collect()
         })
-        .await
     }
 
-    async fn commits_without_patch(&self, repo: RepoId, why: PatchAbsence) -> Result<Vec<CommitId>> {
+    fn commits_without_patch(&self, repo: RepoId, why: PatchAbsence) -> Result<Vec<CommitId>> {
         // The last condition, which says nothing new, lets SQLite take the index of commits without a patch.
         let sql = "SELECT sha FROM commits WHERE repo_id = ?1 AND patch_state = ?2 AND patch_state <> 0 ORDER BY sha";
-        self.query(move |connection| {
+        self.query(|connection| {
             let mut statement = connection.prepare_cached(sql)?;
             statement.query_map([repo.0, rows::patch_state(Some(why))], |row| rows::commit_id(row, 0))?.collect()
         })
-        .await
     }
 
-    async fn put_commits(&self, repo: RepoId, commits: Vec<CommitRecord>) -> Result<()> {
-        self.write(move |transaction, paths| {
+    fn put_commits(&self, repo: RepoId, commits: Vec<CommitRecord>) -> Result<()> {
+        self.write(|transaction, paths| {
             let mut added = 0_i64;
             for commit in &commits {
                 added += i64::from(put_commit(transaction, paths, repo, commit)?);
@@ -324,22 +309,20 @@ impl HistoryWriter for Writer {
             )?;
             Ok(())
         })
-        .await
     }
 
-    async fn list_authors(&self, repo: RepoId) -> Result<Vec<Person>> {
-        self.query(move |connection| {
+    fn list_authors(&self, repo: RepoId) -> Result<Vec<Person>> {
+        self.query(|connection| {
             connection
                 .prepare_cached("SELECT DISTINCT author_name, author_email FROM commits WHERE repo_id = ?1")?
                 .query_map([repo.0], |row| Ok(Person { name: row.get(0)?, email: row.get(1)? }))?
                 .collect()
         })
-        .await
     }
 
-    async fn end_sync(&self, repo: RepoId, end: SyncEnd) -> Result<SyncState> {
+    fn end_sync(&self, repo: RepoId, end: SyncEnd) -> Result<SyncState> {
         let ended = self
-            .write(move |transaction, _| {
+            .write(|transaction, _| {
                 for commit in &end.remove {
                     if let Some(id) = commit_row(transaction, repo, *commit)? {
                         delete_commit(transaction, id)?;
@@ -367,19 +350,16 @@ impl HistoryWriter for Writer {
                     params![repo.0, end.at, end.head.map(|id| id.to_hex()), problems],
                 )?;
                 state(transaction, repo)
-            })
-            .await?;
-        self.checkpoint().await?;
+            })?;
+        self.checkpoint()?;
         Ok(ended)
     }
 
-    async fn fail_sync(&self, repo: RepoId, error: &str) -> Result<()> {
-        let error = error.to_owned();
-        self.write(move |transaction, _| {
+    fn fail_sync(&self, repo: RepoId, error: &str) -> Result<()> {
+        self.write(|transaction, _| {
             transaction
                 .execute("UPDATE ingest_state SET last_error = ?2 WHERE repo_id = ?1", params![repo.0, error])?;
             Ok(())
         })
-        .await
     }
 }

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Transaction};
 use crate::{
     EmbeddedStore,
     code::{Claims, Pending},
-    db::{FileId, file_id, run},
+    db::{FileId, file_id},
     error::explain,
     lock::WriterLock,
     migrate::INDEX,
@@ -49,27 +49,22 @@ impl Writer {
     }
 
     /// Runs `work` in one transaction that counts as a new generation.
-    pub(crate) async fn write<T: Send + 'static>(
+    pub(crate) fn write<T>(
         &self,
-        work: impl FnOnce(&Transaction<'_>, &mut HashMap<RepoPath, i64>) -> rusqlite::Result<T> + Send + 'static,
+        work: impl FnOnce(&Transaction<'_>, &mut HashMap<RepoPath, i64>) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        let shared = Arc::clone(&self.shared);
-        run(move || shared.write(work)).await
+        self.shared.write(work)
     }
 
     /// Runs `query` on the writer's own connection, outside a transaction.
-    pub(crate) async fn query<T: Send + 'static>(
-        &self,
-        query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let shared = Arc::clone(&self.shared);
-        run(move || shared.query(query)).await
+    pub(crate) fn query<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.shared.query(query)
     }
 
     /// Moves the log into the file, so that everything acknowledged is durable and the log stays small.
-    pub(crate) async fn checkpoint(&self) -> Result<()> {
+    pub(crate) fn checkpoint(&self) -> Result<()> {
         // Readers may keep a part of the log in use; the next checkpoint takes it.
-        match self.query(|connection| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))).await {
+        match self.query(|connection| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))) {
             Err(StoreError::Locked) | Ok(()) => Ok(()),
             Err(error) => Err(error),
         }

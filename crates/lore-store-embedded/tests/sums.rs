@@ -12,9 +12,9 @@ use lore_store_embedded::EmbeddedStore;
 use rusqlite::Connection;
 
 /// An index with a row of every kind that has a sum.
-async fn fill(home: &Path) -> RepoId {
+fn fill(home: &Path) -> RepoId {
     let store = EmbeddedStore::new(home);
-    let writer = store.try_writer().await.unwrap();
+    let writer = store.try_writer().unwrap();
     let repo = NewRepo {
         name: RepoName::parse("api").unwrap(),
         local_path: "/somewhere".into(),
@@ -25,8 +25,8 @@ async fn fill(home: &Path) -> RepoId {
         fork_of: None,
         branches: BranchChoice::Default,
     };
-    let repo = writer.add_repo(&repo, 7).await.unwrap().id;
-    writer.begin_sync(repo, "f", &[]).await.unwrap();
+    let repo = writer.add_repo(&repo, 7).unwrap().id;
+    writer.begin_sync(repo, "f", &[]).unwrap();
     let person = |name: &str| Person { name: name.to_owned(), email: format!("{name}@example.com") };
     let id = CommitId::from_bytes(&[2; 20]).unwrap();
     let file = |path: &[u8], old: Option<&str>| FileChange {
@@ -48,9 +48,9 @@ async fn fill(home: &Path) -> RepoId {
         patch_preview: "+heron".to_owned(),
         patch: PatchPacker::new().unwrap().pack(&b"a patch of some length ".repeat(9)).unwrap(),
     };
-    writer.put_commits(repo, vec![commit]).await.unwrap();
-    writer.put_evidence(repo, "made of", b"packed".to_vec()).await.unwrap();
-    writer.begin_code(repo, "rules").await.unwrap();
+    writer.put_commits(repo, vec![commit]).unwrap();
+    writer.put_evidence(repo, "made of", b"packed".to_vec()).unwrap();
+    writer.begin_code(repo, "rules").unwrap();
     let end = CodeEnd {
         at: 1,
         rules: "rules".to_owned(),
@@ -59,8 +59,8 @@ async fn fill(home: &Path) -> RepoId {
         snapshots: vec![NewSnapshot { commit: id, files: Vec::new(), left_out: Vec::new() }],
         partial: false,
     };
-    writer.end_code(repo, end).await.unwrap();
-    writer.want_past(repo, true).await.unwrap();
+    writer.end_code(repo, end).unwrap();
+    writer.want_past(repo, true).unwrap();
     repo
 }
 
@@ -70,11 +70,11 @@ fn change(home: &Path, sql: &str) {
     assert_eq!(connection.execute(sql, []).unwrap(), 1, "{sql}");
 }
 
-#[tokio::test]
-async fn every_changed_row_is_found() {
+#[test]
+fn every_changed_row_is_found() {
     let folder = tempfile::tempdir().unwrap();
-    fill(folder.path()).await;
-    assert_eq!(EmbeddedStore::new(folder.path()).check(true).await.unwrap(), Vec::<String>::new());
+    fill(folder.path());
+    assert_eq!(EmbeddedStore::new(folder.path()).check(true).unwrap(), Vec::<String>::new());
     let kept = std::fs::read(folder.path().join("lore.db")).unwrap();
     for sql in [
         "UPDATE commits SET author_name = 'eve'",
@@ -93,7 +93,7 @@ async fn every_changed_row_is_found() {
         "UPDATE meta SET value = value + 1 WHERE key = 'next_chunk'",
     ] {
         change(folder.path(), sql);
-        let found = EmbeddedStore::new(folder.path()).check(true).await.unwrap();
+        let found = EmbeddedStore::new(folder.path()).check(true).unwrap();
         assert!(!found.is_empty(), "{sql}");
         std::fs::write(folder.path().join("lore.db"), &kept).unwrap();
     }
@@ -103,55 +103,55 @@ async fn every_changed_row_is_found() {
         let mut other = patch.clone();
         other[at] ^= 4;
         connection.execute("UPDATE patches SET patch_blob = ?1", [other]).unwrap();
-        let found = EmbeddedStore::new(folder.path()).check(true).await.unwrap();
+        let found = EmbeddedStore::new(folder.path()).check(true).unwrap();
         assert!(!found.is_empty(), "byte {at} of a patch");
     }
 }
 
-#[tokio::test]
-async fn a_header_that_sqlite_does_not_know_is_damage() {
+#[test]
+fn a_header_that_sqlite_does_not_know_is_damage() {
     let folder = tempfile::tempdir().unwrap();
-    fill(folder.path()).await;
+    fill(folder.path());
     let file = folder.path().join("lore.db");
     let mut bytes = std::fs::read(&file).unwrap();
     // The format of the schema.
     bytes[47] = 9;
     std::fs::write(&file, bytes).unwrap();
     let store = EmbeddedStore::new(folder.path());
-    let refused = store.list_repos().await;
+    let refused = store.list_repos();
     assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
-    let refused = store.begin_anew().await;
+    let refused = store.begin_anew();
     assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
 }
 
-#[tokio::test]
-async fn writing_does_not_make_damage_right() {
+#[test]
+fn writing_does_not_make_damage_right() {
     let folder = tempfile::tempdir().unwrap();
-    let repo = fill(folder.path()).await;
+    let repo = fill(folder.path());
     change(folder.path(), "UPDATE repos SET fork_of = 'eve'");
     let store = EmbeddedStore::new(folder.path());
     for at in [8, 9] {
-        let writer = store.try_writer().await.unwrap();
-        writer.note_current(repo, at).await.unwrap();
-        writer.set_branches(repo, &BranchChoice::All).await.unwrap();
+        let writer = store.try_writer().unwrap();
+        writer.note_current(repo, at).unwrap();
+        writer.set_branches(repo, &BranchChoice::All).unwrap();
     }
-    assert_eq!(store.check(true).await.unwrap(), ["the table `repos` is not what was written"]);
+    assert_eq!(store.check(true).unwrap(), ["the table `repos` is not what was written"]);
 }
 
-#[tokio::test]
-async fn an_index_that_is_begun_anew_knows_the_same_repositories() {
+#[test]
+fn an_index_that_is_begun_anew_knows_the_same_repositories() {
     let folder = tempfile::tempdir().unwrap();
-    let repo = fill(folder.path()).await;
+    let repo = fill(folder.path());
     let store = EmbeddedStore::new(folder.path());
     let alias = RepoName::parse("alias").unwrap();
-    store.try_writer().await.unwrap().set_aliases(repo, std::slice::from_ref(&alias)).await.unwrap();
-    let before = store.list_repos().await.unwrap();
-    let aside = store.begin_anew().await.unwrap();
+    store.try_writer().unwrap().set_aliases(repo, std::slice::from_ref(&alias)).unwrap();
+    let before = store.list_repos().unwrap();
+    let aside = store.begin_anew().unwrap();
     assert!(aside.exists());
-    let now = store.list_repos().await.unwrap();
+    let now = store.list_repos().unwrap();
     assert_eq!((now[0].id, &now[0].info, &now[0].aliases), (repo, &before[0].info, &vec![alias]));
     assert_eq!(now[0].sync.commit_count, 0);
-    assert_eq!(store.check(true).await.unwrap(), Vec::<String>::new());
+    assert_eq!(store.check(true).unwrap(), Vec::<String>::new());
     let connection = Connection::open(folder.path().join("lore.db")).unwrap();
     let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
     assert_eq!(count("SELECT count(*) FROM pasts WHERE rules_id IS NULL"), 1, "the past is still wanted");
@@ -159,101 +159,101 @@ async fn an_index_that_is_begun_anew_knows_the_same_repositories() {
     assert_eq!(count("SELECT count(*) FROM commits"), 0);
     drop(connection);
     // Once more, over what the first time left.
-    store.begin_anew().await.unwrap();
-    fill_again(&store, repo).await;
+    store.begin_anew().unwrap();
+    fill_again(&store, repo);
 }
 
-async fn fill_again(store: &EmbeddedStore, repo: RepoId) {
-    let writer = store.try_writer().await.unwrap();
-    writer.begin_sync(repo, "f", &[]).await.unwrap();
+fn fill_again(store: &EmbeddedStore, repo: RepoId) {
+    let writer = store.try_writer().unwrap();
+    writer.begin_sync(repo, "f", &[]).unwrap();
 }
 
-#[tokio::test]
-async fn an_index_that_cannot_tell_its_repositories_is_left_as_it_is() {
+#[test]
+fn an_index_that_cannot_tell_its_repositories_is_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    fill(folder.path()).await;
+    fill(folder.path());
     change(folder.path(), "UPDATE repos SET name = 'apj'");
     let kept = std::fs::read(folder.path().join("lore.db")).unwrap();
-    let refused = EmbeddedStore::new(folder.path()).begin_anew().await;
+    let refused = EmbeddedStore::new(folder.path()).begin_anew();
     assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
     assert_eq!(std::fs::read(folder.path().join("lore.db")).unwrap(), kept);
     std::fs::write(folder.path().join("lore.db"), "no index at all, but long enough to be one").unwrap();
-    let refused = EmbeddedStore::new(folder.path()).begin_anew().await;
+    let refused = EmbeddedStore::new(folder.path()).begin_anew();
     assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
 }
 
-#[tokio::test]
-async fn an_index_without_a_version_is_damaged_and_not_empty() {
+#[test]
+fn an_index_without_a_version_is_damaged_and_not_empty() {
     let folder = tempfile::tempdir().unwrap();
-    let repo = fill(folder.path()).await;
+    let repo = fill(folder.path());
     let connection = Connection::open(folder.path().join("lore.db")).unwrap();
     connection.pragma_update(None, "user_version", 0).unwrap();
     drop(connection);
     let store = EmbeddedStore::new(folder.path());
-    let refused = store.list_repos().await;
+    let refused = store.list_repos();
     assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
-    let refused = store.try_writer().await.map(|_| ());
+    let refused = store.try_writer().map(|_| ());
     assert!(matches!(refused, Err(StoreError::Damaged { .. })), "{refused:?}");
-    store.begin_anew().await.unwrap();
-    assert_eq!(store.list_repos().await.unwrap()[0].id, repo);
+    store.begin_anew().unwrap();
+    assert_eq!(store.list_repos().unwrap()[0].id, repo);
 }
 
-#[tokio::test]
-async fn an_index_that_is_begun_anew_uses_no_name_of_a_segment_again() {
+#[test]
+fn an_index_that_is_begun_anew_uses_no_name_of_a_segment_again() {
     let folder = tempfile::tempdir().unwrap();
-    fill(folder.path()).await;
+    fill(folder.path());
     let next = || -> i64 {
         let connection = Connection::open(folder.path().join("lore.db")).unwrap();
         connection.query_row("SELECT value FROM meta WHERE key = 'next_segment'", [], |row| row.get(0)).unwrap()
     };
     change(folder.path(), "UPDATE meta SET value = 77 WHERE key = 'next_segment'");
     let store = EmbeddedStore::new(folder.path());
-    store.begin_anew().await.unwrap();
+    store.begin_anew().unwrap();
     assert_eq!(next(), 77);
     // A number that is damaged is not believed.
     change(folder.path(), "UPDATE meta SET value = 1 << 60 WHERE key = 'next_segment'");
-    store.begin_anew().await.unwrap();
+    store.begin_anew().unwrap();
     assert_eq!(next(), 1);
 }
 
-#[tokio::test]
-async fn an_index_is_not_begun_anew_while_somebody_makes_vectors_for_it() {
+#[test]
+fn an_index_is_not_begun_anew_while_somebody_makes_vectors_for_it() {
     let folder = tempfile::tempdir().unwrap();
-    fill(folder.path()).await;
+    fill(folder.path());
     let store = EmbeddedStore::new(folder.path());
-    let embedding = store.vector_writer().await.unwrap();
-    let refused = store.begin_anew().await;
+    let embedding = store.vector_writer().unwrap();
+    let refused = store.begin_anew();
     assert!(matches!(refused, Err(StoreError::Locked)), "{refused:?}");
     drop(embedding);
-    store.begin_anew().await.unwrap();
+    store.begin_anew().unwrap();
 }
 
-#[tokio::test]
-async fn who_reads_notices_that_a_newer_lore_has_upgraded_the_index() {
+#[test]
+fn who_reads_notices_that_a_newer_lore_has_upgraded_the_index() {
     let folder = tempfile::tempdir().unwrap();
-    fill(folder.path()).await;
+    fill(folder.path());
     let store = EmbeddedStore::new(folder.path());
-    assert_eq!(store.list_repos().await.unwrap().len(), 1);
+    assert_eq!(store.list_repos().unwrap().len(), 1);
     let connection = Connection::open(folder.path().join("lore.db")).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
-    let refused = store.list_repos().await;
+    let refused = store.list_repos();
     assert!(matches!(refused, Err(StoreError::TooNew { found: 99, .. })), "{refused:?}");
 }
 
-#[tokio::test]
-async fn what_is_damaged_of_one_repository_keeps_no_other_from_being_removed() {
+#[test]
+fn what_is_damaged_of_one_repository_keeps_no_other_from_being_removed() {
     let folder = tempfile::tempdir().unwrap();
-    let repo = fill(folder.path()).await;
+    let repo = fill(folder.path());
     let store = EmbeddedStore::new(folder.path());
     let other = {
-        let writer = store.try_writer().await.unwrap();
-        let mut other = store.list_repos().await.unwrap()[0].info.clone();
+        let writer = store.try_writer().unwrap();
+        let mut other = store.list_repos().unwrap()[0].info.clone();
         other.name = RepoName::parse("other").unwrap();
         other.local_path = "/elsewhere".into();
-        writer.add_repo(&other, 8).await.unwrap().id
+        writer.add_repo(&other, 8).unwrap().id
     };
     change(folder.path(), "UPDATE snapshots SET files = x'00'");
-    store.try_writer().await.unwrap().remove_repo(other).await.unwrap();
-    let left: Vec<RepoId> = store.list_repos().await.unwrap().iter().map(|repo| repo.id).collect();
+    store.try_writer().unwrap().remove_repo(other).unwrap();
+    let left: Vec<RepoId> = store.list_repos().unwrap().iter().map(|repo| repo.id).collect();
     assert_eq!(left, [repo]);
 }

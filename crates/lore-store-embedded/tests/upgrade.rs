@@ -27,8 +27,8 @@ fn new_repo(name: &str) -> NewRepo {
 }
 
 /// Reads a repository with one file, and tells whether its chunk had to be supplied.
-async fn sync(writer: &dyn IndexWriter, repo: RepoId) -> (CodeState, bool) {
-    writer.begin_code(repo, "rules").await.unwrap();
+fn sync(writer: &dyn IndexWriter, repo: RepoId) -> (CodeState, bool) {
+    writer.begin_code(repo, "rules").unwrap();
     let key = BlobKey { blob: BlobId::from_bytes(&[1; 20]).unwrap(), hint: ".rs".into() };
     let sink = writer.sink();
     let chunk = ChunkKey([7; 16]);
@@ -65,7 +65,7 @@ async fn sync(writer: &dyn IndexWriter, repo: RepoId) -> (CodeState, bool) {
         entries: vec![entry],
     };
     let chunks = if claimed { vec![(chunk, sink.prepare(&input))] } else { Vec::new() };
-    writer.put_blobs("rules", vec![NewBlob { key: key.clone(), record, chunks }]).await.unwrap();
+    writer.put_blobs("rules", vec![NewBlob { key: key.clone(), record, chunks }]).unwrap();
     let commit = CommitId::from_bytes(&[2; 20]).unwrap();
     let files = vec![SnapshotFile { path: "main.rs".into(), key }];
     let end = CodeEnd {
@@ -76,8 +76,8 @@ async fn sync(writer: &dyn IndexWriter, repo: RepoId) -> (CodeState, bool) {
         snapshots: vec![NewSnapshot { commit, files, left_out: Vec::new() }],
         partial: false,
     };
-    let state = writer.end_code(repo, end).await.unwrap();
-    writer.collect().await.unwrap();
+    let state = writer.end_code(repo, end).unwrap();
+    writer.collect().unwrap();
     (state, claimed)
 }
 
@@ -105,53 +105,53 @@ fn make_old(home: &Path) {
     connection.pragma_update(None, "user_version", 2).unwrap();
 }
 
-#[tokio::test]
-async fn an_older_index_is_read_again_and_its_files_go() {
+#[test]
+fn an_older_index_is_read_again_and_its_files_go() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path();
     let repo = {
         let store = EmbeddedStore::new(home);
-        let writer = store.try_writer().await.unwrap();
-        let repo = writer.add_repo(&new_repo("old"), 1).await.unwrap().id;
-        assert!(sync(&*writer, repo).await.1);
+        let writer = store.try_writer().unwrap();
+        let repo = writer.add_repo(&new_repo("old"), 1).unwrap().id;
+        assert!(sync(&*writer, repo).1);
         repo
     };
     let old = segments(home);
     make_old(home);
     let store = EmbeddedStore::new(home);
-    let state = store.code_state(repo).await.unwrap();
+    let state = store.code_state(repo).unwrap();
     assert!(state.partial && state.at.is_none() && state.snapshots.is_empty(), "{state:?}");
-    assert_eq!(store.list_repos().await.unwrap().len(), 1, "what is not derived stays");
-    assert!(store.check_code(true).await.unwrap().is_empty());
-    let writer = store.try_writer().await.unwrap();
-    let (state, claimed) = sync(&*writer, repo).await;
+    assert_eq!(store.list_repos().unwrap().len(), 1, "what is not derived stays");
+    assert!(store.check_code(true).unwrap().is_empty());
+    let writer = store.try_writer().unwrap();
+    let (state, claimed) = sync(&*writer, repo);
     assert!(claimed && state.snapshots.len() == 1);
     let now = segments(home);
     assert!(now.len() == 1 && now != old, "{now:?} after {old:?}");
     let part = ViewPart::snapshot(state.snapshots[0].id);
-    let view = store.open_view(vec![part]).await.unwrap();
+    let view = store.open_view(vec![part]).unwrap();
     let found = view.chunks_with(&TextPlan::literal(b"FN MAIN")).unwrap();
     assert_eq!(found, view.chunks_of(0));
     assert_eq!(view.text(found[0]).unwrap(), TEXT.as_bytes());
     // Once more: there is nothing left to do.
-    assert!(!sync(&*writer, repo).await.1);
+    assert!(!sync(&*writer, repo).1);
     assert_eq!(segments(home), now);
 }
 
-#[tokio::test]
-async fn a_wrong_count_of_chunks_keeps_nobody_from_cleaning_up() {
+#[test]
+fn a_wrong_count_of_chunks_keeps_nobody_from_cleaning_up() {
     let folder = tempfile::tempdir().unwrap();
     let store = EmbeddedStore::new(folder.path());
-    let writer = store.try_writer().await.unwrap();
-    let kept = writer.add_repo(&new_repo("kept"), 1).await.unwrap().id;
-    let other = writer.add_repo(&new_repo("other"), 1).await.unwrap().id;
-    let (state, _) = sync(&*writer, kept).await;
+    let writer = store.try_writer().unwrap();
+    let kept = writer.add_repo(&new_repo("kept"), 1).unwrap().id;
+    let other = writer.add_repo(&new_repo("other"), 1).unwrap().id;
+    let (state, _) = sync(&*writer, kept);
     drop(writer);
     let connection = rusqlite::Connection::open(folder.path().join("lore.db")).unwrap();
     assert_eq!(connection.execute("UPDATE segments SET chunks = 0", []).unwrap(), 1);
     drop(connection);
-    let writer = store.try_writer().await.unwrap();
-    writer.remove_repo(other).await.unwrap();
-    let view = store.open_view(vec![ViewPart::snapshot(state.snapshots[0].id)]).await.unwrap();
+    let writer = store.try_writer().unwrap();
+    writer.remove_repo(other).unwrap();
+    let view = store.open_view(vec![ViewPart::snapshot(state.snapshots[0].id)]).unwrap();
     assert_eq!(view.chunk_count(), 1);
 }

@@ -2,7 +2,6 @@
 
 use std::{any::Any, collections::HashSet, fmt, ops::Range, sync::Arc};
 
-use async_trait::async_trait;
 use lore_model::{BlobId, ChunkKind, CommitId, LineCommit, RepoId, RepoPath, SymbolKind, Tip};
 
 use crate::{NewPast, PastInfo, PastPart, PathVersion, Result, TextPlan, ViewVectors};
@@ -478,78 +477,76 @@ pub trait CodeView: Send + Sync {
 }
 
 /// Reads code. Each call sees one consistent state and never waits for a writer.
-#[async_trait]
 pub trait CodeStore: Send + Sync {
     /// What is indexed of a repository.
-    async fn code_state(&self, repo: RepoId) -> Result<CodeState>;
+    fn code_state(&self, repo: RepoId) -> Result<CodeState>;
 
     /// Languages, and what is left out, of a snapshot.
-    async fn summarise(&self, snapshot: SnapshotId) -> Result<SnapshotSummary>;
+    fn summarise(&self, snapshot: SnapshotId) -> Result<SnapshotSummary>;
 
     /// Makes chunks ready for an overlay: every chunk is to be supplied.
     fn overlay_sink(&self) -> Arc<dyn ChunkSink>;
 
     /// Lays snapshots, each with its repository's uncommitted work, beside each other. [`StoreError::Absent`](crate::StoreError::Absent) where one has
     /// been collected meanwhile: ask for the state again. Without any snapshot, nothing on disk is read.
-    async fn open_view(&self, parts: Vec<ViewPart>) -> Result<Arc<dyn CodeView>>;
+    fn open_view(&self, parts: Vec<ViewPart>) -> Result<Arc<dyn CodeView>>;
 
     /// Which of these were read under these rules.
-    async fn held_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>>;
+    fn held_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>>;
 
     /// The commits of a past, oldest first, with its number; `None` where there is none.
-    async fn past_commits(&self, repo: RepoId) -> Result<Option<(i64, Arc<Vec<LineCommit>>)>>;
+    fn past_commits(&self, repo: RepoId) -> Result<Option<(i64, Arc<Vec<LineCommit>>)>>;
 
     /// What stood at a path, oldest first, by the past of this number: commits are counted as [`Self::past_commits`] gave them.
     /// [`StoreError::Absent`](crate::StoreError::Absent) where another one has taken its place meanwhile.
-    async fn path_versions(&self, repo: RepoId, past: i64, path: &RepoPath) -> Result<Vec<PathVersion>>;
+    fn path_versions(&self, repo: RepoId, past: i64, path: &RepoPath) -> Result<Vec<PathVersion>>;
 
     /// The evidence as it was put, with its number; `None` where there is none.
-    async fn evidence(&self, repo: RepoId) -> Result<Option<(i64, Vec<u8>)>>;
+    fn evidence(&self, repo: RepoId) -> Result<Option<(i64, Vec<u8>)>>;
 
     /// Bytes on disk that hold code.
-    async fn code_bytes(&self) -> Result<u64>;
+    fn code_bytes(&self) -> Result<u64>;
 
     /// Looks for damage in what is derived of code; `deep` compares every byte with its checksum. Empty where it is sound.
-    async fn check_code(&self, deep: bool) -> Result<Vec<String>>;
+    fn check_code(&self, deep: bool) -> Result<Vec<String>>;
 }
 
 /// Writes code.
-#[async_trait]
 pub trait CodeWriter: Send + Sync {
     /// Notes that reading has begun under these rules. What other rules made stays until [`Self::end_code`].
-    async fn begin_code(&self, repo: RepoId, rules: &str) -> Result<CodeState>;
+    fn begin_code(&self, repo: RepoId, rules: &str) -> Result<CodeState>;
 
     /// Which of these were read under these rules.
-    async fn known_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>>;
+    fn known_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>>;
 
     /// Where chunks are made ready.
     fn sink(&self) -> Arc<dyn ChunkSink>;
 
     /// Adds what was read. It is durable, and visible to [`Self::end_code`], after [`Self::flush`].
-    async fn put_blobs(&self, rules: &str, blobs: Vec<NewBlob>) -> Result<()>;
+    fn put_blobs(&self, rules: &str, blobs: Vec<NewBlob>) -> Result<()>;
 
     /// Writes what was put.
-    async fn flush(&self) -> Result<()>;
+    fn flush(&self) -> Result<()>;
 
     /// Names the new tips and their snapshots, in one transaction; snapshots that no tip names are dropped.
-    async fn end_code(&self, repo: RepoId, end: CodeEnd) -> Result<CodeState>;
+    fn end_code(&self, repo: RepoId, end: CodeEnd) -> Result<CodeState>;
 
     /// Keeps what the commits of a repository say about its files, in place of what was kept. `made_of` names everything
     /// that decided it.
-    async fn put_evidence(&self, repo: RepoId, made_of: &str, bytes: Vec<u8>) -> Result<()>;
+    fn put_evidence(&self, repo: RepoId, made_of: &str, bytes: Vec<u8>) -> Result<()>;
 
     /// Says whether the past of a repository is to be kept; where it is not, what is kept of it goes.
-    async fn want_past(&self, repo: RepoId, wanted: bool) -> Result<()>;
+    fn want_past(&self, repo: RepoId, wanted: bool) -> Result<()>;
 
     /// Keeps the past of a repository, in one transaction.
-    async fn put_past(&self, repo: RepoId, past: NewPast) -> Result<PastInfo>;
+    fn put_past(&self, repo: RepoId, past: NewPast) -> Result<PastInfo>;
 
     /// Makes everything of these repositories be read again, whatever the store holds. What is there answers until
     /// [`Self::end_code`] replaces it, and nothing of it is used for what is read from now on.
-    async fn retire_code(&self, repos: Vec<RepoId>) -> Result<()>;
+    fn retire_code(&self, repos: Vec<RepoId>) -> Result<()>;
 
     /// Removes what no snapshot needs, and joins small pieces. Readers are not disturbed. Cheap where there is little to do.
-    async fn collect(&self) -> Result<Collected>;
+    fn collect(&self) -> Result<Collected>;
 }
 
 /// What [`CodeWriter::collect`] did.

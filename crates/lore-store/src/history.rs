@@ -6,7 +6,6 @@ use std::{
     sync::Arc,
 };
 
-use async_trait::async_trait;
 use lore_model::{
     BranchChoice, CommitId, CommitPrefix, CommitRecord, FileChange, FileStatus, NewRepo, PatchAbsence, Person, Problem,
     Repo, RepoId, RepoName, RepoPath, SyncState, Tip,
@@ -15,22 +14,21 @@ use lore_model::{
 use crate::{IndexWriter, Result};
 
 /// Reads history. Each call sees one consistent state and never waits for a writer.
-#[async_trait]
 pub trait HistoryStore: Send + Sync {
     /// Every registered repository, by name.
-    async fn list_repos(&self) -> Result<Vec<Repo>>;
+    fn list_repos(&self) -> Result<Vec<Repo>>;
 
     /// The repository of that id, however many there are besides.
-    async fn find_repo(&self, repo: RepoId) -> Result<Option<Repo>>;
+    fn find_repo(&self, repo: RepoId) -> Result<Option<Repo>>;
 
     /// Commits that match, best first.
-    async fn search_commits(&self, query: &CommitQuery) -> Result<CommitMatches>;
+    fn search_commits(&self, query: &CommitQuery) -> Result<CommitMatches>;
 
     /// Changes of files whose path matches, newest first; the flag says whether more would have matched.
-    async fn list_touches(&self, query: &TouchQuery) -> Result<(Vec<TouchHit>, bool)>;
+    fn list_touches(&self, query: &TouchQuery) -> Result<(Vec<TouchHit>, bool)>;
 
     /// Commits of a repository that begin with the prefix and are not hidden, at most `limit`.
-    async fn list_candidates(
+    fn list_candidates(
         &self,
         repo: RepoId,
         prefix: &CommitPrefix,
@@ -39,35 +37,35 @@ pub trait HistoryStore: Send + Sync {
     ) -> Result<Vec<CommitId>>;
 
     /// One commit without its patch.
-    async fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>>;
+    fn find_commit(&self, repo: RepoId, commit: CommitId) -> Result<Option<CommitDetail>>;
 
     /// The same, of its files only those that it left at this path, or, where there is none, took from it.
-    async fn find_commit_of(&self, repo: RepoId, commit: CommitId, path: &RepoPath) -> Result<Option<CommitDetail>>;
+    fn find_commit_of(&self, repo: RepoId, commit: CommitId, path: &RepoPath) -> Result<Option<CommitDetail>>;
 
     /// The patch of one commit; `None` where there is no such commit.
-    async fn find_patch(&self, repo: RepoId, commit: CommitId) -> Result<Option<PatchText>>;
+    fn find_patch(&self, repo: RepoId, commit: CommitId) -> Result<Option<PatchText>>;
 
     /// What the commits of a repository say and which files they change, newest first: by commit time, then by id.
     ///
     /// Merges are not among them. Of a commit with more than `max_files` files only renames are told.
-    async fn list_subjects(&self, repo: RepoId, max_files: usize) -> Result<Subjects>;
+    fn list_subjects(&self, repo: RepoId, max_files: usize) -> Result<Subjects>;
 
     /// When a commit of the repository that is not hidden last changed each of these paths, by the committer's clock and in
     /// their order; `None` where no such commit is held.
-    async fn last_touched(&self, repo: RepoId, paths: Vec<RepoPath>, hidden: &Hidden) -> Result<Vec<Option<i64>>>;
+    fn last_touched(&self, repo: RepoId, paths: Vec<RepoPath>, hidden: &Hidden) -> Result<Vec<Option<i64>>>;
 
     /// Files that change together with others, the most often first.
     ///
     /// Merges do not count, nor commits with more than `max_files` files. A file is followed through renames: what a commit
     /// changed under a name counts for the file of that name, and for files that were renamed from it at that time or later.
-    async fn list_co_changes(&self, query: &CoChangeQuery) -> Result<CoChanges>;
+    fn list_co_changes(&self, query: &CoChangeQuery) -> Result<CoChanges>;
 
     /// Commits whose author's name or address, recorded or mapped, contains this, ASCII case ignored.
-    async fn commits_by(&self, repo: RepoId, author: &str) -> Result<HashSet<CommitId>>;
+    fn commits_by(&self, repo: RepoId, author: &str) -> Result<HashSet<CommitId>>;
 
     /// What commits say that were made in a time (committer dates), by whoever's name or address contains this, changed a file
     /// in one of these ways (any, where none is named), and are not hidden; the newest first.
-    async fn list_messages(
+    fn list_messages(
         &self,
         repo: RepoId,
         since: Option<i64>,
@@ -78,67 +76,66 @@ pub trait HistoryStore: Send + Sync {
     ) -> Result<Vec<CommitMessage>>;
 
     /// Every renamed file: the commit, its path and where it was before.
-    async fn list_renames(&self, repo: RepoId) -> Result<Vec<(CommitId, RepoPath, RepoPath)>>;
+    fn list_renames(&self, repo: RepoId) -> Result<Vec<(CommitId, RepoPath, RepoPath)>>;
 
     /// A number that changes whenever another process or this one has written.
-    async fn generation(&self) -> Result<u64>;
+    fn generation(&self) -> Result<u64>;
 
     /// How large the index is.
-    async fn size(&self) -> Result<IndexSize>;
+    fn size(&self) -> Result<IndexSize>;
 
     /// Looks for damage; each finding is one line. `deep` reads everything.
-    async fn check(&self, deep: bool) -> Result<Vec<String>>;
+    fn check(&self, deep: bool) -> Result<Vec<String>>;
 
     /// Puts an index aside that cannot be trusted, and begins a new one that knows the same repositories and nothing of them.
     /// Gives where the old one lies. Fails where that cannot tell its repositories any more.
-    async fn begin_anew(&self) -> Result<PathBuf>;
+    fn begin_anew(&self) -> Result<PathBuf>;
 
     /// Becomes the one writer, or fails with [`StoreError::Locked`](crate::StoreError::Locked) at once.
-    async fn try_writer(&self) -> Result<Box<dyn IndexWriter>>;
+    fn try_writer(&self) -> Result<Box<dyn IndexWriter>>;
 }
 
 /// Writes history. Only one exists at a time, over all processes; dropping it lets the next one in.
-#[async_trait]
 pub trait HistoryWriter: Send + Sync {
     /// Registers a repository, durably, as of now.
-    async fn add_repo(&self, new: &NewRepo, at: i64) -> Result<Repo>;
+    fn add_repo(&self, new: &NewRepo, at: i64) -> Result<Repo>;
 
     /// Forgets a repository and all that was read from it, at once and whole.
-    async fn remove_repo(&self, repo: RepoId) -> Result<()>;
+    fn remove_repo(&self, repo: RepoId) -> Result<()>;
 
     /// Replaces the aliases of a repository. One that names another repository already is a
     /// [`RepoExists`](crate::StoreError::RepoExists).
-    async fn set_aliases(&self, repo: RepoId, aliases: &[RepoName]) -> Result<()>;
+    fn set_aliases(&self, repo: RepoId, aliases: &[RepoName]) -> Result<()>;
 
     /// Chooses other branches. What is stored stays as it is until the next sync.
-    async fn set_branches(&self, repo: RepoId, branches: &BranchChoice) -> Result<()>;
+    fn set_branches(&self, repo: RepoId, branches: &BranchChoice) -> Result<()>;
 
     /// Notes that everything was already there at this moment.
-    async fn note_current(&self, repo: RepoId, at: i64) -> Result<()>;
+    fn note_current(&self, repo: RepoId, at: i64) -> Result<()>;
 
     /// Notes that reading has begun under this fingerprint, and returns the state as it stood before.
     ///
     /// Where another fingerprint stood, all commits of the repository are dropped first. The boundary of a shallow clone is
     /// added to the one that is known: commits read under either may have to be read again.
-    async fn begin_sync(&self, repo: RepoId, fingerprint: &str, shallow: &[CommitId]) -> Result<SyncState>;
+    fn begin_sync(&self, repo: RepoId, fingerprint: &str, shallow: &[CommitId]) -> Result<SyncState>;
 
     /// Every commit of the repository that the index holds.
-    async fn known_commits(&self, repo: RepoId) -> Result<HashSet<CommitId>>;
+    fn known_commits(&self, repo: RepoId) -> Result<HashSet<CommitId>>;
 
     /// Commits whose patch is absent for this reason.
-    async fn commits_without_patch(&self, repo: RepoId, why: PatchAbsence) -> Result<Vec<CommitId>>;
+    fn commits_without_patch(&self, repo: RepoId, why: PatchAbsence) -> Result<Vec<CommitId>>;
 
     /// Adds commits, or replaces those of the same id, in one transaction. The order decides nothing.
-    async fn put_commits(&self, repo: RepoId, commits: Vec<CommitRecord>) -> Result<()>;
+    fn put_commits(&self, repo: RepoId, commits: Vec<CommitRecord>) -> Result<()>;
 
     /// Every author that occurs in the repository's commits.
-    async fn list_authors(&self, repo: RepoId) -> Result<Vec<Person>>;
+    fn list_authors(&self, repo: RepoId) -> Result<Vec<Person>>;
 
     /// Ends a sync in one transaction: removes commits, names the new tips, counts what was left out.
-    async fn end_sync(&self, repo: RepoId, end: SyncEnd) -> Result<SyncState>;
+    fn end_sync(&self, repo: RepoId, end: SyncEnd) -> Result<SyncState>;
 
     /// Notes that a sync failed; what was read stays.
-    async fn fail_sync(&self, repo: RepoId, error: &str) -> Result<()>;
+    fn fail_sync(&self, repo: RepoId, error: &str) -> Result<()>;
 }
 
 /// What a complete sync leaves behind.

@@ -1,6 +1,7 @@
 //! What Lore asks of its storage: one trait per domain, values in and out, no word of how.
 //!
-//! Every backend passes [`conformance`]. Nothing here assumes SQLite; a backend may be a server elsewhere, so every call is async.
+//! Every backend passes [`conformance`]. Nothing here assumes SQLite. Calls are synchronous and may block: whoever must not be
+//! blocked makes them on another thread, and a backend that is a server elsewhere waits for it inside of the call.
 #![forbid(unsafe_code)]
 
 mod code;
@@ -13,7 +14,6 @@ mod past;
 mod patch;
 mod team;
 mod text_plan;
-mod threads;
 mod tokens;
 mod vectors;
 mod word_distance;
@@ -42,7 +42,6 @@ pub use team::{
     SecretHash, TeamChange, TeamStore,
 };
 pub use text_plan::{TextPlan, Trigram};
-pub use threads::{apart, beside, blocking, together};
 pub use tokens::{ENDS, LONGEST_TOKEN, for_each_token, is_word_border, spellings, tokens};
 pub use vectors::{NewVector, PassageKey, SET_DIMENSIONS, VectorSet, VectorStore, VectorWriter, ViewVectors};
 pub use word_distance::WordDistance;

@@ -2,9 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use async_trait::async_trait;
-use lore_model::{Message, MessageId, NewMessage, RepoPath};
-use tokio::sync::watch;
+use lore_model::{Message, MessageId, NewMessage, RepoPath, Signal};
 
 use crate::Result;
 
@@ -12,50 +10,49 @@ use crate::Result;
 ///
 /// A message is delivered in two steps, so that it is never lost: a reader claims it, and acknowledges it once its own
 /// reader has it. The claims of a reader that dies are void, whenever it dies.
-#[async_trait]
 pub trait MessageStore: Send + Sync {
     /// Keeps a message, durably. What was sent before under the same key is not kept again.
-    async fn add(&self, message: &NewMessage, at: i64) -> Result<Added>;
+    fn add(&self, message: &NewMessage, at: i64) -> Result<Added>;
 
     /// The message of this key, unless it was taken back.
-    async fn find_key(&self, key: [u8; 32]) -> Result<Option<MessageId>>;
+    fn find_key(&self, key: [u8; 32]) -> Result<Option<MessageId>>;
 
     /// Claims the oldest waiting messages of a project.
-    async fn claim(&self, project: &Path, limit: usize, others: Others) -> Result<Claimed>;
+    fn claim(&self, project: &Path, limit: usize, others: Others) -> Result<Claimed>;
 
     /// Notes that the reader of these claims has the messages.
-    async fn acknowledge(&self, messages: &[MessageId], at: i64) -> Result<()>;
+    fn acknowledge(&self, messages: &[MessageId], at: i64) -> Result<()>;
 
     /// Gives claims back: the messages were not delivered.
-    async fn release(&self, messages: &[MessageId]) -> Result<()>;
+    fn release(&self, messages: &[MessageId]) -> Result<()>;
 
     /// The oldest waiting messages of a project, and how many there are in all.
-    async fn list_waiting(&self, project: &Path, limit: usize) -> Result<(Vec<Message>, usize)>;
+    fn list_waiting(&self, project: &Path, limit: usize) -> Result<(Vec<Message>, usize)>;
 
     /// Messages that fit, newest first (a search: best first); the flag says whether more would have.
     ///
     /// More than [`MESSAGE_WORDS_MAX`] words, or [`MESSAGE_WORDS_BYTES`] bytes of them, are a
     /// [`BadQuery`](crate::StoreError::BadQuery).
-    async fn list_messages(&self, query: &MessageQuery) -> Result<(Vec<Message>, bool)>;
+    fn list_messages(&self, query: &MessageQuery) -> Result<(Vec<Message>, bool)>;
 
     /// The messages after this one, oldest first and each without its anchor: where only what was said counts, no code is
     /// unpacked for it.
-    async fn list_bare(&self, after: MessageId, limit: usize) -> Result<Vec<Message>>;
+    fn list_bare(&self, after: MessageId, limit: usize) -> Result<Vec<Message>>;
 
     /// One message.
-    async fn find_message(&self, message: MessageId) -> Result<Option<Message>>;
+    fn find_message(&self, message: MessageId) -> Result<Option<Message>>;
 
     /// The newest message that waits for a project, or the newest of all: its number and its file.
-    async fn newest(&self, project: Option<&Path>) -> Result<Option<(MessageId, RepoPath)>>;
+    fn newest(&self, project: Option<&Path>) -> Result<Option<(MessageId, RepoPath)>>;
 
     /// Takes a message back.
-    async fn withdraw(&self, message: MessageId, at: i64) -> Result<Withdrawal>;
+    fn withdraw(&self, message: MessageId, at: i64) -> Result<Withdrawal>;
 
-    /// Changes soon after anybody, in this process or another, has added a message. Now and then it may miss one.
-    async fn watch(&self) -> Result<watch::Receiver<u64>>;
+    /// Notifies soon after a message was added, in this process or another. Now and then it may miss one.
+    fn watch(&self) -> Result<Signal>;
 
     /// Looks for damage; each finding is one line.
-    async fn check_messages(&self) -> Result<Vec<String>>;
+    fn check_messages(&self) -> Result<Vec<String>>;
 }
 
 /// What became of a message that was to be kept.

@@ -3,7 +3,6 @@
 //! All of it is truth that exists nowhere else. Every call that changes something is one step that is on disk before it
 //! returns, and administrative acts are written to the audit log in the same step.
 
-use async_trait::async_trait;
 use lore_model::{
     Activation, Actor, AuditEntry, Golden, Job, JobId, JobLine, JobStatus, JobTask, LoginId, RepoName, Role, Token,
     TokenId, User, UserId, UserName,
@@ -15,40 +14,39 @@ use crate::Result;
 pub type SecretHash = [u8; 32];
 
 /// What a team server knows.
-#[async_trait]
 pub trait TeamStore: Send + Sync {
     /// Adds a user with the hash of their password. Fails with `Exists` where there is one of that name.
-    async fn add_user(&self, name: &UserName, role: Role, password: &str, by: &Actor) -> Result<User>;
+    fn add_user(&self, name: &UserName, role: Role, password: &str, by: &Actor) -> Result<User>;
 
     /// Every user, by name.
-    async fn list_users(&self) -> Result<Vec<User>>;
+    fn list_users(&self) -> Result<Vec<User>>;
 
     /// The user of that name.
-    async fn find_user(&self, name: &UserName) -> Result<Option<User>>;
+    fn find_user(&self, name: &UserName) -> Result<Option<User>>;
 
     /// The hash of a user's password.
-    async fn password_of(&self, user: UserId) -> Result<Option<String>>;
+    fn password_of(&self, user: UserId) -> Result<Option<String>>;
 
     /// Gives a user another password, where one is named only in place of this one; all their logins end. Tells whether it was
     /// done.
-    async fn set_password(&self, user: UserId, old: Option<&str>, password: &str, by: &Actor) -> Result<bool>;
+    fn set_password(&self, user: UserId, old: Option<&str>, password: &str, by: &Actor) -> Result<bool>;
 
     /// Replaces the hash of a password that stays the same, if it is still the old one.
-    async fn rehash_password(&self, user: UserId, old: &str, new: &str) -> Result<()>;
+    fn rehash_password(&self, user: UserId, old: &str, new: &str) -> Result<()>;
 
     /// Gives a user another role. Fails with `Refused` where no admin would be left.
-    async fn set_role(&self, user: UserId, role: Role, by: &Actor) -> Result<User>;
+    fn set_role(&self, user: UserId, role: Role, by: &Actor) -> Result<User>;
 
     /// Removes a user with all that is theirs; waiting jobs are cancelled. Fails with `Refused` where no admin would be left.
-    async fn remove_user(&self, user: UserId, by: &Actor) -> Result<()>;
+    fn remove_user(&self, user: UserId, by: &Actor) -> Result<()>;
 
     /// The key that access tokens are signed with: this one, unless there was one before.
-    async fn signing_key(&self, fresh: [u8; 32]) -> Result<[u8; 32]>;
+    fn signing_key(&self, fresh: [u8; 32]) -> Result<[u8; 32]>;
 
     /// Begins a login with its first refresh token, for somebody who knew the password of which this hash is kept. `None` where
     /// it is no longer the user's: another password ends all logins, and so it must end those that are just being made. A user
     /// has a bounded number of logins; one more ends the one that was renewed longest ago.
-    async fn add_login(
+    fn add_login(
         &self,
         user: UserId,
         verified: &str,
@@ -58,111 +56,111 @@ pub trait TeamStore: Send + Sync {
     ) -> Result<Option<LoginId>>;
 
     /// The refresh token with this hash, taken or not, as long as its login has not ended.
-    async fn find_refresh(&self, secret: SecretHash, at: i64) -> Result<Option<RefreshToken>>;
+    fn find_refresh(&self, secret: SecretHash, at: i64) -> Result<Option<RefreshToken>>;
 
     /// Takes a refresh token and puts another in its place. One that was taken before ends its whole login.
-    async fn rotate_login(&self, renewal: &Renewal) -> Result<Rotation>;
+    fn rotate_login(&self, renewal: &Renewal) -> Result<Rotation>;
 
     /// Ends a login.
-    async fn end_login(&self, login: LoginId) -> Result<()>;
+    fn end_login(&self, login: LoginId) -> Result<()>;
 
     /// The user of a login that has not ended.
-    async fn user_of_login(&self, login: LoginId, at: i64) -> Result<Option<User>>;
+    fn user_of_login(&self, login: LoginId, at: i64) -> Result<Option<User>>;
 
     /// Adds a personal token.
-    async fn add_token(&self, new: &NewToken, by: &Actor) -> Result<Token>;
+    fn add_token(&self, new: &NewToken, by: &Actor) -> Result<Token>;
 
     /// The personal tokens of a user, or of all, the newest first.
-    async fn list_tokens(&self, user: Option<UserId>) -> Result<Vec<Token>>;
+    fn list_tokens(&self, user: Option<UserId>) -> Result<Vec<Token>>;
 
     /// Ends a personal token, of this user where one is named; tells whether there was one.
-    async fn revoke_token(&self, token: TokenId, user: Option<UserId>, by: &Actor) -> Result<bool>;
+    fn revoke_token(&self, token: TokenId, user: Option<UserId>, by: &Actor) -> Result<bool>;
 
     /// The token with this hash and its owner, expired or not.
-    async fn find_token(&self, secret: SecretHash) -> Result<Option<(Token, User)>>;
+    fn find_token(&self, secret: SecretHash) -> Result<Option<(Token, User)>>;
 
     /// Notes when tokens were used and aliases asked about.
-    async fn note_uses(&self, tokens: &[(TokenId, i64)], aliases: &[(UserId, RepoName, i64)]) -> Result<()>;
+    fn note_uses(&self, tokens: &[(TokenId, i64)], aliases: &[(UserId, RepoName, i64)]) -> Result<()>;
 
     /// Every golden repository, by alias.
-    async fn list_golden(&self) -> Result<Vec<Golden>>;
+    fn list_golden(&self) -> Result<Vec<Golden>>;
 
     /// The golden repository of that alias.
-    async fn find_golden(&self, alias: &RepoName) -> Result<Option<Golden>>;
+    fn find_golden(&self, alias: &RepoName) -> Result<Option<Golden>>;
 
     /// Activations of a user, or of all, by alias.
-    async fn list_activations(&self, user: Option<UserId>) -> Result<Vec<Activation>>;
+    fn list_activations(&self, user: Option<UserId>) -> Result<Vec<Activation>>;
 
     /// What a user calls so.
-    async fn find_activation(&self, user: UserId, alias: &RepoName) -> Result<Option<Activation>>;
+    fn find_activation(&self, user: UserId, alias: &RepoName) -> Result<Option<Activation>>;
 
     /// The branches of a golden repository that are wanted beside its main one: by activations, and by jobs that are not over.
-    async fn wanted_branches(&self, alias: &RepoName) -> Result<Vec<String>>;
+    fn wanted_branches(&self, alias: &RepoName) -> Result<Vec<String>>;
 
     /// Makes changes as one step.
-    async fn change(&self, changes: &[TeamChange], by: &Actor) -> Result<()>;
+    fn change(&self, changes: &[TeamChange], by: &Actor) -> Result<()>;
 
     /// Adds a job and makes these changes as one step; where the same is waiting already for the same user and there is nothing
     /// to change, that one is returned. Unfinished jobs of the user that decide what the same alias stands for are stopped, and
     /// those of anybody that are to give the same golden repository another main branch: who asks last is right. Fails with `Refused` where the user has as many unfinished jobs as they may have.
-    async fn add_job(&self, new: &NewJob, changes: &[TeamChange], by: &Actor) -> Result<Job>;
+    fn add_job(&self, new: &NewJob, changes: &[TeamChange], by: &Actor) -> Result<Job>;
 
     /// Begins the job whose turn it is: users take turns, and those for whom less is being done come first. Two that are about
     /// one repository are never begun together; one that has waited for its repositories for five minutes keeps younger ones
     /// from them. One that is to wait for longer than [`JOB_WAIT_MAX`] does not wait.
-    async fn claim_job(&self, limits: &JobLimits, at: i64) -> Result<Option<Job>>;
+    fn claim_job(&self, limits: &JobLimits, at: i64) -> Result<Option<Job>>;
 
     /// Notes how far a job is.
-    async fn note_progress(&self, job: &JobId, progress: u8) -> Result<()>;
+    fn note_progress(&self, job: &JobId, progress: u8) -> Result<()>;
 
     /// Adds a line to what is told of a job.
-    async fn log_job(&self, job: &JobId, at: i64, text: &str) -> Result<()>;
+    fn log_job(&self, job: &JobId, at: i64, text: &str) -> Result<()>;
 
     /// Ends a running job and makes these changes as one step; tells whether it was running. One that was to give a user
     /// something and was cancelled meanwhile ends as cancelled, and gives nothing. However a refresh ends, its repositories
     /// were tried then.
-    async fn end_job(&self, job: &JobId, end: &JobEnd, changes: &[TeamChange], by: &Actor) -> Result<bool>;
+    fn end_job(&self, job: &JobId, end: &JobEnd, changes: &[TeamChange], by: &Actor) -> Result<bool>;
 
     /// Puts a running job back among those that wait.
-    async fn requeue_job(&self, job: &JobId, again: &Requeue) -> Result<()>;
+    fn requeue_job(&self, job: &JobId, again: &Requeue) -> Result<()>;
 
     /// Cancels a job that waits, and asks one that runs to stop, or one that has left something behind and waits to be tried
     /// again.
-    async fn cancel_job(&self, job: &JobId, by: &Actor) -> Result<Option<Cancelled>>;
+    fn cancel_job(&self, job: &JobId, by: &Actor) -> Result<Option<Cancelled>>;
 
     /// The jobs that are marked as running.
-    async fn running_jobs(&self) -> Result<Vec<Job>>;
+    fn running_jobs(&self) -> Result<Vec<Job>>;
 
     /// One job.
-    async fn find_job(&self, job: &JobId) -> Result<Option<Job>>;
+    fn find_job(&self, job: &JobId) -> Result<Option<Job>>;
 
     /// Jobs, the newest first, and how many there are.
-    async fn list_jobs(&self, query: &JobQuery) -> Result<(Vec<Job>, usize)>;
+    fn list_jobs(&self, query: &JobQuery) -> Result<(Vec<Job>, usize)>;
 
     /// What is told of a job, oldest first.
-    async fn job_log(&self, job: &JobId) -> Result<Vec<JobLine>>;
+    fn job_log(&self, job: &JobId) -> Result<Vec<JobLine>>;
 
     /// How many jobs of a user, or of all, stand how.
-    async fn count_jobs(&self, user: Option<UserId>) -> Result<Vec<(JobStatus, u64)>>;
+    fn count_jobs(&self, user: Option<UserId>) -> Result<Vec<(JobStatus, u64)>>;
 
     /// Forgets jobs that were over before this moment, and of each user's all but the newest thousand. Of acts the newest ten
     /// thousand of each kind are kept of each actor: whatever somebody does, what others did stays.
-    async fn forget_jobs(&self, before: i64) -> Result<u64>;
+    fn forget_jobs(&self, before: i64) -> Result<u64>;
 
     /// Writes an act down that changes nothing here.
-    async fn note_act(&self, by: &Actor, act: &str, subject: &str, outcome: &str) -> Result<()>;
+    fn note_act(&self, by: &Actor, act: &str, subject: &str, outcome: &str) -> Result<()>;
 
     /// The newest acts, and how many there are.
-    async fn list_acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize)>;
+    fn list_acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize)>;
 
     /// Reads something, to see that it can be read.
-    async fn check(&self) -> Result<()>;
+    fn check(&self) -> Result<()>;
 
     /// Writes something that changes nothing, to see that it can be written.
-    async fn check_writing(&self) -> Result<()>;
+    fn check_writing(&self) -> Result<()>;
 
     /// Looks for damage; each finding is one line.
-    async fn check_all(&self) -> Result<Vec<String>>;
+    fn check_all(&self) -> Result<Vec<String>>;
 }
 
 /// A personal token that is to be added.

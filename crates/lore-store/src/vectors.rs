@@ -4,8 +4,6 @@
 
 use std::{collections::HashSet, fmt};
 
-use async_trait::async_trait;
-
 use crate::{ChunkId, Collected, Result};
 
 /// The shortest and the longest vectors that a set may hold.
@@ -67,30 +65,28 @@ pub trait ViewVectors: Send + Sync {
 }
 
 /// Reads sets. What a set has for a view is [`CodeView::vectors`](crate::CodeView::vectors).
-#[async_trait]
 pub trait VectorStore: Send + Sync {
     /// What there is, in order of names.
-    async fn vector_sets(&self) -> Result<Vec<VectorSet>>;
+    fn vector_sets(&self) -> Result<Vec<VectorSet>>;
 
     /// Becomes the one who adds vectors, of all processes. This is not the writer of the index, which is free meanwhile.
-    async fn vector_writer(&self) -> Result<Box<dyn VectorWriter>>;
+    fn vector_writer(&self) -> Result<Box<dyn VectorWriter>>;
 }
 
 /// Writes sets. Each call is durable when it returns, and takes the writer's place for a moment only:
 /// [`StoreError::Locked`](crate::StoreError::Locked) where somebody else has it, and the call can be made again.
-#[async_trait]
 pub trait VectorWriter: Send + Sync {
     /// Gives these chunks the vectors of the same texts that the set has already, and tells which ones got one.
-    async fn adopt(&self, model: &str, chunks: &[(ChunkId, PassageKey)]) -> Result<HashSet<ChunkId>>;
+    fn adopt(&self, model: &str, chunks: &[(ChunkId, PassageKey)]) -> Result<HashSet<ChunkId>>;
 
     /// Adds vectors to a set, which need not exist yet. All vectors of a set have one length.
-    async fn put_vectors(&self, model: &str, vectors: Vec<NewVector>) -> Result<()>;
+    fn put_vectors(&self, model: &str, vectors: Vec<NewVector>) -> Result<()>;
 
     /// Removes a set; `None` where there is none, else what that freed.
-    async fn remove_set(&self, model: &str) -> Result<Option<Collected>>;
+    fn remove_set(&self, model: &str) -> Result<Option<Collected>>;
 
     /// Removes vectors of a set whose chunks no snapshot has any more. Cheap where there is little to do.
     ///
     /// Not before everything that is to be embedded is: a text that was read again is known by its old vector.
-    async fn collect_vectors(&self, model: &str) -> Result<Collected>;
+    fn collect_vectors(&self, model: &str) -> Result<Collected>;
 }

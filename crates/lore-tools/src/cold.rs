@@ -105,9 +105,9 @@ fn notice(absent: Vec<Row>, partial: Vec<Row>, [what, not_yet, in_part]: [&str; 
 
 impl Context {
     /// Waits until there is something to answer a call from, where that is on its way.
-    pub async fn wait_until_indexed(&self, need: IndexNeed, repos: Vec<String>) {
+    pub fn wait_until_indexed(&self, need: IndexNeed, repos: Vec<String>) {
         if !need.is_none() {
-            self.project.wait_until_indexed(need, repos, self.asked.progress.clone()).await;
+            self.project.wait_until_indexed(need, repos, self.asked.progress.clone());
         }
     }
 }

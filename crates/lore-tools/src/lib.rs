@@ -21,8 +21,8 @@ pub use cold::IndexNeed;
 pub use content::Content;
 use lore_model::{Code, Failure};
 pub use registry::{
-    Answer, Asked, Body, Calling, Context, Effect, Errors, Held, Offered, Progress, Project, Receipt, Source, Tool,
-    Toolset, Upkeep,
+    Answer, Asked, Body, Context, Effect, Errors, Held, Offered, Progress, Project, Receipt, Source, Tool, Toolset,
+    Upkeep,
 };
 
 /// The tools of these toolsets that are there on every machine, in the order in which they are listed.

@@ -5,7 +5,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use lore_core::messages::{Fate, Placed, SymbolAt, Unreadable};
-use lore_model::{Failure, MessageId, RepoPath};
+use lore_model::{Cancel, Failure, MessageId, RepoPath};
 use serde_json::{Map, Value, json};
 
 use crate::{Answer, Content, Context, answer::AnswerBuilder};
@@ -38,9 +38,9 @@ const INBOX: Duration = Duration::from_millis(500);
 const RETRY: Duration = Duration::from_secs(5);
 
 /// What waits for the project, shown and left there.
-pub async fn read(context: &Context) -> Result<Answer, Failure> {
-    let folder = context.folder().await;
-    let waiting = context.lore.messages.waiting(&folder).await?;
+pub fn read(context: &Context) -> Result<Answer, Failure> {
+    let folder = context.folder();
+    let waiting = context.lore.messages.waiting(&folder)?;
     let mut answer = answer(&waiting.messages, waiting.left, "check_lazygit_messages gives these and then the next");
     answer.notes(&notes(&waiting.unreadable));
     Ok(answer.done())
@@ -65,41 +65,44 @@ pub struct Follower {
 impl Follower {
     /// What is there at this moment is no news, for whichever project it is: the client may not have said yet where it
     /// works.
-    pub async fn new(context: Context) -> Self {
-        let seen = context.lore.messages.last().await.unwrap_or_default();
+    pub fn new(context: Context) -> Self {
+        let seen = context.lore.messages.last().unwrap_or_default();
         Self { context, seen }
     }
 
-    /// Tells of every message that arrives for the project, until it is dropped.
-    pub async fn run(self, heard: &(dyn Fn(&RepoPath) + Send + Sync)) {
+    /// Tells of every message that arrives for the project, until it is cancelled.
+    pub fn run(self, cancel: &Cancel, heard: &dyn Fn(&RepoPath)) {
         let Self { context, mut seen } = self;
         let messages = &context.lore.messages;
-        let mut changes = loop {
-            match messages.changes().await {
+        let changes = loop {
+            match messages.changes() {
                 Ok(changes) => break changes,
                 Err(failure) => {
                     tracing::warn!(%failure, "messages cannot be watched");
-                    tokio::time::sleep(RETRY).await;
+                    if !cancel.sleep(RETRY) {
+                        return;
+                    }
                 }
             }
         };
         let mut reported: Option<String> = None;
         let mut folder: Option<PathBuf> = None;
-        loop {
-            let failed = messages.take_inbox().await.err().map(|failure| failure.to_string());
+        while !cancel.is_cancelled() {
+            let last_change = changes.last();
+            let failed = messages.take_inbox().err().map(|failure| failure.to_string());
             // Once, not twice a second.
             if let Some(problem) = failed.as_ref().filter(|_| failed != reported) {
                 tracing::warn!(problem, "the messages of lazygit-mcp-bridge are left in its file");
             }
             reported = failed;
-            messages.settle(Vec::new(), Vec::new()).await;
+            messages.settle(Vec::new(), Vec::new());
             let now = context.project.folder_now();
             let is_other = folder.as_ref().is_some_and(|folder| *folder != now);
             // Numbers that begin anew are those of another database, in the place of one that was moved away.
-            if is_other || messages.last().await.is_ok_and(|last| last < seen) {
+            if is_other || messages.last().is_ok_and(|last| last < seen) {
                 seen = MessageId(0);
             }
-            match messages.newest(&now).await {
+            match messages.newest(&now) {
                 Ok(Some((id, file))) if id > seen => {
                     seen = id;
                     heard(&file);
@@ -108,10 +111,7 @@ impl Follower {
                 Err(failure) => tracing::debug!(%failure, "messages cannot be looked at"),
             }
             folder = Some(now);
-            tokio::select! {
-                changed = changes.changed() => if changed.is_err() { return },
-                () = tokio::time::sleep(INBOX) => {}
-            }
+            changes.wait(last_change, Some(INBOX), cancel);
         }
     }
 }

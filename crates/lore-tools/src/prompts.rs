@@ -3,11 +3,7 @@
 //! A command is called `c1_c2_c3`, or `agent_c1_c2_c3` for another agent than `climpt`. Where two names would be one, the
 //! later in the list has `_2` behind it (`_3`, …): the order is that of agents and registries, so it is the same each time.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::collections::{BTreeMap, HashSet};
 
 use lore_core::commands::{AgentCommands, Command, Commands, DEFAULT_AGENT, ExecuteOptions, Variants};
 use lore_model::{Code, Failure, brief, closest};
@@ -69,19 +65,17 @@ struct Named {
 }
 
 /// Every prompt of the project.
-pub async fn list(context: &Context) -> Vec<PromptInfo> {
-    ask(context, |commands, folder| {
-        let named = named(commands.list(&folder));
-        let mut all = Vec::with_capacity(named.len());
-        // Those of one agent are in a row.
-        for of_agent in named.chunk_by(|a, b| a.agent == b.agent) {
-            let listed: Vec<&Command> = of_agent.iter().map(|named| &named.command).collect();
-            let variants = commands.variants(&folder, &of_agent[0].agent, &listed);
-            all.extend(of_agent.iter().zip(&variants).map(|(named, variants)| info(named, variants)));
-        }
-        all
-    })
-    .await
+pub fn list(context: &Context) -> Vec<PromptInfo> {
+    let (commands, folder) = (&context.lore.commands, context.folder());
+    let named = named(commands.list(&folder));
+    let mut all = Vec::with_capacity(named.len());
+    // Those of one agent are in a row.
+    for of_agent in named.chunk_by(|a, b| a.agent == b.agent) {
+        let listed: Vec<&Command> = of_agent.iter().map(|named| &named.command).collect();
+        let variants = commands.variants(&folder, &of_agent[0].agent, &listed);
+        all.extend(of_agent.iter().zip(&variants).map(|(named, variants)| info(named, variants)));
+    }
+    all
 }
 
 fn info(named: &Named, variants: &Variants) -> PromptInfo {
@@ -96,60 +90,45 @@ fn info(named: &Named, variants: &Variants) -> PromptInfo {
 }
 
 /// A number that changes when the list may have changed.
-pub async fn stamp(context: &Context) -> u64 {
-    let (commands, folder) = (Arc::clone(&context.lore.commands), context.project.folder_now());
-    lore_core::blocking(move || commands.stamp(&folder)).await
+pub fn stamp(context: &Context) -> u64 {
+    let folder = context.project.folder_now();
+    context.lore.commands.stamp(&folder)
 }
 
 /// The text of a prompt with these values.
-pub async fn get(context: &Context, name: &str, arguments: BTreeMap<String, String>) -> Result<PromptText, Failure> {
-    let name = name.to_owned();
-    ask(context, move |commands, folder| {
-        let all = named(commands.list(&folder));
-        let found = find(&all, &name)?;
-        let options = options(&found.command, arguments)?;
-        let rendered = commands.execute(&folder, &found.agent, &found.command.name, &options)?;
-        Ok(PromptText { description: found.command.description.clone(), text: rendered.text })
-    })
-    .await
+pub fn get(context: &Context, name: &str, arguments: BTreeMap<String, String>) -> Result<PromptText, Failure> {
+    let (commands, folder) = (&context.lore.commands, context.folder());
+    let all = named(commands.list(&folder));
+    let found = find(&all, name)?;
+    let options = options(&found.command, arguments)?;
+    let rendered = commands.execute(&folder, &found.agent, &found.command.name, &options)?;
+    Ok(PromptText { description: found.command.description.clone(), text: rendered.text })
 }
 
 /// Values of an argument that begin with what was typed; none where nobody can know. A prompt or an argument that is not
 /// there is a failure.
-pub async fn complete(
+pub fn complete(
     context: &Context,
     name: &str,
     argument: &str,
     typed: &str,
     given: &BTreeMap<String, String>,
 ) -> Result<Completed, Failure> {
-    let (name, argument, typed) = (name.to_owned(), argument.to_owned(), typed.to_owned());
     let edition = given.get("edition").cloned();
-    ask(context, move |commands, folder| {
-        let all = named(commands.list(&folder));
-        let found = find(&all, &name)?;
-        let completion = match argument.as_str() {
-            "edition" | "adaptation" => {
-                let edition = edition.as_deref().filter(|_| argument == "adaptation");
-                commands.complete_variant(&folder, (&found.agent, &found.command), (&argument, edition), &typed)
-            }
-            "file" | "destination" => commands.complete_path(&folder, &typed),
-            _ if is_argument(&found.command, &argument) => return Ok(Completed::default()),
-            _ => return Err(unknown(&found.command, &argument)),
-        };
-        let more = completion.total > completion.values.len();
-        Ok(Completed { values: completion.values, total: completion.total, more })
-    })
-    .await
-}
-
-/// Asks the commands of the project, where a thread may be kept busy.
-async fn ask<T: Send + 'static>(
-    context: &Context,
-    question: impl FnOnce(&Commands, PathBuf) -> T + Send + 'static,
-) -> T {
-    let (commands, folder) = (Arc::clone(&context.lore.commands), context.folder().await);
-    lore_core::blocking(move || question(&commands, folder)).await
+    let (commands, folder) = (&context.lore.commands, context.folder());
+    let all = named(commands.list(&folder));
+    let found = find(&all, name)?;
+    let completion = match argument {
+        "edition" | "adaptation" => {
+            let edition = edition.as_deref().filter(|_| argument == "adaptation");
+            commands.complete_variant(&folder, (&found.agent, &found.command), (argument, edition), typed)
+        }
+        "file" | "destination" => commands.complete_path(&folder, typed),
+        _ if is_argument(&found.command, argument) => return Ok(Completed::default()),
+        _ => return Err(unknown(&found.command, argument)),
+    };
+    let more = completion.total > completion.values.len();
+    Ok(Completed { values: completion.values, total: completion.total, more })
 }
 
 /// The commands of all agents under unique names. A registry that cannot be read has none: `search` says what is wrong.
@@ -262,6 +241,8 @@ fn unknown(command: &Command, name: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use lore_core::commands::{CommandName, CommandOptions, Origin, Variable};
 
     use super::*;

@@ -6,9 +6,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use futures::future::BoxFuture;
 use lore_core::{Lore, search::ChunkFiles, team::Team};
-use lore_model::{Caller, Failure, Permission};
+use lore_model::{Caller, Cancel, Failure, Permission};
 use serde_json::{Map, Value};
 
 use crate::{Content, IndexNeed, told::Telling};
@@ -74,9 +73,6 @@ impl Toolset {
     }
 }
 
-/// A call under way.
-pub type Calling = BoxFuture<'static, Result<Answer, Failure>>;
-
 /// How a client is told that a call failed: each contract has its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Errors {
@@ -131,20 +127,22 @@ pub struct Tool {
     /// The JSON schema of its arguments, made by [`crate::schema::input`].
     pub input: fn() -> Arc<Map<String, Value>>,
     /// Runs it.
-    pub call: fn(Context, Map<String, Value>) -> Calling,
+    pub call: fn(&Context, Map<String, Value>) -> Result<Answer, Failure>,
 }
 
 impl Tool {
-    /// Runs it, and tells what failed as the caller may hear it.
-    pub fn run(&self, context: Context, arguments: Map<String, Value>) -> Calling {
-        let Some(telling) = Telling::on_server(&context) else { return (self.call)(context, arguments) };
-        let (name, calling) = (self.name, (self.call)(context, arguments));
-        Box::pin(async move {
-            match calling.await {
-                Ok(answer) => Ok(telling.answer(name, answer)),
-                Err(failure) => Err(telling.failure(name, failure)),
-            }
-        })
+    /// Runs it on this thread until the thread's [`Cancel`](lore_model::Cancel), and tells what failed as the caller may hear it.
+    pub fn run(&self, context: &Context, arguments: Map<String, Value>) -> Result<Answer, Failure> {
+        let outcome = (self.call)(context, arguments);
+        let Some(telling) = Telling::on_server(context) else { return outcome };
+        if Cancel::current().is_cancelled() {
+            // The client has left. Nothing receives the outcome, and being interrupted is not an error to log.
+            return outcome;
+        }
+        match outcome {
+            Ok(answer) => Ok(telling.answer(self.name, answer)),
+            Err(failure) => Err(telling.failure(self.name, failure)),
+        }
     }
 }
 
@@ -220,40 +218,33 @@ impl Progress {
 /// The project that calls are about, which the client may say late or change.
 pub trait Project: Send + Sync {
     /// The folder it is in, once the client has had the time to say.
-    fn folder(&self) -> BoxFuture<'_, PathBuf>;
+    fn folder(&self) -> PathBuf;
 
     /// The folder it is in, as far as that is known at this moment.
     fn folder_now(&self) -> PathBuf;
 
     /// What questions about code are answered from.
-    fn source(&self) -> BoxFuture<'_, Result<Source, Failure>>;
+    fn source(&self) -> Result<Source, Failure>;
 
     /// Waits a while until the index of the project has what a call needs, if it is being made. Calls that name repositories
     /// wait only if the project is among them.
-    fn wait_until_indexed(
-        &self,
-        _need: IndexNeed,
-        _repos: Vec<String>,
-        _progress: Option<Progress>,
-    ) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
-    }
+    fn wait_until_indexed(&self, _need: IndexNeed, _repos: Vec<String>, _progress: Option<Progress>) {}
 }
 
 /// A project whose folder is known and which nobody keeps fresh.
 struct Fixed(PathBuf);
 
 impl Project for Fixed {
-    fn folder(&self) -> BoxFuture<'_, PathBuf> {
-        Box::pin(std::future::ready(self.0.clone()))
+    fn folder(&self) -> PathBuf {
+        self.0.clone()
     }
 
     fn folder_now(&self) -> PathBuf {
         self.0.clone()
     }
 
-    fn source(&self) -> BoxFuture<'_, Result<Source, Failure>> {
-        Box::pin(std::future::ready(Ok(Source::Index(self.0.clone(), Upkeep::Nothing))))
+    fn source(&self) -> Result<Source, Failure> {
+        Ok(Source::Index(self.0.clone(), Upkeep::Nothing))
     }
 }
 
@@ -291,16 +282,16 @@ impl Context {
     }
 
     /// Has a team server write down that a user called a tool that they may not.
-    pub async fn note_denied(&self, caller: &Caller, address: Option<String>, tool: &str, needed: Permission) {
+    pub fn note_denied(&self, caller: &Caller, address: Option<String>, tool: &str, needed: Permission) {
         if let Some(team) = &self.team {
             let why = format!("this needs the permission `{}`", needed.as_str());
-            team.note_denied(&caller.name, address, tool, &why).await;
+            team.note_denied(&caller.name, address, tool, &why);
         }
     }
 
     /// The folder that the call is about.
-    pub(crate) async fn folder(&self) -> PathBuf {
-        self.project.folder().await
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.project.folder()
     }
 }
 
@@ -348,17 +339,17 @@ impl Answer {
 ///
 /// Dropped without that, it tells that the answer never went out: what was meant for the client is then still to be
 /// delivered.
-pub struct Receipt(Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send + Sync>);
+pub struct Receipt(Box<dyn FnOnce() + Send + Sync>);
 
 impl Receipt {
     /// Runs `told` when the answer is out, and drops it unrun when it never goes out.
-    pub fn new(told: impl FnOnce() -> BoxFuture<'static, ()> + Send + Sync + 'static) -> Self {
+    pub fn new(told: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self(Box::new(told))
     }
 
     /// The answer is out.
-    pub fn written(self) -> BoxFuture<'static, ()> {
-        (self.0)()
+    pub fn written(self) {
+        (self.0)();
     }
 }
 

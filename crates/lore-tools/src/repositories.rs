@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Answer, Calling, Content, Context, Tool,
+    Answer, Content, Context, Tool,
     answer::AnswerBuilder,
     arguments,
     scope::{Composite, Found, composite, find},
@@ -23,48 +23,15 @@ pub(crate) const REPOS_MAX: usize = 1000;
 const LINE_MAX: usize = 500;
 
 /// Reads the arguments, runs the tool on them and tells the outcome as the contract has it.
-pub(crate) fn run<I, F>(
+#[expect(clippy::unnecessary_wraps, reason = "the signature of `Tool::call`")]
+pub(crate) fn run<I: DeserializeOwned>(
     tool: &'static Tool,
-    context: Context,
+    context: &Context,
     args: Map<String, Value>,
-    call: fn(Context, I) -> F,
-) -> Calling
-where
-    I: DeserializeOwned + Send + 'static,
-    F: Future<Output = Result<Answer, Failure>> + Send + 'static,
-{
-    Box::pin(lore_core::together(run_here(tool, context, args, call)))
-}
-
-/// The same for a tool that mostly waits: no thread waits with it, and it has no place among those that are worked on.
-pub(crate) fn run_waiting<I, F>(
-    tool: &'static Tool,
-    context: Context,
-    args: Map<String, Value>,
-    call: fn(Context, I) -> F,
-) -> Calling
-where
-    I: DeserializeOwned + Send + 'static,
-    F: Future<Output = Result<Answer, Failure>> + Send + 'static,
-{
-    if let Some(place) = &context.asked.place {
-        place.release();
-    }
-    Box::pin(run_here(tool, context, args, call))
-}
-
-async fn run_here<I, F>(
-    tool: &'static Tool,
-    context: Context,
-    args: Map<String, Value>,
-    call: fn(Context, I) -> F,
-) -> Result<Answer, Failure>
-where
-    I: DeserializeOwned,
-    F: Future<Output = Result<Answer, Failure>>,
-{
+    call: fn(&Context, &I) -> Result<Answer, Failure>,
+) -> Result<Answer, Failure> {
     let (outcome, clamped) = match arguments::read(tool.name, &(tool.input)(), args) {
-        Ok((input, clamped)) => (call(context, input).await, clamped),
+        Ok((input, clamped)) => (call(context, &input), clamped),
         Err(failure) => (Err(failure), Vec::new()),
     };
     let mut answer = outcome.unwrap_or_else(|failure| failed(failure, Map::new()));
@@ -72,6 +39,19 @@ where
         clamped.announce(&mut answer);
     }
     Ok(answer)
+}
+
+/// The same for a tool that mostly waits: it has no place among those that are worked on.
+pub(crate) fn run_waiting<I: DeserializeOwned>(
+    tool: &'static Tool,
+    context: &Context,
+    args: Map<String, Value>,
+    call: fn(&Context, &I) -> Result<Answer, Failure>,
+) -> Result<Answer, Failure> {
+    if let Some(place) = &context.asked.place {
+        place.release();
+    }
+    run(tool, context, args, call)
 }
 
 /// `{"success": true, …}`, with text of repositories.
@@ -188,13 +168,13 @@ pub(crate) struct Members {
 
 impl Members {
     /// Asks each of them.
-    pub(crate) async fn ask<F>(found: Vec<Found>, mut tell: impl FnMut(Found) -> F) -> Result<Self, Failure>
-    where
-        F: Future<Output = Result<(Value, Report), Failure>>,
-    {
+    pub(crate) fn ask(
+        found: Vec<Found>,
+        tell: impl Fn(Found) -> Result<(Value, Report), Failure>,
+    ) -> Result<Self, Failure> {
         let mut members = Self { told: Vec::new(), reports: Vec::new() };
         for found in found {
-            let (told, report) = tell(found).await?;
+            let (told, report) = tell(found)?;
             members.told.push(told);
             members.reports.push(report);
         }
@@ -226,13 +206,13 @@ impl Members {
 
 /// The repository and the path in it that are meant, and what its paths begin with in the answer: in a composite the first
 /// folder names one of its repositories. The root of a composite is in none: the composite is given back.
-pub(crate) async fn enter(
+pub(crate) fn enter(
     context: &Context,
     alias: Option<&str>,
     path: RepoPath,
 ) -> Result<Result<(Found, RepoPath, String), Composite>, Failure> {
-    let Some(composite) = composite(context, alias).await? else {
-        return Ok(Ok((find(context, alias).await?, path, String::new())));
+    let Some(composite) = composite(context, alias)? else {
+        return Ok(Ok((find(context, alias)?, path, String::new())));
     };
     if path.as_bytes().is_empty() {
         return Ok(Err(composite));
@@ -244,13 +224,13 @@ pub(crate) async fn enter(
 }
 
 /// The file that is meant, in the same way: it cannot be the root.
-pub(crate) async fn enter_file(
+pub(crate) fn enter_file(
     context: &Context,
     alias: Option<&str>,
     argument: &str,
     text: &str,
 ) -> Result<(Found, RepoPath, String), Failure> {
-    enter(context, alias, path(argument, Some(text))?).await?.map_err(|composite| {
+    enter(context, alias, path(argument, Some(text))?)?.map_err(|composite| {
         let names: Vec<&str> = composite.members.iter().map(|member| member.alias.as_str()).collect();
         let what = format!("`{}` is a composite, and `{argument}` names no file of it", composite.activation.alias);
         Failure::new(Code::InvalidArgument, what)
@@ -259,19 +239,19 @@ pub(crate) async fn enter_file(
 }
 
 /// The files of a folder as the contract has them: the files, and what is said about the list.
-pub(crate) async fn list(
+pub(crate) fn list(
     context: &Context,
     alias: Option<&str>,
     folder: Option<&str>,
     depth: Depth,
 ) -> Result<FileList, Failure> {
-    let (found, folder, before) = match enter(context, alias, path("path", folder)?).await? {
+    let (found, folder, before) = match enter(context, alias, path("path", folder)?)? {
         Ok(entered) => entered,
-        Err(composite) => return members(context, composite).await,
+        Err(composite) => return Ok(members(context, &composite)),
     };
     let told = |path: &RepoPath| format!("{before}{}", path.to_text());
     let (repo, place) = (&found.repo, found.place());
-    let listed = context.lore.list_files(repo, &place, folder, depth).await?;
+    let listed = context.lore.list_files(repo, &place, &folder, depth)?;
     let listing = &listed.listing;
     let files = listing.files.iter().zip(&listed.modified).map(|(file, modified)| {
         let indexed = listed.indexed.language(&file.path);
@@ -327,11 +307,11 @@ pub(crate) async fn list(
 }
 
 /// The repositories of a composite, as the folders that they are in it.
-async fn members(context: &Context, composite: Composite) -> Result<FileList, Failure> {
+fn members(context: &Context, composite: &Composite) -> FileList {
     let mut directories = Vec::new();
     for member in &composite.members {
         // One that cannot be read keeps the others no more from being told than it does elsewhere.
-        directories.push(match context.lore.measure(&member.repo).await {
+        directories.push(match context.lore.measure(&member.repo) {
             Ok((files, _)) => json!({"path": member.alias, "files": files}),
             Err(failure) => json!({"path": member.alias, "files": null, "error": context.told(&failure.message)}),
         });
@@ -340,7 +320,7 @@ async fn members(context: &Context, composite: Composite) -> Result<FileList, Fa
     about
         .insert("note".to_owned(), "a composite: each directory is one of its repositories; pass `path` for it".into());
     about.insert("directories".to_owned(), directories.clone().into());
-    Ok(FileList { folder: String::new(), files: Vec::new(), total: 0, directories, about })
+    FileList { folder: String::new(), files: Vec::new(), total: 0, directories, about }
 }
 
 /// A list of files, ready to be told.

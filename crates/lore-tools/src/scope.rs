@@ -184,16 +184,16 @@ impl Context {
 }
 
 /// The repository of that name, or the project's where none is named.
-pub(crate) async fn find(context: &Context, alias: Option<&str>) -> Result<Found, Failure> {
+pub(crate) fn find(context: &Context, alias: Option<&str>) -> Result<Found, Failure> {
     let alias = alias.map(str::trim).filter(|alias| !alias.is_empty());
     if let Some((team, caller)) = context.team()? {
         return match alias {
-            Some(alias) => team.visible_one(caller, alias).await.map(Found::team),
-            None => the_only_one(team, caller).await.map(Found::team),
+            Some(alias) => team.visible_one(caller, alias).map(Found::team),
+            None => the_only_one(team, caller).map(Found::team),
         };
     }
-    let project = context.lore.find_project(&context.folder().await).await;
-    let repos = context.lore.history.repos().await?;
+    let project = context.lore.find_project(&context.folder());
+    let repos = context.lore.history.repos()?;
     let Some(alias) = alias else {
         return match project {
             Ok(project) => match project.repo {
@@ -211,17 +211,17 @@ pub(crate) async fn find(context: &Context, alias: Option<&str>) -> Result<Found
 }
 
 /// Where there is one only, that is meant.
-async fn the_only_one(team: &Team, caller: &Caller) -> Result<Shown, Failure> {
+fn the_only_one(team: &Team, caller: &Caller) -> Result<Shown, Failure> {
     let unnamed = |message: String| {
         Failure::new(Code::InvalidArgument, message)
             .hint("`list_repositories` and `discover_repositories` list what there is")
     };
-    let mut all = team.all_visible(caller).await?.repos;
+    let mut all = team.all_visible(caller)?.repos;
     let (Some(one), true) = (all.pop(), all.is_empty()) else {
         return Err(unnamed("no repository is named".to_owned()));
     };
     // A user may have several branches of one repository, of which a question is about one.
-    let mut own = team.activations(caller).await?;
+    let mut own = team.activations(caller)?;
     own.retain(|own| own.golden.contains(&one.golden.alias));
     if own.len() > 1 {
         let names: Vec<String> = own.iter().take(NAMES_MAX).map(|own| format!("`{}`", own.alias)).collect();
@@ -231,10 +231,10 @@ async fn the_only_one(team: &Team, caller: &Caller) -> Result<Shown, Failure> {
 }
 
 /// The composite of that name, where the caller has one.
-pub(crate) async fn composite(context: &Context, alias: Option<&str>) -> Result<Option<Composite>, Failure> {
+pub(crate) fn composite(context: &Context, alias: Option<&str>) -> Result<Option<Composite>, Failure> {
     let alias = alias.map(str::trim).filter(|alias| !alias.is_empty());
     let (Some((team, caller)), Some(alias)) = (context.team()?, alias) else { return Ok(None) };
-    let visible = team.visible(caller, alias).await?;
+    let visible = team.visible(caller, alias)?;
     let activation = visible.repos.first().and_then(|shown| shown.activation.clone());
     let Some(activation) = activation.filter(|own| own.composite) else { return Ok(None) };
     let member = |shown: Shown| {
@@ -246,23 +246,23 @@ pub(crate) async fn composite(context: &Context, alias: Option<&str>) -> Result<
 }
 
 /// What is searched: one repository or composite, or all. The project's own work tree counts for the project.
-pub(crate) async fn search(context: &Context, alias: Option<&str>) -> Result<Searched, Failure> {
+pub(crate) fn search(context: &Context, alias: Option<&str>) -> Result<Searched, Failure> {
     let alias = alias.map(str::trim).filter(|alias| !alias.is_empty());
     if let Some((team, caller)) = context.team()? {
         let (visible, found): (_, fn(Shown) -> Found) = match alias {
-            Some(alias) => (team.visible(caller, alias).await?, Found::asked),
-            None => (team.all_visible(caller).await?, Found::team),
+            Some(alias) => (team.visible(caller, alias)?, Found::asked),
+            None => (team.all_visible(caller)?, Found::team),
         };
         return Ok(Searched { repos: visible.repos.into_iter().map(found).collect(), notes: visible.notes });
     }
     if alias.is_some() {
-        return Ok(Searched { repos: vec![find(context, alias).await?], notes: Vec::new() });
+        return Ok(Searched { repos: vec![find(context, alias)?], notes: Vec::new() });
     }
-    let all = context.lore.history.repos().await?;
+    let all = context.lore.history.repos()?;
     if all.is_empty() {
         return Err(Failure::new(Code::RepoNotFound, "no repository is registered").hint("run `lore add PATH` first"));
     }
-    let project = context.lore.find_project(&context.folder().await).await.ok();
+    let project = context.lore.find_project(&context.folder()).ok();
     let place = |repo: &Repo| {
         let is_it = |known: &Repo| known.id == repo.id;
         project.as_ref().filter(|found| found.repo.as_ref().is_some_and(is_it)).map(|found| found.place.clone())
@@ -285,23 +285,23 @@ pub(crate) struct Holder {
 }
 
 /// Finds it. `missing` is what is told where no repository of a composite has the commit.
-pub(crate) async fn holder(
+pub(crate) fn holder(
     context: &Context,
     name: &str,
     sha: &str,
     missing: fn(&str) -> Failure,
 ) -> Result<Holder, Failure> {
     let Some((team, caller)) = context.team()? else {
-        let (repo, place) = context.lore.find_place(&context.folder().await, Some(name)).await?;
+        let (repo, place) = context.lore.find_place(&context.folder(), Some(name))?;
         return Ok(Holder { repo, place: Some(place), names: Names::default() });
     };
-    let Some(composite) = composite(context, Some(name)).await? else {
-        let repo = Found::team(team.visible_one(caller, name).await?).named();
+    let Some(composite) = composite(context, Some(name))? else {
+        let repo = Found::team(team.visible_one(caller, name)?).named();
         return Ok(Holder { repo, place: None, names: Names::default() });
     };
     let mut holders: Vec<(Repo, CommitId)> = Vec::new();
     for Found { repo, .. } in composite.members {
-        match context.lore.history.commit(&repo, None, sha).await {
+        match context.lore.history.commit(&repo, None, sha) {
             Ok(found) => holders.push((repo, found.commit.commit)),
             Err(failure) if failure.code == Code::CommitNotFound => {}
             Err(failure) => return Err(failure),
@@ -333,16 +333,16 @@ pub(crate) struct Histories {
 
 /// The repositories of these names, of which one may be a composite. Where none is named, on a team server it is all that the
 /// caller sees.
-pub(crate) async fn histories(context: &Context, names: Vec<String>) -> Result<Histories, Failure> {
+pub(crate) fn histories(context: &Context, names: Vec<String>) -> Result<Histories, Failure> {
     let Some((team, caller)) = context.team()? else {
         return Ok(Histories { repos: names.into(), names: Names::default(), notes: Vec::new() });
     };
     let names = each_once(names);
     few("repos", &names)?;
     let as_found = if names.is_empty() { Found::team } else { Found::asked };
-    let mut found = if names.is_empty() { team.all_visible(caller).await? } else { Visible::default() };
+    let mut found = if names.is_empty() { team.all_visible(caller)? } else { Visible::default() };
     for name in names {
-        let visible = team.visible(caller, &name).await?;
+        let visible = team.visible(caller, &name)?;
         found.notes.extend(visible.notes);
         for shown in visible.repos {
             match found.repos.iter().find(|known| known.repo.id == shown.repo.id) {
@@ -366,18 +366,20 @@ pub(crate) async fn histories(context: &Context, names: Vec<String>) -> Result<H
     Ok(Histories { repos: Repos::Known(repos), names, notes: found.notes })
 }
 
+/// A repository under the name that a query takes, or why its history cannot be searched.
+type NamedHistory = (String, Result<Found, Failure>);
+
 /// Every repository whose history can be asked, under the name that a question takes, and why one cannot be asked. On a team
 /// server it is all that the caller sees, each branch of a repository by itself.
-pub(crate) async fn each_history(context: &Context) -> Result<Vec<(String, Result<Found, Failure>)>, Failure> {
+pub(crate) fn each_history(context: &Context) -> Result<Vec<NamedHistory>, Failure> {
     let Some((team, caller)) = context.team()? else {
-        let repos = context.lore.history.repos().await?.into_iter();
+        let repos = context.lore.history.repos()?.into_iter();
         return Ok(repos.map(|repo| (repo.name().to_owned(), Ok(Found::local(repo, None)))).collect());
     };
-    let mut all: Vec<(String, Result<Found, Failure>)> = Vec::new();
+    let mut all: Vec<NamedHistory> = Vec::new();
     // The members of a composite are called what they are, unless something else of the caller's is.
     let (composites, others): (Vec<_>, Vec<_>) = team
-        .each_visible(caller)
-        .await?
+        .each_visible(caller)?
         .into_iter()
         .partition(|standing| standing.activation.as_ref().is_some_and(|own| own.composite));
     let others = others.into_iter().filter_map(|standing| Some((standing.alias, standing.repos.into_iter().next()?.1)));
@@ -399,9 +401,9 @@ fn each_once(mut names: Vec<String>) -> Vec<String> {
 }
 
 /// The repositories that an answer may speak of besides the one that is asked about; `None` for any.
-pub(crate) async fn others(context: &Context) -> Result<Option<Vec<Repo>>, Failure> {
+pub(crate) fn others(context: &Context) -> Result<Option<Vec<Repo>>, Failure> {
     let Some((team, caller)) = context.team()? else { return Ok(None) };
-    let all = team.all_visible(caller).await?.repos;
+    let all = team.all_visible(caller)?.repos;
     Ok(Some(all.into_iter().map(|shown| Found::team(shown).named()).collect()))
 }
 

@@ -12,31 +12,27 @@ use crate::{Context, repositories::enter_file, scope::Names};
 pub(crate) const MAX_TOKENS: usize = 1500;
 
 /// The file that is meant, seen from the root of the repository, and how the answer names it.
-pub(crate) async fn file(
-    context: &Context,
-    repo: Option<String>,
-    file: String,
-) -> Result<(FileRequest, Names), Failure> {
+pub(crate) fn file(context: &Context, repo: Option<String>, file: String) -> Result<(FileRequest, Names), Failure> {
     let (known, names, file) = match context.team()? {
         // On a team server there is no project, and a repository is asked about on the caller's branch.
         Some(_) => {
-            let (known, names, path) = server_file(context, repo.as_deref(), "file", &file).await?;
+            let (known, names, path) = server_file(context, repo.as_deref(), "file", &file)?;
             (Some(known), names, path)
         }
         None => (None, Names::default(), PathBuf::from(file)),
     };
-    Ok((FileRequest { folder: context.folder().await, repo, known, from: None, file }, names))
+    Ok((FileRequest { folder: context.folder(), repo, known, from: None, file }, names))
 }
 
 /// The same on a team server: the repository, on the caller's branch, and the path in it. Elsewhere than below its root is the
 /// server's own disk, and whether a file is there is nobody's business.
-pub(crate) async fn server_file(
+pub(crate) fn server_file(
     context: &Context,
     repo: Option<&str>,
     argument: &str,
     file: &str,
 ) -> Result<(Repo, Names, PathBuf), Failure> {
-    let (found, path, before) = enter_file(context, repo, argument, file).await?;
+    let (found, path, before) = enter_file(context, repo, argument, file)?;
     let alias = found.alias.clone();
     let known = found.named();
     let names = Names::one(known.name(), &alias, before);

@@ -17,6 +17,7 @@ mod progress;
 mod quiet;
 #[cfg(test)]
 mod reference;
+mod runtime;
 mod setup;
 mod time;
 mod ui;
@@ -35,22 +36,7 @@ fn main() -> ExitCode {
     let ui = ui::Ui::new(cli.json, cli.quiet, cli.color);
     start_log(cli.verbosity());
     allocator::return_freed_memory();
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(2).thread_keep_alive(allocator::THREAD_KEEP_ALIVE).enable_all();
-    let runtime = builder.build();
-    let done = match runtime {
-        Ok(runtime) => {
-            let done = runtime.block_on(cli.run(&ui));
-            // Work that is still blocked in a system call must not keep the program from ending.
-            runtime.shutdown_timeout(std::time::Duration::from_millis(100));
-            done
-        }
-        Err(error) => Err(lore_model::Failure::new(
-            lore_model::Code::Internal,
-            format!("the async runtime did not start: {error}"),
-        )),
-    };
-    match done {
+    match cli.run(&ui) {
         Ok(code) => code,
         Err(failure) => {
             ui.failure(&failure);

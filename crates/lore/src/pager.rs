@@ -6,7 +6,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::environment;
+use crate::{environment, runtime};
 
 /// Shows the page; `false` where there is no pager to be had, or none is needed: what has room on the screen is not for `less`,
 /// whatever options it has. Another pager may do more than to page.
@@ -28,7 +28,7 @@ pub(crate) fn show(configured: &str, page: &[u8], has_room: bool) -> bool {
     // Whoever presses Ctrl-C means the pager: it ends a search there, or the following of a file. A signal that somebody listens
     // to ends nothing here, and is what it always was to the pager.
     #[cfg(unix)]
-    let _interrupts = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
+    let _held = runtime::hold_interrupts();
     let line = if is_plain(&pager) { format!("exec {pager}") } else { pager };
     let Ok(mut child) = command.args(["-c", &line]).stdin(Stdio::piped()).spawn() else { return false };
     let written = child.stdin.take().map_or(Ok(()), |mut pipe| pipe.write_all(page));

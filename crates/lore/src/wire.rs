@@ -4,6 +4,7 @@ use std::{
     fs::{File, OpenOptions, TryLockError},
     path::{Path, PathBuf},
     sync::Arc,
+    thread,
     time::Duration,
 };
 
@@ -17,7 +18,7 @@ use lore_core::{
 };
 use lore_embed::StaticModel;
 use lore_git::{Git, RemotePolicy};
-use lore_model::{Code, Failure};
+use lore_model::{Cancel, Code, Failure};
 use lore_store::TeamStore as _;
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
 
@@ -51,8 +52,8 @@ pub(crate) fn lore(loaded: &Loaded, second: Option<Second>) -> Arc<Lore> {
 }
 
 /// What is wrong with what is kept of a team in this folder.
-pub(crate) async fn check_team(data: &Path) -> Result<Vec<String>, Failure> {
-    EmbeddedTeam::new(data).check_all().await.map_err(lore_core::team_failure)
+pub(crate) fn check_team(data: &Path) -> Result<Vec<String>, Failure> {
+    EmbeddedTeam::new(data).check_all().map_err(lore_core::team_failure)
 }
 
 /// What is decided about a team where it is opened.
@@ -117,12 +118,11 @@ const UNUSED: Duration = Duration::from_secs(20);
 /// Frees the caches of a store whenever no query comes for a while, as long as the store is there.
 fn free_unused_caches(store: &Arc<EmbeddedStore>) {
     let store = Arc::downgrade(store);
-    tokio::spawn(async move {
-        loop {
-            tokio::time::sleep(UNUSED).await;
-            let Some(store) = store.upgrade() else { return };
-            // A cache of hundreds of megabytes is not freed in no time.
-            drop(tokio::task::spawn_blocking(move || store.free_unused()).await);
+    thread::spawn(move || {
+        while Cancel::default().sleep(UNUSED)
+            && let Some(store) = store.upgrade()
+        {
+            store.free_unused();
         }
     });
 }

@@ -9,7 +9,6 @@ use std::{
 
 use lore_git::{Blame, Cancel, Diff, Reader, Repository, Scope};
 use lore_model::{CommitId, Failure, Repo, RepoId, RepoPath};
-use lore_store::apart;
 
 use super::History;
 use crate::git_failure;
@@ -37,14 +36,14 @@ pub(super) type Blames = Vec<(BlameKey, Arc<Blame>)>;
 
 impl History {
     /// Tells where the lines of a file of a commit come from. `place` is a work tree of the repository.
-    pub(crate) async fn blame(
+    pub(crate) fn blame(
         &self,
         repo: &Repo,
         place: &Path,
         commit: CommitId,
         path: &RepoPath,
     ) -> Result<Arc<Blame>, Failure> {
-        let repository = self.repository(place).await?;
+        let repository = open_repository(place)?;
         let key = BlameKey { repo: repo.id, commit, path: path.clone(), shallow: repository.shallow() };
         {
             let mut known = self.blames.lock().unwrap_or_else(PoisonError::into_inner);
@@ -54,8 +53,7 @@ impl History {
                 return Ok(found.1);
             }
         }
-        let path = path.clone();
-        let found = self.with_reader(repo, repository, move |reader| reader.blame(commit, &path, PATIENCE)).await?;
+        let found = self.with_reader(repo, repository, |reader| reader.blame(commit, path, PATIENCE))?;
         let found = Arc::new(found);
         let mut known = self.blames.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KEPT {
@@ -66,13 +64,13 @@ impl History {
     }
 
     /// Reads patches that the index does not hold, or not whole. What cannot be read is missing.
-    pub(crate) async fn read_patches(
+    pub(crate) fn read_patches(
         &self,
         repo: &Repo,
         place: &Path,
         commits: Vec<CommitId>,
     ) -> Result<Vec<(CommitId, Vec<u8>)>, Failure> {
-        let repository = self.repository(place).await?;
+        let repository = open_repository(place)?;
         let scope = Scope { patch_cap: PATCH_CAP, ..Scope::default() };
         self.with_reader(repo, repository, move |reader| {
             let mut patches = Vec::new();
@@ -84,31 +82,28 @@ impl History {
             })?;
             Ok(patches)
         })
-        .await
     }
 
     /// Opens a repository for reading its line of commits, until it is cancelled.
-    pub(crate) async fn reader(&self, repo: &Repo, cancel: &Cancel) -> Result<Reader, Failure> {
-        let repository = self.repository(&repo.info.local_path).await?;
-        let (git, root, key, cancel) = (self.git.clone(), self.places.git.clone(), repo.id.to_string(), cancel.clone());
-        lore_store::blocking(move || Reader::open(&git, &root, &key, repository, cancel)).await.map_err(git_failure)
+    pub(crate) fn reader(&self, repo: &Repo, cancel: &Cancel) -> Result<Reader, Failure> {
+        let repository = open_repository(&repo.info.local_path)?;
+        let key = repo.id.to_string();
+        Reader::open(&self.git, &self.places.git, &key, repository, cancel.clone()).map_err(git_failure)
     }
 
-    pub(super) async fn repository(&self, place: &Path) -> Result<Repository, Failure> {
-        let place = place.to_owned();
-        lore_store::blocking(move || Repository::open(&place)).await.map_err(git_failure)
-    }
-
-    /// Has git work on another thread than this one, so that it ends when nobody waits for the answer any more.
-    pub(super) async fn with_reader<T: Send + 'static>(
+    /// Has git work for the query of this thread, and ends it with that.
+    pub(super) fn with_reader<T>(
         &self,
         repo: &Repo,
         repository: Repository,
-        work: impl FnOnce(&Reader) -> lore_git::Result<T> + Send + 'static,
+        work: impl FnOnce(&Reader) -> lore_git::Result<T>,
     ) -> Result<T, Failure> {
-        let cancel = Cancel::current().child();
-        let _abandoned = cancel.on_drop();
-        let (git, root, key) = (self.git.clone(), self.places.git.clone(), repo.id.to_string());
-        apart(move || work(&Reader::open(&git, &root, &key, repository, cancel)?)).await.map_err(git_failure)
+        let (key, cancel) = (repo.id.to_string(), Cancel::current());
+        let reader = Reader::open(&self.git, &self.places.git, &key, repository, cancel);
+        reader.and_then(|reader| work(&reader)).map_err(git_failure)
     }
+}
+
+pub(super) fn open_repository(place: &Path) -> Result<Repository, Failure> {
+    Repository::open(place).map_err(git_failure)
 }

@@ -10,8 +10,8 @@ use lore_git::{GitError, Reader, Repository, is_ref_of};
 use lore_model::{BranchChoice, CommitId, Failure, Repo, RepoId, SyncState};
 use lore_store::Hidden;
 
-use super::History;
-use crate::{blocking, git_failure, store_failure};
+use super::{History, blame::open_repository};
+use crate::{git_failure, store_failure};
 
 /// So many branches are remembered; with more, git is asked again.
 const KEPT: usize = 128;
@@ -34,29 +34,28 @@ impl History {
     /// index holds for others and that this one does not reach.
     ///
     /// Where all that is indexed is asked about, and where nothing but the branch is, that is known without looking.
-    pub async fn hidden(&self, repos: &[Repo]) -> Result<Hidden, Failure> {
+    pub fn hidden(&self, repos: &[Repo]) -> Result<Hidden, Failure> {
         let mut hidden = Hidden::default();
         for repo in repos.iter().filter(|repo| repo.is_one_branch()) {
-            hidden.hide(repo.id, self.apart(repo).await?);
+            hidden.hide(repo.id, self.apart(repo)?);
         }
         Ok(hidden)
     }
 
     /// How many commits of a repository are asked about.
-    pub async fn commit_count(&self, repo: &Repo) -> Result<u64, Failure> {
+    pub fn commit_count(&self, repo: &Repo) -> Result<u64, Failure> {
         // Of what a sync is reading now, it is not known yet how much has been stored.
         let settled = Repo { sync: SyncState { partial: false, ..repo.sync.clone() }, ..repo.clone() };
-        let hidden = if repo.is_one_branch() { self.apart(&settled).await?.len() } else { 0 };
+        let hidden = if repo.is_one_branch() { self.apart(&settled)?.len() } else { 0 };
         Ok(repo.sync.commit_count.saturating_sub(hidden as u64))
     }
 
-    async fn apart(&self, repo: &Repo) -> Result<Arc<HashSet<CommitId>>, Failure> {
+    fn apart(&self, repo: &Repo) -> Result<Arc<HashSet<CommitId>>, Failure> {
         let (tip, mut others) = match indexed_tip(repo) {
             Some(tip) if !repo.sync.partial => (tip, Vec::new()),
             // What is being read now may be of any branch.
             indexed => {
-                let of = repo.clone();
-                let (at, all) = blocking(move || stand(&of)).await.map_err(git_failure)?;
+                let (at, all) = stand(repo).map_err(git_failure)?;
                 let Some(tip) = indexed.or(at) else { return Ok(Arc::default()) };
                 (tip, all)
             }
@@ -76,15 +75,14 @@ impl History {
                 return Ok(Arc::clone(&known.hidden));
             }
         }
-        let repository = self.repository(&repo.info.local_path).await?;
-        let (from, of) = (others.clone(), repo.clone());
-        let walked = self.with_reader(repo, repository, move |reader| walk(reader, &of, tip, &from)).await?;
+        let repository = open_repository(&repo.info.local_path)?;
+        let walked = self.with_reader(repo, repository, |reader| walk(reader, repo, tip, &others))?;
         let hidden: Arc<HashSet<CommitId>> = match walked {
             Walked::Apart(apart) => Arc::new(apart.into_iter().collect()),
             // This is for the time until the next sync; it is not worth to be remembered, and may be other a moment later.
             Walked::Reached(reached) => {
                 // Every author's name contains nothing.
-                let indexed = self.store().commits_by(repo.id, "").await.map_err(store_failure)?;
+                let indexed = self.store().commits_by(repo.id, "").map_err(store_failure)?;
                 let reached: HashSet<CommitId> = reached.into_iter().collect();
                 return Ok(Arc::new(indexed.difference(&reached).copied().collect()));
             }

@@ -6,7 +6,7 @@ use lore_git::{RefProbe, Repository, is_ref_of};
 use lore_model::{BranchChoice, CommitId, Repo, RepoId, Source, Tip};
 
 use super::{History, sync::is_up_to_rules};
-use crate::{blocking, sync_progress::SyncProgress};
+use crate::sync_progress::SyncProgress;
 
 /// How fresh an answer is.
 #[derive(Debug, Clone, Default)]
@@ -73,13 +73,12 @@ pub(super) struct Seen {
 
 impl History {
     /// How fresh the index of these repositories is; `None` for all of them.
-    pub async fn freshness(&self, repos: &[Repo], scope: Option<&[RepoId]>) -> Freshness {
+    pub fn freshness(&self, repos: &[Repo], scope: Option<&[RepoId]>) -> Freshness {
         let asked: Vec<Repo> =
             repos.iter().filter(|repo| scope.is_none_or(|ids| ids.contains(&repo.id))).cloned().collect();
         let before = self.probes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // A few `stat` calls for each repository; a slow disk must not hold up other calls.
-        let syncing = self.syncing.clone();
-        let (fresh, seen) = blocking(move || look(&asked, before, &syncing)).await;
+        let (fresh, seen) = look(&asked, before, &self.syncing);
         self.probes.lock().unwrap_or_else(PoisonError::into_inner).extend(seen);
         Freshness { repos: fresh }
     }

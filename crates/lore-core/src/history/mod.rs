@@ -10,13 +10,16 @@ mod sync;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 pub use freshness::{FreshState, Freshness, RepoFreshness};
 pub use globs::glob_hints;
 use lore_git::{Git, RemotePolicy};
-use lore_model::{Code, Failure, Repo, RepoId, brief, closest};
+use lore_model::{Cancel, Cancelled, Code, Failure, Repo, RepoId, Signal, brief, closest};
 use lore_store::{HistoryStore, IndexWriter, StoreError};
 pub use query::{
     CommitAnswer, Hit, LIMIT_MAX, PatchAnswer, Repos, SearchAnswer, SearchRequest, TouchAnswer, TouchRequest, Touched,
@@ -24,8 +27,6 @@ pub use query::{
 };
 pub use register::{AddRequest, Target};
 pub use sync::{PATCH_CAP, Progress, SyncEvent, SyncOptions, SyncReport, SyncTask};
-
-use tokio::sync::watch;
 
 use crate::{Clock, failure::without_home, store_failure, sync_progress::SyncProgress};
 
@@ -51,15 +52,17 @@ pub struct History {
     policy: Option<RemotePolicy>,
     syncing: SyncProgress,
     /// Queries that wait until there is some history to answer from.
-    waiting: watch::Sender<usize>,
+    waiting: AtomicUsize,
+    /// Notifies when one begins to wait.
+    waits: Signal,
 }
 
 /// A query that waits for history.
-pub struct HistoryWait<'a>(&'a watch::Sender<usize>);
+pub struct HistoryWait<'a>(&'a AtomicUsize);
 
 impl Drop for HistoryWait<'_> {
     fn drop(&mut self) {
-        self.0.send_modify(|waiting| *waiting -= 1);
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -77,7 +80,8 @@ impl History {
             branches: Mutex::default(),
             policy: None,
             syncing: SyncProgress::default(),
-            waiting: watch::Sender::new(0),
+            waiting: AtomicUsize::new(0),
+            waits: Signal::default(),
         }
     }
 
@@ -90,15 +94,19 @@ impl History {
 
     /// Notes that a query waits for history, until the guard is dropped: a sync that reads code first reads both then.
     pub fn wait_for_sync(&self) -> HistoryWait<'_> {
-        self.waiting.send_modify(|waiting| *waiting += 1);
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        self.waits.notify();
         HistoryWait(&self.waiting)
     }
 
-    /// Ready once a query waits for history.
-    pub(crate) async fn is_waited_for(&self) {
-        if self.waiting.subscribe().wait_for(|waiting| *waiting > 0).await.is_err() {
-            std::future::pending::<()>().await;
-        }
+    /// Whether a query waits for history.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::Acquire) > 0
+    }
+
+    /// Notifies when a query begins to wait for history.
+    pub(crate) fn waits(&self) -> &Signal {
+        &self.waits
     }
 
     /// The store beneath, for those who look after it.
@@ -122,13 +130,13 @@ impl History {
     }
 
     /// Every registered repository, by name.
-    pub async fn repos(&self) -> Result<Vec<Repo>, Failure> {
-        self.store.list_repos().await.map_err(store_failure)
+    pub fn repos(&self) -> Result<Vec<Repo>, Failure> {
+        self.store.list_repos().map_err(store_failure)
     }
 
     /// The repository of that name.
-    pub async fn repo(&self, name: &str) -> Result<Repo, Failure> {
-        named(&self.repos().await?, name).cloned()
+    pub fn repo(&self, name: &str) -> Result<Repo, Failure> {
+        named(&self.repos()?, name).cloned()
     }
 
     /// A text that tells nothing of where on this machine Lore keeps what is its own.
@@ -137,24 +145,27 @@ impl History {
     }
 
     /// The repository of that id, as it is registered now.
-    pub(crate) async fn get_repo(&self, id: RepoId) -> Result<Repo, Failure> {
-        self.store.find_repo(id).await.map_err(store_failure)?.ok_or_else(|| {
+    pub(crate) fn get_repo(&self, id: RepoId) -> Result<Repo, Failure> {
+        self.store.find_repo(id).map_err(store_failure)?.ok_or_else(|| {
             Failure::new(Code::RepoNotFound, format!("repository {id} is not registered any more"))
                 .hint("run `lore repos` to see what is registered")
         })
     }
 
-    /// Becomes the one writer; calls `waiting` once where another process has to end first.
-    pub async fn writer(&self, waiting: impl FnOnce()) -> Result<Box<dyn IndexWriter>, Failure> {
+    /// Becomes the one writer; calls `waiting` once where another process has to end first. Waits until then, or until the
+    /// work of the current thread is cancelled.
+    pub fn writer(&self, waiting: impl FnOnce()) -> Result<Box<dyn IndexWriter>, Failure> {
         let mut waiting = Some(waiting);
         loop {
-            match self.store.try_writer().await {
+            match self.store.try_writer() {
                 Ok(writer) => return Ok(writer),
                 Err(StoreError::Locked) => {
                     if let Some(waiting) = waiting.take() {
                         waiting();
                     }
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                    if !Cancel::current().sleep(std::time::Duration::from_millis(50)) {
+                        return Err(Cancelled.into());
+                    }
                 }
                 Err(error) => return Err(store_failure(error)),
             }

@@ -7,7 +7,7 @@ use lore_model::{Code, CommitId, CommitPrefix, Failure, PatchAbsence, Repo, Repo
 use lore_store::{CommitDetail, CommitHit, CommitQuery, PatchText, TouchHit, TouchQuery};
 
 use super::{Freshness, History, named};
-use crate::{blocking, search::prefixes, store_failure};
+use crate::{search::prefixes, store_failure};
 
 /// No list is longer than this.
 pub const LIMIT_MAX: usize = 500;
@@ -161,9 +161,9 @@ pub struct PatchAnswer {
 
 impl History {
     /// Finds commits by words.
-    pub async fn search(&self, request: SearchRequest) -> Result<SearchAnswer, Failure> {
+    pub fn search(&self, request: SearchRequest) -> Result<SearchAnswer, Failure> {
         let text = checked("query", &request.query)?;
-        let (repos, scope) = self.scope(request.repos).await?;
+        let (repos, scope) = self.scope(request.repos)?;
         let (limit, clamped) = clamp(request.limit);
         request.author.as_deref().map(|author| checked("author", author)).transpose()?;
         at_most("paths", &request.paths, PATHS_MAX)?;
@@ -172,7 +172,7 @@ impl History {
         }
         let query = CommitQuery {
             text,
-            hidden: self.hidden(&repos).await?,
+            hidden: self.hidden(&repos)?,
             prefixes: prefixes(&repos),
             repos: scope.clone(),
             paths: request.paths,
@@ -181,7 +181,7 @@ impl History {
             author: request.author,
             limit,
         };
-        let found = self.store.search_commits(&query).await.map_err(store_failure)?;
+        let found = self.store.search_commits(&query).map_err(store_failure)?;
         let hits = found.hits.into_iter().filter_map(|mut hit| {
             let repo = name_of(&repos, hit.repo)?;
             let paths_left_out = hit.matched_paths.len().saturating_sub(MATCHED_PATHS_MAX);
@@ -189,19 +189,19 @@ impl History {
             Some(Hit { repo, hit, paths_left_out })
         });
         let hits: Vec<Hit> = hits.collect();
-        let freshness = self.freshness(&repos, scope.as_deref()).await;
+        let freshness = self.freshness(&repos, scope.as_deref());
         Ok(SearchAnswer { hits, more: found.more, quoted: found.quoted, clamped, freshness })
     }
 
     /// Finds changes of files by path.
-    pub async fn touches(&self, request: TouchRequest) -> Result<TouchAnswer, Failure> {
+    pub fn touches(&self, request: TouchRequest) -> Result<TouchAnswer, Failure> {
         let path = checked("path_glob", &request.path)?;
         request.author.as_deref().map(|author| checked("author", author)).transpose()?;
-        let (repos, scope) = self.scope(request.repos).await?;
+        let (repos, scope) = self.scope(request.repos)?;
         let (limit, clamped) = clamp(request.limit);
         let query = TouchQuery {
             path,
-            hidden: self.hidden(&repos).await?,
+            hidden: self.hidden(&repos)?,
             prefixes: prefixes(&repos),
             repos: scope.clone(),
             since: request.since,
@@ -209,43 +209,43 @@ impl History {
             author: request.author,
             limit,
         };
-        let (hits, more) = self.store.list_touches(&query).await.map_err(store_failure)?;
+        let (hits, more) = self.store.list_touches(&query).map_err(store_failure)?;
         let touches =
             hits.into_iter().filter_map(|hit| Some(Touched { repo: name_of(&repos, hit.repo)?, hit })).collect();
-        let freshness = self.freshness(&repos, scope.as_deref()).await;
+        let freshness = self.freshness(&repos, scope.as_deref());
         Ok(TouchAnswer { touches, more, clamped, freshness })
     }
 
     /// One commit by the beginning of its SHA, or by a name as git understands it from a work tree: a tag, a branch, `HEAD~5`.
     /// Where no work tree is given, it is the registered one.
-    pub async fn commit(&self, repo: &Repo, place: Option<&Path>, sha: &str) -> Result<CommitAnswer, Failure> {
+    pub fn commit(&self, repo: &Repo, place: Option<&Path>, sha: &str) -> Result<CommitAnswer, Failure> {
         let name = repo.name();
         let not_found = || Failure::new(Code::CommitNotFound, format!("Commit {name}:{} not found", brief(sha)));
-        let commit = self.resolve(repo, place, sha, &not_found).await?;
-        let commit = self.store.find_commit(repo.id, commit).await.map_err(store_failure)?.ok_or_else(not_found)?;
+        let commit = self.resolve(repo, place, sha, &not_found)?;
+        let commit = self.store.find_commit(repo.id, commit).map_err(store_failure)?.ok_or_else(not_found)?;
         let mut commit = commit;
         let files_left_out = commit.files.len().saturating_sub(CHANGED_FILES_MAX);
         commit.files.truncate(CHANGED_FILES_MAX);
-        let freshness = self.freshness(std::slice::from_ref(repo), None).await;
+        let freshness = self.freshness(std::slice::from_ref(repo), None);
         Ok(CommitAnswer { repo: name.to_owned(), commit, files_left_out, freshness })
     }
 
     /// The patch of one commit, named like it.
-    pub async fn patch(&self, repo: &Repo, place: Option<&Path>, sha: &str) -> Result<PatchAnswer, Failure> {
+    pub fn patch(&self, repo: &Repo, place: Option<&Path>, sha: &str) -> Result<PatchAnswer, Failure> {
         let name = repo.name();
         let not_found = || Failure::new(Code::PatchNotFound, format!("Patch {name}:{} not found", brief(sha)));
-        let commit = self.resolve(repo, place, sha, &not_found).await?;
-        let bytes = match self.store.find_patch(repo.id, commit).await.map_err(store_failure)? {
+        let commit = self.resolve(repo, place, sha, &not_found)?;
+        let bytes = match self.store.find_patch(repo.id, commit).map_err(store_failure)? {
             Some(PatchText::Bytes(bytes)) => bytes,
             Some(PatchText::Absent(why)) => return Err(not_found().hint(absence_hint(why))),
             None => return Err(not_found()),
         };
-        let freshness = self.freshness(std::slice::from_ref(repo), None).await;
+        let freshness = self.freshness(std::slice::from_ref(repo), None);
         Ok(PatchAnswer { repo: name.to_owned(), commit, bytes, freshness })
     }
 
     /// The commit that the text names.
-    async fn resolve(
+    fn resolve(
         &self,
         repo: &Repo,
         place: Option<&Path>,
@@ -254,15 +254,15 @@ impl History {
     ) -> Result<CommitId, Failure> {
         let (name, text) = (repo.name(), text.trim());
         let digits = CommitPrefix::parse(text);
-        let named = named_by_git(repo, place, text, digits.as_ref().ok()).await;
+        let named = named_by_git(repo, place, text, digits.as_ref().ok());
         if let Ok(Some(commit)) = named {
             let whole = CommitPrefix::parse(&commit.to_hex()).map_err(|why| Failure::new(Code::Internal, why))?;
-            if let Some(commit) = self.beginning_with(repo, &whole).await? {
+            if let Some(commit) = self.beginning_with(repo, &whole)? {
                 return Ok(commit);
             }
         }
         let hint = match (digits, named) {
-            (Ok(prefix), _) => match self.beginning_with(repo, &prefix).await? {
+            (Ok(prefix), _) => match self.beginning_with(repo, &prefix)? {
                 Some(commit) => return Ok(commit),
                 None => format!(
                     "no commit of {name} begins with these digits: a search or touches result names it, and `lore status` shows how fresh the index is"
@@ -291,9 +291,9 @@ impl History {
     }
 
     /// The only commit whose SHA begins so.
-    async fn beginning_with(&self, repo: &Repo, prefix: &CommitPrefix) -> Result<Option<CommitId>, Failure> {
-        let hidden = self.hidden(std::slice::from_ref(repo)).await?;
-        let candidates = self.store.list_candidates(repo.id, prefix, &hidden, CANDIDATES_MAX + 1).await;
+    fn beginning_with(&self, repo: &Repo, prefix: &CommitPrefix) -> Result<Option<CommitId>, Failure> {
+        let hidden = self.hidden(std::slice::from_ref(repo))?;
+        let candidates = self.store.list_candidates(repo.id, prefix, &hidden, CANDIDATES_MAX + 1);
         match candidates.map_err(store_failure)?.as_slice() {
             [] => Ok(None),
             [commit] => Ok(Some(*commit)),
@@ -310,12 +310,12 @@ impl History {
     }
 
     /// The repositories that answers may name, and the ids of those that are asked; `None` for all.
-    async fn scope(&self, asked: Repos) -> Result<(Vec<Repo>, Option<Vec<RepoId>>), Failure> {
+    fn scope(&self, asked: Repos) -> Result<(Vec<Repo>, Option<Vec<RepoId>>), Failure> {
         match asked {
-            Repos::All => Ok((self.repos().await?, None)),
+            Repos::All => Ok((self.repos()?, None)),
             Repos::Named(names) => {
                 few("repos", &names)?;
-                let repos = self.repos().await?;
+                let repos = self.repos()?;
                 let ids = names.iter().map(|name| named(&repos, name).map(|repo| repo.id)).collect::<Result<_, _>>()?;
                 Ok((repos, Some(ids)))
             }
@@ -328,7 +328,7 @@ impl History {
 }
 
 /// What git takes a text for. Digits are the beginning of a SHA, unless something is called so; all of them are one in any case.
-async fn named_by_git(
+fn named_by_git(
     repo: &Repo,
     place: Option<&Path>,
     text: &str,
@@ -337,16 +337,11 @@ async fn named_by_git(
     if digits.is_some_and(CommitPrefix::is_whole) {
         return Ok(None);
     }
-    let (place, shown) = (place.unwrap_or(&repo.info.local_path).to_owned(), repo.shown.clone());
-    let (text, is_digits) = (text.to_owned(), digits.is_some());
-    blocking(move || {
-        let repository = Repository::open(&place)?;
-        if is_digits && !repository.has_ref(&text) {
-            return Ok(None);
-        }
-        repository.resolve_on(&text, shown.as_deref())
-    })
-    .await
+    let repository = Repository::open(place.unwrap_or(&repo.info.local_path))?;
+    if digits.is_some() && !repository.has_ref(text) {
+        return Ok(None);
+    }
+    repository.resolve_on(text, repo.shown.as_deref())
 }
 
 /// What to tell where a commit is known and its patch is not.

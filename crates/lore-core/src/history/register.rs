@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     ffi::OsStr,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     time::SystemTime,
 };
 
@@ -13,7 +13,7 @@ use lore_model::{BranchChoice, Code, DEFAULT_EXCLUDES, Failure, NewRepo, Repo, R
 use lore_store::HistoryWriter;
 
 use super::History;
-use crate::{blocking, git_failure, store_failure};
+use crate::{git_failure, store_failure};
 
 /// What is to be registered.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ impl AddRequest {
 
 impl History {
     /// Registers a repository; nothing of it is read yet.
-    pub async fn add(&self, writer: &dyn HistoryWriter, request: AddRequest) -> Result<Repo, Failure> {
+    pub fn add(&self, writer: &dyn HistoryWriter, request: AddRequest) -> Result<Repo, Failure> {
         let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
         let given = request.name.as_deref().map(RepoName::parse).transpose().map_err(invalid)?;
         let excludes = excludes(&request)?;
@@ -83,12 +83,12 @@ impl History {
                 (Source::Url(url.as_str().to_owned()), None, url.base_name().to_owned())
             }
             Target::Folder(folder) => {
-                let path = self.open(folder, &request.branches).await?;
+                let path = open_root(folder, &request.branches)?;
                 let name = path.file_name().unwrap_or_default().to_string_lossy().trim_end_matches(".git").to_owned();
                 (Source::Local, Some(path), name)
             }
         };
-        let repos = self.repos().await?;
+        let repos = self.repos()?;
         let name = given.unwrap_or_else(|| free_name(&suggested, &repos));
         let local_path = folder.unwrap_or_else(|| self.places.clones.join(format!("{name}.git")));
         let new = NewRepo {
@@ -101,40 +101,38 @@ impl History {
             fork_of: request.fork_of,
             branches: request.branches,
         };
-        let repo = writer.add_repo(&new, self.clock.now()).await.map_err(store_failure)?;
+        let repo = writer.add_repo(&new, self.clock.now()).map_err(store_failure)?;
         // A mirror that an interrupted removal left behind is nobody's.
-        let mirror = repo.info.local_path.clone();
         let same = |other: &Repo| {
-            other.info.local_path.to_string_lossy().to_lowercase() == mirror.to_string_lossy().to_lowercase()
+            other.info.local_path.to_string_lossy().to_lowercase()
+                == repo.info.local_path.to_string_lossy().to_lowercase()
         };
-        if matches!(repo.info.source, Source::Url(_)) && mirror.exists() && !repos.iter().any(same) {
-            let removed = blocking(move || {
-                std::fs::remove_dir_all(&mirror).map_err(|source| GitError::Io { path: mirror, source })
-            });
-            removed.await.map_err(git_failure)?;
+        if matches!(repo.info.source, Source::Url(_)) && repo.info.local_path.exists() && !repos.iter().any(same) {
+            let path = repo.info.local_path.clone();
+            std::fs::remove_dir_all(&path).map_err(|source| git_failure(GitError::Io { path, source }))?;
         }
         Ok(repo)
     }
 
     /// Gives a repository another name to be asked by.
-    pub async fn add_alias(&self, writer: &dyn HistoryWriter, repo: &Repo, alias: &RepoName) -> Result<(), Failure> {
-        let mut aliases = self.get_repo(repo.id).await?.aliases;
+    pub fn add_alias(&self, writer: &dyn HistoryWriter, repo: &Repo, alias: &RepoName) -> Result<(), Failure> {
+        let mut aliases = self.get_repo(repo.id)?.aliases;
         aliases.push(alias.clone());
-        writer.set_aliases(repo.id, &aliases).await.map_err(store_failure)
+        writer.set_aliases(repo.id, &aliases).map_err(store_failure)
     }
 
     /// Takes such a name away from it.
-    pub async fn remove_alias(&self, writer: &dyn HistoryWriter, repo: &Repo, alias: &str) -> Result<(), Failure> {
-        let mut aliases = self.get_repo(repo.id).await?.aliases;
+    pub fn remove_alias(&self, writer: &dyn HistoryWriter, repo: &Repo, alias: &str) -> Result<(), Failure> {
+        let mut aliases = self.get_repo(repo.id)?.aliases;
         aliases.retain(|known| known.as_str() != alias);
-        writer.set_aliases(repo.id, &aliases).await.map_err(store_failure)
+        writer.set_aliases(repo.id, &aliases).map_err(store_failure)
     }
 
     /// Chooses other branches of a repository; the next sync reads those that are new and forgets those that are not chosen
     /// any more. Returns it as it is registered now.
     ///
     /// That a branch is there is not asked: one that is not is reported by the sync, which goes on with the others.
-    pub async fn set_branches(
+    pub fn set_branches(
         &self,
         writer: &dyn HistoryWriter,
         repo: &Repo,
@@ -143,39 +141,38 @@ impl History {
         if let BranchChoice::Named(names) | BranchChoice::DefaultAnd(names) = branches {
             names.iter().try_for_each(|name| check_branch(name))?;
         }
-        writer.set_branches(repo.id, branches).await.map_err(store_failure)?;
-        self.get_repo(repo.id).await
+        writer.set_branches(repo.id, branches).map_err(store_failure)?;
+        self.get_repo(repo.id)
     }
 
     /// Fails where nothing can or may be cloned from this URL. That the network is down is no reason: it may be up later.
-    pub(crate) async fn check_url(&self, url: &str) -> Result<(), Failure> {
+    pub(crate) fn check_url(&self, url: &str) -> Result<(), Failure> {
         let url = CloneUrl::parse(url).map_err(git_failure)?;
-        let Some(policy) = self.policy.clone() else { return Ok(()) };
-        match blocking(move || policy.check(&url)).await {
+        let Some(policy) = &self.policy else { return Ok(()) };
+        match policy.check(&url) {
             Err(error) if !error.is_transient() => Err(git_failure(error)),
             _ => Ok(()),
         }
     }
 
     /// Forgets a repository, what was read from it, and Lore's own mirror of it.
-    pub async fn remove(&self, writer: &dyn HistoryWriter, repo: &Repo) -> Result<(), Failure> {
-        writer.remove_repo(repo.id).await.map_err(store_failure)?;
-        let (root, key, repo) = (self.places.git.clone(), repo.id.to_string(), repo.clone());
-        let clones = self.places.clones.clone();
-        let removed = blocking(move || {
-            Reader::remove(&root, &key)?;
+    pub fn remove(&self, writer: &dyn HistoryWriter, repo: &Repo) -> Result<(), Failure> {
+        writer.remove_repo(repo.id).map_err(store_failure)?;
+        let key = repo.id.to_string();
+        let removed = || {
+            Reader::remove(&self.places.git, &key)?;
             let mirror = &repo.info.local_path;
             // Only what lies in Lore's own folder is Lore's to delete.
-            if matches!(repo.info.source, Source::Url(_)) && mirror.starts_with(&clones) {
+            if matches!(repo.info.source, Source::Url(_)) && mirror.starts_with(&self.places.clones) {
                 Mirror::remove(mirror)?;
             }
             Ok(())
-        });
-        removed.await.map_err(git_failure)
+        };
+        removed().map_err(git_failure)
     }
 
     /// What is wrong with Lore's own mirrors of these repositories: the name of each, its place and what git says.
-    pub async fn check_mirrors(&self, repos: &[Repo]) -> Vec<(String, PathBuf, String)> {
+    pub fn check_mirrors(&self, repos: &[Repo]) -> Vec<(String, PathBuf, String)> {
         let git = self.git().clone();
         let mirrors: Vec<(String, PathBuf)> = repos
             .iter()
@@ -189,37 +186,36 @@ impl History {
             };
             Ok::<_, GitError>(mirrors.into_iter().filter_map(wrong).collect())
         };
-        blocking(look).await.unwrap_or_default()
+        look().unwrap_or_default()
     }
 
     /// Deletes the mirror that an interrupted removal of this repository has left, if nobody has it.
-    pub(crate) async fn remove_left(&self, name: &RepoName) -> Result<(), Failure> {
+    pub(crate) fn remove_left(&self, name: &RepoName) -> Result<(), Failure> {
         let mirror = self.places.clones.join(format!("{name}.git"));
         let folded = |path: &Path| path.to_string_lossy().to_lowercase();
-        if self.repos().await?.iter().any(|repo| folded(&repo.info.local_path) == folded(&mirror)) {
+        if self.repos()?.iter().any(|repo| folded(&repo.info.local_path) == folded(&mirror)) {
             return Ok(());
         }
-        blocking(move || Mirror::remove(&mirror)).await.map_err(git_failure)
+        Mirror::remove(&mirror).map_err(git_failure)
     }
 
     /// The registered repository that this folder is in, by its place or as another work tree of it.
-    pub async fn find_project(&self, folder: &Path) -> Result<Option<Repo>, Failure> {
-        Ok(self.locate(folder).await?.1)
+    pub fn find_project(&self, folder: &Path) -> Result<Option<Repo>, Failure> {
+        Ok(self.locate(folder)?.1)
     }
 
     /// The root of the repository that a folder is in, and the registered repository, if it is.
-    pub(crate) async fn locate(&self, folder: &Path) -> Result<(PathBuf, Option<Repo>), Failure> {
-        let repos = self.repos().await?;
-        let (folder, roots) = (folder.to_owned(), Arc::clone(&self.roots));
-        let found = blocking(move || {
+    pub(crate) fn locate(&self, folder: &Path) -> Result<(PathBuf, Option<Repo>), Failure> {
+        let repos = self.repos()?;
+        let found = || {
             // In a root that is known, nothing need be read.
-            if let Some(place) = roots.known(&folder)
+            if let Some(place) = self.roots.known(folder)
                 && let Some(repo) = repos.iter().find(|repo| repo.info.local_path == place)
             {
                 return Ok((place, Some(repo.clone())));
             }
-            let here = Repository::discover(&folder)?;
-            roots.remember(&folder, here.path());
+            let here = Repository::discover(folder)?;
+            self.roots.remember(folder, here.path());
             let same_place = repos.iter().find(|repo| repo.info.local_path == here.path());
             let same_objects = || {
                 let common = here.common_dir();
@@ -229,29 +225,27 @@ impl History {
                 })
             };
             Ok((here.path().to_owned(), same_place.or_else(same_objects).cloned()))
-        });
-        found.await.map_err(git_failure)
+        };
+        found().map_err(git_failure)
     }
+}
 
-    /// Checks that the folder is in a repository that can be read, and returns its root.
-    async fn open(&self, folder: &Path, branches: &BranchChoice) -> Result<PathBuf, Failure> {
-        let (folder, branches) = (folder.to_owned(), branches.clone());
-        if !folder.exists() {
-            return Err(Failure::new(Code::NotARepository, format!("{} does not exist", folder.display())).hint(
-                "go into a git repository, or name one: `lore add PATH` takes a folder in it, or a URL to clone",
-            ));
-        }
-        let opened = blocking(move || {
-            let repository = Repository::discover(&folder)?;
-            let refs = repository.refs(&branches, None)?;
-            if let Some(branch) = refs.missing.into_iter().next() {
-                let known = repository.branch_names()?;
-                return Err(GitError::no_such_branch(repository.path(), &branch, &known));
-            }
-            Ok(repository.path().to_owned())
-        });
-        opened.await.map_err(git_failure)
+/// Checks that the folder is in a repository that can be read, and returns its root.
+fn open_root(folder: &Path, branches: &BranchChoice) -> Result<PathBuf, Failure> {
+    if !folder.exists() {
+        return Err(Failure::new(Code::NotARepository, format!("{} does not exist", folder.display()))
+            .hint("go into a git repository, or name one: `lore add PATH` takes a folder in it, or a URL to clone"));
     }
+    let opened = || {
+        let repository = Repository::discover(folder)?;
+        let refs = repository.refs(branches, None)?;
+        if let Some(branch) = refs.missing.into_iter().next() {
+            let known = repository.branch_names()?;
+            return Err(GitError::no_such_branch(repository.path(), &branch, &known));
+        }
+        Ok(repository.path().to_owned())
+    };
+    opened().map_err(git_failure)
 }
 
 /// Folders that are roots of repositories, as long as their `.git` is the one that was seen.

@@ -4,7 +4,11 @@ use std::{
     collections::HashSet,
     num::NonZero,
     ops::ControlFlow,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        mpsc::{self, SyncSender},
+    },
+    thread,
     time::Duration,
 };
 
@@ -13,10 +17,9 @@ use lore_git::{
 };
 use lore_model::{Code, CommitId, CommitRecord, Failure, Patch, PatchAbsence, Problem, Repo, Source, SyncState, Tip};
 use lore_store::{AuthorAlias, HistoryWriter, PatchPacker, SyncEnd};
-use tokio::sync::mpsc;
 
 use super::{History, register::check_branch};
-use crate::{blocking, git_failure, store_failure};
+use crate::{git_failure, store_failure};
 
 /// Larger patches are not kept.
 pub const PATCH_CAP: usize = 1 << 20;
@@ -136,7 +139,7 @@ struct Plan {
 
 impl History {
     /// Brings one repository's history up to date.
-    pub async fn sync(&self, repo: &Repo, task: &SyncTask<'_>) -> Result<SyncReport, Failure> {
+    pub fn sync(&self, repo: &Repo, task: &SyncTask<'_>) -> Result<SyncReport, Failure> {
         let running = self.syncing.begin(repo.id);
         let heard = |event: SyncEvent| {
             match &event {
@@ -146,27 +149,27 @@ impl History {
             }
             (task.progress)(event);
         };
-        let done = self.sync_inner(repo, &SyncTask { progress: &heard, ..*task }).await;
+        let done = self.sync_inner(repo, &SyncTask { progress: &heard, ..*task });
         if let Err(failure) = &done
             && failure.code != Code::Interrupted
         {
             // The failure itself is what counts; where even this cannot be noted, it is reported all the same.
-            if let Err(error) = task.writer.fail_sync(repo.id, &self.without_home(&failure.message)).await {
+            if let Err(error) = task.writer.fail_sync(repo.id, &self.without_home(&failure.message)) {
                 tracing::debug!(%error, "the failure of a sync could not be noted");
             }
         }
         done
     }
 
-    async fn sync_inner(&self, repo: &Repo, task: &SyncTask<'_>) -> Result<SyncReport, Failure> {
+    fn sync_inner(&self, repo: &Repo, task: &SyncTask<'_>) -> Result<SyncReport, Failure> {
         let SyncTask { writer, options, cancel, progress } = *task;
         if options.fetch {
             if let Source::Url(url) = &repo.info.source {
                 progress(SyncEvent::Fetching(url.clone()));
             }
-            self.fetch(repo, options, cancel).await?;
+            self.fetch(repo, options, cancel)?;
         }
-        let seen = look(repo.clone()).await?;
+        let seen = look(repo)?;
         let missing = missing(&seen.refs);
         let state = &repo.sync;
         let unchanged = !state.partial
@@ -180,19 +183,18 @@ impl History {
             && state.problems.iter().filter(|problem| problem.reason.starts_with(NO_BRANCH)).count() == missing.len()
             && !options.retry_missing;
         if unchanged {
-            writer.note_current(repo.id, self.clock.now()).await.map_err(store_failure)?;
+            writer.note_current(repo.id, self.clock.now()).map_err(store_failure)?;
             return Ok(report(repo, 0, 0, state, &seen.refs));
         }
-        let before = writer.begin_sync(repo.id, &seen.fingerprint, &seen.shallow).await.map_err(store_failure)?;
-        let (git, places, key) = (self.git.clone(), self.places.clone(), repo.id.to_string());
+        let before = writer.begin_sync(repo.id, &seen.fingerprint, &seen.shallow).map_err(store_failure)?;
+        let key = repo.id.to_string();
         let (repository, stop) = (seen.repository.clone(), cancel.clone());
-        let reader =
-            blocking(move || Reader::open(&git, &places.git, &key, repository, stop)).await.map_err(git_failure)?;
-        let plan = self.plan(writer, repo, &before, &seen, &reader, options).await?;
+        let reader = Reader::open(&self.git, &self.places.git, &key, repository, stop).map_err(git_failure)?;
+        let plan = plan(writer, repo, &before, &seen, &reader, options)?;
         progress(SyncEvent::Started(plan.read.len() as u64));
         let scope = Scope { excludes: repo.info.excludes.clone(), patch_cap: PATCH_CAP, preview_chars: PREVIEW_CHARS };
         let (added, removed) = (plan.read.len() as u64, plan.remove.len() as u64);
-        read_all(task, repo, &reader, plan.read, scope).await?;
+        read_all(task, repo, &reader, plan.read, scope)?;
         let end = SyncEnd {
             at: self.clock.now(),
             head: head(&seen.refs),
@@ -200,17 +202,17 @@ impl History {
             tips: seen.refs.tips.clone(),
             shallow: seen.shallow.clone(),
             remove: plan.remove,
-            aliases: aliases(writer, repo, &seen.mailmap).await?,
+            aliases: aliases(writer, repo, &seen.mailmap)?,
             problems: missing,
         };
-        let state = writer.end_sync(repo.id, end).await.map_err(store_failure)?;
+        let state = writer.end_sync(repo.id, end).map_err(store_failure)?;
         Ok(report(repo, added, removed, &state, &seen.refs))
     }
 
     /// Clones or fetches a repository that was registered by URL; nothing is done to another.
     ///
     /// No writer is needed, so that many can be fetched while one is indexed. Two fetches of one repository take turns.
-    pub async fn fetch(&self, repo: &Repo, options: &SyncOptions, cancel: &Cancel) -> Result<(), Failure> {
+    pub fn fetch(&self, repo: &Repo, options: &SyncOptions, cancel: &Cancel) -> Result<(), Failure> {
         let Source::Url(url) = &repo.info.source else { return Ok(()) };
         let url = CloneUrl::parse(url).map_err(git_failure)?;
         if let Some(branch) = &options.main_branch {
@@ -223,54 +225,18 @@ impl History {
             time: options.fetch_time,
             bytes: options.fetch_bytes,
         };
-        blocking(move || Mirror::new(&git, path, &url, &cancel).fetching(&fetching).update()).await.map_err(git_failure)
+        Mirror::new(&git, path, &url, &cancel).fetching(&fetching).update().map_err(git_failure)
     }
 
     /// The branches that the repository at a URL has now. Nothing is cloned; it takes no longer than this.
-    pub(crate) async fn remote_branches(&self, url: &str, time: Duration) -> Result<Vec<String>, Failure> {
+    pub(crate) fn remote_branches(&self, url: &str, time: Duration) -> Result<Vec<String>, Failure> {
         let url = CloneUrl::parse(url).map_err(git_failure)?;
-        let (git, path) = (self.git.clone(), self.places.clones.clone());
         let fetching = Fetching { policy: self.policy.clone(), time: Some(time), ..Fetching::default() };
-        let asked =
-            blocking(move || Mirror::new(&git, path, &url, &Cancel::default()).fetching(&fetching).remote_branches());
+        let (git, path) = (self.git.clone(), self.places.clones.clone());
+        let ask = move || Mirror::new(&git, path, &url, &Cancel::default()).fetching(&fetching).remote_branches();
         // Looking up a host is bound by nothing.
-        let late = || GitError::TooSlow { command: "ls-remote".to_owned(), limit: time };
-        tokio::time::timeout(time + LOOKUP_TIME, asked).await.unwrap_or_else(|_| Err(late())).map_err(git_failure)
-    }
-
-    /// Compares what the index holds with what the tips reach.
-    async fn plan(
-        &self,
-        writer: &dyn HistoryWriter,
-        repo: &Repo,
-        before: &SyncState,
-        seen: &Seen,
-        reader: &Reader,
-        options: &SyncOptions,
-    ) -> Result<Plan, Failure> {
-        let retry = if options.retry_missing {
-            let mut again =
-                writer.commits_without_patch(repo.id, PatchAbsence::MissingObjects).await.map_err(store_failure)?;
-            again.extend(writer.commits_without_patch(repo.id, PatchAbsence::TooHeavy).await.map_err(store_failure)?);
-            again
-        } else {
-            Vec::new()
-        };
-        let forward = forward(before, seen, reader).await?;
-        let mut plan = if let Some(read) = forward {
-            Plan { read, remove: Vec::new() }
-        } else {
-            let known = writer.known_commits(repo.id).await.map_err(store_failure)?;
-            compare(before, seen, reader, known).await?
-        };
-        if let Some(filter) = &repo.info.author_filter {
-            let (reader, mailmap, filter) = (reader.clone(), seen.mailmap.clone(), filter.clone());
-            plan.read =
-                blocking(move || by_author(&reader, &plan.read, &mailmap, &filter)).await.map_err(git_failure)?;
-        }
-        let planned: HashSet<CommitId> = plan.read.iter().chain(&plan.remove).copied().collect();
-        plan.read.extend(retry.into_iter().filter(|id| !planned.contains(id)));
-        Ok(plan)
+        let late = || Err(GitError::TooSlow { command: "ls-remote".to_owned(), limit: time });
+        Cancel::current().run_detached(time + LOOKUP_TIME, ask).unwrap_or_else(late).map_err(git_failure)
     }
 }
 
@@ -293,8 +259,8 @@ fn report(repo: &Repo, added: u64, removed: u64, state: &SyncState, refs: &Refs)
     }
 }
 
-async fn look(repo: Repo) -> Result<Seen, Failure> {
-    let looked = blocking(move || {
+fn look(repo: &Repo) -> Result<Seen, Failure> {
+    let looked = || {
         let repository = Repository::open(&repo.info.local_path)?;
         let refs = repository.refs(&repo.info.branches, repo.info.default_branch.as_deref())?;
         let mailmap = repository.mailmap();
@@ -303,8 +269,8 @@ async fn look(repo: Repo) -> Result<Seen, Failure> {
         let people = repo.info.author_filter.as_ref().map(|filter| (filter, mailmap.digest()));
         let fingerprint = format!("{}{:?} {people:?}", rules(), repo.info.excludes);
         Ok(Seen { repository, refs, mailmap, shallow, fingerprint })
-    });
-    looked.await.map_err(git_failure)
+    };
+    looked().map_err(git_failure)
 }
 
 /// HEAD, or whatever else is indexed where there is none.
@@ -325,25 +291,56 @@ fn commits(tips: &[Tip]) -> Vec<CommitId> {
     tips.iter().map(|tip| tip.commit).collect()
 }
 
+/// Compares what the index holds with what the tips reach.
+fn plan(
+    writer: &dyn HistoryWriter,
+    repo: &Repo,
+    before: &SyncState,
+    seen: &Seen,
+    reader: &Reader,
+    options: &SyncOptions,
+) -> Result<Plan, Failure> {
+    let retry = if options.retry_missing {
+        let mut again = writer.commits_without_patch(repo.id, PatchAbsence::MissingObjects).map_err(store_failure)?;
+        again.extend(writer.commits_without_patch(repo.id, PatchAbsence::TooHeavy).map_err(store_failure)?);
+        again
+    } else {
+        Vec::new()
+    };
+    let forward = forward(before, seen, reader)?;
+    let mut plan = if let Some(read) = forward {
+        Plan { read, remove: Vec::new() }
+    } else {
+        let known = writer.known_commits(repo.id).map_err(store_failure)?;
+        compare(before, seen, reader, known)?
+    };
+    if let Some(filter) = &repo.info.author_filter {
+        plan.read = by_author(reader, &plan.read, &seen.mailmap, filter).map_err(git_failure)?;
+    }
+    let planned: HashSet<CommitId> = plan.read.iter().chain(&plan.remove).copied().collect();
+    plan.read.extend(retry.into_iter().filter(|id| !planned.contains(id)));
+    Ok(plan)
+}
+
 /// What is new where every old tip is still reached, which is nearly always; `None` where that is not so or not known.
-async fn forward(before: &SyncState, seen: &Seen, reader: &Reader) -> Result<Option<Vec<CommitId>>, Failure> {
+fn forward(before: &SyncState, seen: &Seen, reader: &Reader) -> Result<Option<Vec<CommitId>>, Failure> {
     if before.partial || before.tips.is_empty() || before.shallow != seen.shallow {
         return Ok(None);
     }
-    let (old, new, reader) = (commits(&before.tips), commits(&seen.refs.tips), reader.clone());
-    let walked = blocking(move || match reader.rev_list(&old, &new) {
+    let (old, new) = (commits(&before.tips), commits(&seen.refs.tips));
+    let walked = match reader.rev_list(&old, &new) {
         Ok(gone) if gone.is_empty() => reader.rev_list(&new, &old).map(Some),
         // An old tip may have been pruned from the repository.
         Ok(_) | Err(GitError::Failed { .. }) => Ok(None),
         Err(error) => Err(error),
-    });
-    walked.await.map_err(git_failure)
+    };
+    walked.map_err(git_failure)
 }
 
 /// Everything that the tips reach against everything that the index holds.
-async fn compare(before: &SyncState, seen: &Seen, reader: &Reader, known: HashSet<CommitId>) -> Result<Plan, Failure> {
-    let (tips, walker) = (commits(&seen.refs.tips), reader.clone());
-    let all = blocking(move || walker.rev_list(&tips, &[])).await.map_err(git_failure)?;
+fn compare(before: &SyncState, seen: &Seen, reader: &Reader, known: HashSet<CommitId>) -> Result<Plan, Failure> {
+    let tips = commits(&seen.refs.tips);
+    let all = reader.rev_list(&tips, &[]).map_err(git_failure)?;
     let reached: HashSet<CommitId> = all.iter().copied().collect();
     // The diff of a commit at a shallow boundary changes when the boundary moves.
     let (old, new): (HashSet<_>, HashSet<_>) = (before.shallow.iter().collect(), seen.shallow.iter().collect());
@@ -365,12 +362,12 @@ fn by_author(reader: &Reader, ids: &[CommitId], mailmap: &Mailmap, filter: &str)
     Ok(reader.authors(ids)?.into_iter().filter(|(_, person)| wanted(person)).map(|(id, _)| id).collect())
 }
 
-async fn aliases(writer: &dyn HistoryWriter, repo: &Repo, mailmap: &Mailmap) -> Result<Vec<AuthorAlias>, Failure> {
+fn aliases(writer: &dyn HistoryWriter, repo: &Repo, mailmap: &Mailmap) -> Result<Vec<AuthorAlias>, Failure> {
     // Every commit is read for that.
     if mailmap.is_empty() {
         return Ok(Vec::new());
     }
-    let authors = writer.list_authors(repo.id).await.map_err(store_failure)?;
+    let authors = writer.list_authors(repo.id).map_err(store_failure)?;
     let mapped =
         authors.into_iter().filter_map(|recorded| Some(AuthorAlias { mapped: mailmap.resolve(&recorded)?, recorded }));
     Ok(mapped.collect())
@@ -380,7 +377,7 @@ async fn aliases(writer: &dyn HistoryWriter, repo: &Repo, mailmap: &Mailmap) -> 
 type Batch = (Vec<CommitRecord>, usize);
 
 /// Reads on all cores while one task stores.
-async fn read_all(
+fn read_all(
     task: &SyncTask<'_>,
     repo: &Repo,
     reader: &Reader,
@@ -393,70 +390,47 @@ async fn read_all(
     }
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let jobs = options.jobs.map_or(cores, NonZero::get).min(ids.len().div_ceil(*CHUNK.start())).max(1);
-    let (sender, mut receiver) = mpsc::channel::<Batch>(jobs * 2);
-    let work = Arc::new(Work {
-        ids,
-        scope,
-        reader: reader.clone(),
-        jobs,
-        next: Mutex::default(),
-        first_error: Mutex::default(),
-    });
-    let workers: Vec<_> = (0..jobs)
-        .map(|_| {
-            let (work, sender) = (Arc::clone(&work), sender.clone());
-            tokio::task::spawn_blocking(move || work.run(&sender))
-        })
-        .collect();
-    drop(sender);
-    let mut stored = 0;
-    let mut failed = None;
-    while let Some((mut batch, mut bytes)) = receiver.recv().await {
-        // Whatever else is ready goes into the same transaction.
-        while batch.len() < TRANSACTION_COMMITS && bytes < TRANSACTION_BYTES {
-            let Ok((more, size)) = receiver.try_recv() else { break };
-            batch.extend(more);
-            bytes += size;
+    let work = Work { ids, scope, reader, jobs, next: Mutex::default(), first_error: Mutex::default() };
+    thread::scope(|threads| {
+        let (sender, receiver) = mpsc::sync_channel::<Batch>(jobs * 2);
+        for sender in vec![sender; jobs] {
+            let work = &work;
+            threads.spawn(move || work.run(&sender));
         }
-        stored += batch.len() as u64;
-        if let Err(error) = writer.put_commits(repo.id, batch).await {
-            failed = Some(store_failure(error));
-            // The workers find nobody to hand over to and stop.
-            receiver.close();
-            break;
+        let mut stored = 0;
+        while let Ok((mut batch, mut bytes)) = receiver.recv() {
+            // Whatever else is ready goes into the same transaction.
+            while batch.len() < TRANSACTION_COMMITS && bytes < TRANSACTION_BYTES {
+                let Ok((more, size)) = receiver.try_recv() else { break };
+                batch.extend(more);
+                bytes += size;
+            }
+            stored += batch.len() as u64;
+            // Where this fails, the receiver is dropped and the workers stop.
+            writer.put_commits(repo.id, batch).map_err(store_failure)?;
+            progress(SyncEvent::Advanced(stored));
         }
-        progress(SyncEvent::Advanced(stored));
-    }
-    drop(receiver);
-    for worker in workers {
-        if let Err(error) = worker.await
-            && let Ok(panic) = error.try_into_panic()
-        {
-            std::panic::resume_unwind(panic);
-        }
-    }
-    if let Some(failure) = failed {
-        return Err(failure);
-    }
-    let error = work.first_error.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Ok::<_, Failure>(())
+    })?;
+    let error = work.first_error.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Work that was told to stop may fail in other ways too.
     cancel.check()?;
     error.map_or(Ok(()), |error| Err(git_failure(error)))
 }
 
 /// What the workers share.
-struct Work {
+struct Work<'a> {
     ids: Vec<CommitId>,
     scope: Scope,
-    reader: Reader,
+    reader: &'a Reader,
     jobs: usize,
     /// The first that no worker has taken.
     next: Mutex<usize>,
     first_error: Mutex<Option<GitError>>,
 }
 
-impl Work {
-    fn run(&self, sender: &mpsc::Sender<Batch>) {
+impl Work<'_> {
+    fn run(&self, sender: &SyncSender<Batch>) {
         if let Err(error) = self.read_chunks(sender) {
             // Nobody needs more chunks once one has failed.
             *self.next.lock().unwrap_or_else(PoisonError::into_inner) = self.ids.len();
@@ -474,7 +448,7 @@ impl Work {
         Some(&left[..size])
     }
 
-    fn read_chunks(&self, sender: &mpsc::Sender<Batch>) -> Result<(), GitError> {
+    fn read_chunks(&self, sender: &SyncSender<Batch>) -> Result<(), GitError> {
         let mut packer = PatchPacker::new().map_err(|error| GitError::Stream(error.to_string()))?;
         let mut batch = Batch::default();
         loop {
@@ -510,9 +484,9 @@ impl Work {
 }
 
 /// Sends what was read to the store; `false` where nobody takes it any more because storing failed.
-fn hand_over(batch: &mut Batch, sender: &mpsc::Sender<Batch>) -> bool {
+fn hand_over(batch: &mut Batch, sender: &SyncSender<Batch>) -> bool {
     let batch = std::mem::take(batch);
-    batch.0.is_empty() || sender.blocking_send(batch).is_ok()
+    batch.0.is_empty() || sender.send(batch).is_ok()
 }
 
 fn weight(record: &CommitRecord) -> usize {

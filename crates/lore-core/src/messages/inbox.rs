@@ -19,7 +19,7 @@ use super::{
     Messages, failure, project_root,
     write::{Surroundings, bridge_key, comment_key, repo_path, resolve},
 };
-use crate::{blocking, millis, rfc3339_millis};
+use crate::{millis, rfc3339_millis};
 
 /// The largest file that is taken for a message.
 const FILE_MAX: u64 = 1 << 20;
@@ -89,50 +89,49 @@ struct Found {
 
 impl Messages {
     /// Takes over what is in the inbox, and removes it there.
-    pub async fn import(&self) -> Imported {
+    pub fn import(&self) -> Imported {
         let mut imported = Imported::default();
         let Some(inbox) = self.inbox.clone() else { return imported };
         // One at a time: the loop that looks for news and a call may both be at it.
-        let _turn = self.importing.lock().await;
+        let _turn = self.importing.lock().unwrap_or_else(PoisonError::into_inner);
         // What is understood is kept before the file is touched: its writer may write the next one at any moment.
-        let place = inbox.clone();
-        match blocking(move || read(&place)).await {
+        match read(&inbox) {
             Ok(None) => {}
             Ok(Some(found)) => {
-                if self.keep(found, &mut imported).await.is_err() {
+                if self.keep(found, &mut imported).is_err() {
                     return imported;
                 }
-                if let Err(error) = blocking(move || set_aside(&inbox)).await {
+                if let Err(error) = set_aside(&inbox) {
                     let path = self.inbox.clone().unwrap_or_default();
                     imported.unreadable.push((path, format!("was taken over and cannot be removed: {error}")));
                     return imported;
                 }
             }
-            Err(why) => imported.unreadable.extend(self.if_settled(inbox, why).await),
+            Err(why) => imported.unreadable.extend(self.if_settled(inbox, why)),
         }
-        for file in self.aside().await {
-            let place = file.clone();
-            match blocking(move || read(&place)).await {
+        for file in self.aside() {
+            let inbox = file.clone();
+            match read(&inbox) {
                 Ok(None) => continue,
                 Ok(Some(found)) => {
-                    if self.keep(found, &mut imported).await.is_err() {
+                    if self.keep(found, &mut imported).is_err() {
                         return imported;
                     }
                 }
                 Err(why) => {
-                    if let Some(settled) = self.if_settled(file, why).await {
+                    if let Some(settled) = self.if_settled(file, why) {
                         // A name that was taken by a process which died before it used it.
                         let path = settled.0.clone();
-                        let is_empty = blocking(move || fs::metadata(&path).is_ok_and(|meta| meta.len() == 0)).await;
+                        let is_empty = fs::metadata(&path).is_ok_and(|meta| meta.len() == 0);
                         let path = settled.0.clone();
-                        if !is_empty || blocking(move || fs::remove_file(path)).await.is_err() {
+                        if !is_empty || fs::remove_file(path).is_err() {
                             imported.unreadable.push(settled);
                         }
                     }
                     continue;
                 }
             }
-            let removed = blocking(move || fs::remove_file(file)).await;
+            let removed = fs::remove_file(file);
             if let Err(error) = removed {
                 // It will be found again, and known.
                 tracing::debug!(%error, "a message that was taken over is left behind");
@@ -142,22 +141,21 @@ impl Messages {
     }
 
     /// Files that hold no message, each with the reason, also one that is perhaps still being written. Nothing is changed.
-    pub async fn unreadable(&self) -> Vec<Unreadable> {
-        let mut files = self.aside().await;
+    pub fn unreadable(&self) -> Vec<Unreadable> {
+        let mut files = self.aside();
         files.extend(self.inbox.clone());
-        blocking(move || {
+        {
             let problem = |file: PathBuf| read(&file).err().map(|why| (file, why));
             files.into_iter().filter_map(problem).collect()
-        })
-        .await
+        }
     }
 
     /// The same as [`Self::import`], logged: files that hold no message are reported once for each content. Gives them too.
-    pub async fn take_inbox(&self) -> Result<Vec<Unreadable>, Failure> {
-        let Imported { unreadable, failed, .. } = self.import().await;
+    pub fn take_inbox(&self) -> Result<Vec<Unreadable>, Failure> {
+        let Imported { unreadable, failed, .. } = self.import();
         for (path, why) in &unreadable {
             let file = (path.clone(), why.clone());
-            let content = blocking(move || content(&file.0, &file.1)).await;
+            let content = content(&file.0, &file.1);
             let is_new = {
                 let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
                 if reported.len() >= REPORTED_MAX {
@@ -172,10 +170,10 @@ impl Messages {
         failed.map_or(Ok(unreadable), Err)
     }
 
-    async fn keep(&self, found: Found, imported: &mut Imported) -> Result<(), ()> {
-        let message = blocking(move || convert(found)).await;
-        let added = match self.store.find_key(comment_key(&message)).await {
-            Ok(None) => self.store.add(&message, self.clock.now()).await,
+    fn keep(&self, found: Found, imported: &mut Imported) -> Result<(), ()> {
+        let message = convert(found);
+        let added = match self.store.find_key(comment_key(&message)) {
+            Ok(None) => self.store.add(&message, self.clock.now()),
             known => known.map(|id| Added::Known(id.unwrap_or_default())),
         };
         match added {
@@ -196,29 +194,25 @@ impl Messages {
     }
 
     /// Whether a file that holds no message will not hold one a moment later either.
-    async fn if_settled(&self, file: PathBuf, why: String) -> Option<Unreadable> {
+    fn if_settled(&self, file: PathBuf, why: String) -> Option<Unreadable> {
         let now = self.clock.now_millis();
-        let path = file.clone();
-        let written = blocking(move || modified(&path)).await;
+        let written = modified(&file);
         (now - written > i64::try_from(WRITING.as_millis()).unwrap_or(0)).then_some((file, why))
     }
 
     /// What is aside: of this process, and of those that died over it.
-    async fn aside(&self) -> Vec<PathBuf> {
-        let Some(inbox) = self.inbox.clone() else { return Vec::new() };
-        blocking(move || {
-            let (Some(folder), Some(name)) = (inbox.parent(), inbox.file_name()) else { return Vec::new() };
-            let prefix = format!("{}{ASIDE}", name.to_string_lossy());
-            let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-            let mut aside: Vec<PathBuf> = entries
-                .filter_map(Result::ok)
-                .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
-                .map(|entry| entry.path())
-                .collect();
-            aside.sort();
-            aside
-        })
-        .await
+    fn aside(&self) -> Vec<PathBuf> {
+        let Some(inbox) = &self.inbox else { return Vec::new() };
+        let (Some(folder), Some(name)) = (inbox.parent(), inbox.file_name()) else { return Vec::new() };
+        let prefix = format!("{}{ASIDE}", name.to_string_lossy());
+        let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+        let mut aside: Vec<PathBuf> = entries
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+            .map(|entry| entry.path())
+            .collect();
+        aside.sort();
+        aside
     }
 }
 
@@ -403,42 +397,42 @@ mod tests {
         let store = Arc::new(EmbeddedMessages::new(folder.join("home")));
         let inbox = folder.join("mcp-messages.json");
         let messages = Messages::new(Arc::<EmbeddedMessages>::clone(&store), Arc::new(Noon), Some(inbox.clone()));
-        let root = folder.to_owned();
+        let place = folder.to_owned();
         let leave = move |line| {
             let left = serde_json::json!({
-                "file": "a.go", "line": line, "comment": "again", "project_root": root, "time": "2025-07-01T10:30:00Z",
+                "file": "a.go", "line": line, "comment": "again", "project_root": place, "time": "2025-07-01T10:30:00Z",
             });
             fs::write(&inbox, left.to_string()).unwrap();
         };
         (store, messages, leave)
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_message_of_the_bridge_is_known_by_file_comment_and_time() {
+    #[test]
+    fn a_message_of_the_bridge_is_known_by_file_comment_and_time() {
         let folder = tempfile::tempdir().unwrap();
         let (_, messages, leave) = messages(folder.path());
         leave(4);
-        assert_eq!(messages.import().await.messages.len(), 1);
+        assert_eq!(messages.import().messages.len(), 1);
         leave(5);
-        assert_eq!(messages.import().await.messages, []);
-        assert_eq!(messages.check_store().await.unwrap(), Vec::<String>::new());
+        assert_eq!(messages.import().messages, []);
+        assert_eq!(messages.check_store().unwrap(), Vec::<String>::new());
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn a_message_of_the_bridge_in_an_older_database_is_known() {
+    #[test]
+    fn a_message_of_the_bridge_in_an_older_database_is_known() {
         let folder = tempfile::tempdir().unwrap();
         let (store, messages, leave) = messages(folder.path());
         leave(4);
         let found = read(messages.inbox.as_deref().unwrap()).unwrap().unwrap();
         let mut older = convert(found);
         older.key = comment_key(&older);
-        assert!(matches!(store.add(&older, 1).await.unwrap(), Added::New(_)));
-        assert_eq!(messages.import().await.messages, []);
-        assert_eq!(messages.check_store().await.unwrap(), Vec::<String>::new());
+        assert!(matches!(store.add(&older, 1).unwrap(), Added::New(_)));
+        assert_eq!(messages.import().messages, []);
+        assert_eq!(messages.check_store().unwrap(), Vec::<String>::new());
     }
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn two_comments_are_two_even_in_one_millisecond() {
+    #[test]
+    fn two_comments_are_two_even_in_one_millisecond() {
         let folder = tempfile::tempdir().unwrap();
         let (_, messages, _) = messages(folder.path());
         let mut times = Vec::new();
@@ -450,10 +444,10 @@ mod tests {
                 lines: Some((4, 4)),
                 text: "again".to_owned(),
             };
-            times.push(messages.comment(request).await.unwrap().message.time);
+            times.push(messages.comment(&request).unwrap().message.time);
         }
         let expected = ["1970-01-01T12:00:00.000Z", "1970-01-01T12:00:00.001Z", "1970-01-01T12:00:00.002Z"];
         assert_eq!(times, expected);
-        assert_eq!(messages.waiting(folder.path()).await.unwrap().messages.len(), 3);
+        assert_eq!(messages.waiting(folder.path()).unwrap().messages.len(), 3);
     }
 }

@@ -14,9 +14,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use lore_model::{Code, Failure, MessageId, NewMessage, RepoPath};
+use lore_model::{Code, Failure, MessageId, NewMessage, RepoPath, Signal};
 use lore_store::{MessageQuery, MessageStore, StoreError, Withdrawal};
-use tokio::sync::watch;
 
 pub(crate) use self::relocate::lines;
 pub use self::{
@@ -26,7 +25,7 @@ pub use self::{
     write::{COMMENT_MAX, CommentRequest, Commented, project_root},
 };
 use crate::{
-    Clock, blocking,
+    Clock,
     failure::{Kept, kept_failure},
 };
 
@@ -41,7 +40,7 @@ pub struct Messages {
     inbox: Option<PathBuf>,
     /// Claims that came to an end and could not be noted yet: delivered, and not delivered.
     unsettled: Mutex<(Vec<MessageId>, Vec<MessageId>)>,
-    importing: tokio::sync::Mutex<()>,
+    importing: Mutex<()>,
     /// Contents of the inbox that hold no message and were logged.
     reported: Mutex<HashSet<blake3::Hash>>,
 }
@@ -54,28 +53,28 @@ impl Messages {
             clock,
             inbox,
             unsettled: Mutex::default(),
-            importing: tokio::sync::Mutex::default(),
+            importing: Mutex::default(),
             reported: Mutex::default(),
         }
     }
 
     /// Messages that fit, newest first (a search: best first), each with where its code is now; the flag says whether more
     /// would have fitted.
-    pub async fn list(&self, query: &MessageQuery) -> Result<(Vec<Placed>, bool), Failure> {
-        let (found, more) = self.store.list_messages(query).await.map_err(failure)?;
-        Ok((place::all(found).await, more))
+    pub fn list(&self, query: &MessageQuery) -> Result<(Vec<Placed>, bool), Failure> {
+        let (found, more) = self.store.list_messages(query).map_err(failure)?;
+        Ok((place::all(found), more))
     }
 
     /// One message, with where its code is now.
-    pub async fn get(&self, id: MessageId) -> Result<Placed, Failure> {
-        let found = self.store.find_message(id).await.map_err(failure)?;
+    pub fn get(&self, id: MessageId) -> Result<Placed, Failure> {
+        let found = self.store.find_message(id).map_err(failure)?;
         let found = found.ok_or_else(|| absent(id))?;
-        Ok(place::one(found).await)
+        Ok(place::one(found))
     }
 
     /// Takes a message back before an agent has it.
-    pub async fn withdraw(&self, id: MessageId) -> Result<(), Failure> {
-        match self.store.withdraw(id, self.clock.now()).await.map_err(failure)? {
+    pub fn withdraw(&self, id: MessageId) -> Result<(), Failure> {
+        match self.store.withdraw(id, self.clock.now()).map_err(failure)? {
             Withdrawal::Done => Ok(()),
             Withdrawal::Absent => Err(absent(id)),
             Withdrawal::TooLate(message) => Err(Failure::new(
@@ -91,34 +90,33 @@ impl Messages {
     }
 
     /// The newest message that waits for this project: its number and its file.
-    pub async fn newest(&self, folder: &Path) -> Result<Option<(MessageId, RepoPath)>, Failure> {
-        let folder = folder.to_owned();
-        let root = blocking(move || project_root(&folder)).await;
-        self.store.newest(Some(&root)).await.map_err(failure)
+    pub fn newest(&self, folder: &Path) -> Result<Option<(MessageId, RepoPath)>, Failure> {
+        let root = project_root(folder);
+        self.store.newest(Some(&root)).map_err(failure)
     }
 
     /// The number of the message that was stored last, of any project.
-    pub async fn last(&self) -> Result<MessageId, Failure> {
-        let found = self.store.newest(None).await.map_err(failure)?;
+    pub fn last(&self) -> Result<MessageId, Failure> {
+        let found = self.store.newest(None).map_err(failure)?;
         Ok(found.map(|(id, _)| id).unwrap_or_default())
     }
 
-    /// Changes some time after a message was stored, here or by another process.
-    pub async fn changes(&self) -> Result<watch::Receiver<u64>, Failure> {
-        self.store.watch().await.map_err(failure)
+    /// Notifies some time after a message was stored, here or by another process.
+    pub fn changes(&self) -> Result<Signal, Failure> {
+        self.store.watch().map_err(failure)
     }
 
     /// Looks for damage; each finding is one line.
-    pub async fn check_store(&self) -> Result<Vec<String>, Failure> {
+    pub fn check_store(&self) -> Result<Vec<String>, Failure> {
         /// Messages that are in memory at a time: each may be a megabyte long.
         const PAGE: usize = 50;
-        let mut damage = self.store.check_messages().await.map_err(failure)?;
+        let mut damage = self.store.check_messages().map_err(failure)?;
         if !damage.is_empty() {
             return Ok(damage);
         }
         let mut after = MessageId::default();
         loop {
-            let messages = self.store.list_bare(after, PAGE).await.map_err(failure)?;
+            let messages = self.store.list_bare(after, PAGE).map_err(failure)?;
             let Some(last) = messages.last() else { return Ok(damage) };
             after = last.id;
             let is_changed =

@@ -12,7 +12,6 @@ use lore_git::{Ignores, Repository, StatCache, TreeLimits, WorktreeOptions, read
 use lore_model::{Anchor, CommitId, Message, RepoPath, SymbolKind};
 
 use super::relocate::{Before, Now, likeness, lines, relocate, relocate_within};
-use crate::blocking;
 
 /// The largest file in which lines are looked for.
 pub(super) const FILE_MAX: u64 = 4 << 20;
@@ -111,17 +110,16 @@ pub struct SymbolAt {
 }
 
 /// The messages with where their code is.
-pub(super) async fn all(messages: Vec<Message>) -> Vec<Placed> {
-    blocking(move || {
+pub(super) fn all(messages: Vec<Message>) -> Vec<Placed> {
+    {
         let mut finder = Finder::new();
         messages.into_iter().map(|message| finder.place(message)).collect()
-    })
-    .await
+    }
 }
 
 /// The same for one.
-pub(super) async fn one(message: Message) -> Placed {
-    blocking(move || Finder::new().place(message)).await
+pub(super) fn one(message: Message) -> Placed {
+    Finder::new().place(message)
 }
 
 /// Looks for the code of messages, and reads each file once for all of them.

@@ -13,7 +13,7 @@ use super::{
     place::{FILE_MAX, symbol_at},
     relocate::lines,
 };
-use crate::{blocking, rfc3339_millis};
+use crate::rfc3339_millis;
 
 /// The longest comment.
 pub const COMMENT_MAX: usize = 1 << 20;
@@ -65,7 +65,7 @@ pub fn project_root(folder: &Path) -> PathBuf {
 
 impl Messages {
     /// Keeps a comment. It is on disk when this returns.
-    pub async fn comment(&self, request: CommentRequest) -> Result<Commented, Failure> {
+    pub fn comment(&self, request: &CommentRequest) -> Result<Commented, Failure> {
         if request.text.trim().is_empty() {
             return Err(
                 invalid("the comment is empty".to_owned()).hint("give its text as an argument or on standard input")
@@ -76,11 +76,11 @@ impl Messages {
                 .hint("put long text into a file and name that"));
         }
         let mut time = self.clock.now_millis();
-        let (mut message, notes) = blocking(move || compose(&request)).await?;
+        let (mut message, notes) = compose(request)?;
         loop {
             message.time = rfc3339_millis(time);
             message.key = comment_key(&message);
-            match self.store.add(&message, time / 1000).await.map_err(failure)? {
+            match self.store.add(&message, time / 1000).map_err(failure)? {
                 Added::New(id) => return Ok(Commented { id, message, notes }),
                 // Two comments are never one, even where they are the same and the clock did not advance between them.
                 Added::Known(_) => time += 1,

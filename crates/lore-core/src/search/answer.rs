@@ -19,7 +19,7 @@ use super::{
     signals::{Role, folder_tags},
     snippet::{Snippet, estimate_tokens},
 };
-use crate::{Extent, blocking, store_failure, together};
+use crate::{Extent, store_failure};
 
 /// How many answers there are unless somebody says otherwise.
 pub const LIMIT_DEFAULT: usize = 15;
@@ -254,21 +254,15 @@ pub struct CodeHit {
 
 impl Search {
     /// Answers a question about code.
-    pub async fn search(self: &Arc<Self>, request: &CodeRequest) -> Result<CodeAnswer, Failure> {
-        let (search, request) = (Arc::clone(self), request.clone());
-        together(async move { search.answer(&request).await }).await
-    }
-
-    async fn answer(&self, request: &CodeRequest) -> Result<CodeAnswer, Failure> {
+    pub fn search(&self, request: &CodeRequest) -> Result<CodeAnswer, Failure> {
         request.check()?;
         let filter = Arc::new(Filter::new(request)?);
-        let text = request.query.clone();
-        let query = Arc::new(blocking(move || Query::new(&text)).await);
-        let vector = if request.parts.meaning { self.embed(&query.text).await? } else { None };
+        let query = Arc::new(Query::new(&request.query));
+        let vector = if request.parts.meaning { self.embed(&query.text)? } else { None };
         let mut tries = 0;
         loop {
             tries += 1;
-            match self.try_search(request, &query, vector.clone(), &filter).await? {
+            match self.try_search(request, &query, vector.clone(), &filter)? {
                 Ok(answer) => return Ok(answer),
                 // What was read was replaced by a newer state meanwhile.
                 Err(StoreError::Absent(_)) if tries < TRIES => {
@@ -279,19 +273,19 @@ impl Search {
         }
     }
 
-    async fn embed(&self, query: &str) -> Result<Option<Vec<f32>>, Failure> {
-        let mut vectors = self.embedder.embed(&[query], Mode::Query).await.map_err(embed_failure)?;
+    fn embed(&self, query: &str) -> Result<Option<Vec<f32>>, Failure> {
+        let mut vectors = self.embedder.embed(&[query], Mode::Query).map_err(embed_failure)?;
         Ok(vectors.pop().filter(|vector| vector.iter().any(|value| *value != 0.0)))
     }
 
-    async fn try_search(
+    fn try_search(
         &self,
         request: &CodeRequest,
         query: &Arc<Query>,
         vector: Option<Vec<f32>>,
         filter: &Arc<Filter>,
     ) -> Result<Result<CodeAnswer, StoreError>, Failure> {
-        let Seen { parts, freshness, states, mut gaps, former } = self.see(&request.repos, &request.when).await?;
+        let Seen { parts, freshness, states, mut gaps, former } = self.see(&request.repos, &request.when)?;
         let rules = super::reading::rules(&*self.embedder);
         // Vectors of another model cannot be compared; until all is read anew, words alone decide. Only what is shown counts:
         // a repository of which nothing is indexed, or a past that is not kept yet, was read by no rules at all.
@@ -306,13 +300,13 @@ impl Search {
         let mut said = Vec::new();
         for ((repo, _), state) in request.repos.iter().zip(&states) {
             if let Some(kept) = state.evidence.as_ref().filter(|_| request.parts.history) {
-                match self.evidence(repo.id, kept.number).await {
+                match self.evidence(repo.id, kept.number) {
                     Ok(evidence) => said.extend(evidence.map(|evidence| (repo.id, evidence))),
                     Err(error) => return Ok(Err(error)),
                 }
             }
         }
-        let loaded = match self.load(&parts).await? {
+        let loaded = match self.load(&parts)? {
             Ok(loaded) => loaded,
             Err(error) => return Ok(Err(error)),
         };
@@ -320,7 +314,7 @@ impl Search {
         gaps.lacking = loaded.lacking;
         let names: Vec<(RepoId, String)> =
             parts.iter().map(|part| (part.repo.id, part.repo.name().to_owned())).collect();
-        let (second, second_query) = match self.ask_second(request, &loaded, &query.text).await {
+        let (second, second_query) = match self.ask_second(request, &loaded, &query.text) {
             Ok(Some((state, query))) => (Some(state), query),
             Ok(None) => (None, None),
             Err(error) => return Ok(Err(error)),
@@ -341,14 +335,12 @@ impl Search {
             except: None,
             lines: parts.iter().filter_map(|part| part.past.as_ref()?.line.clone()).collect(),
         };
-        let (filter, searched) = (Arc::clone(filter), Arc::clone(&work.loaded));
-        let answered = blocking(move || {
+        let answered = || {
             let (hits, more, too_low) = work.run()?;
-            let unmatched = if hits.is_empty() { filter.unmatched(searched.view.files()) } else { Vec::new() };
+            let unmatched = if hits.is_empty() { filter.unmatched(work.loaded.view.files()) } else { Vec::new() };
             Ok((hits, more, too_low, unmatched))
-        })
-        .await;
-        Ok(answered.map(|(hits, more, too_low, unmatched)| CodeAnswer {
+        };
+        Ok(answered().map(|(hits, more, too_low, unmatched)| CodeAnswer {
             hits,
             kind: query.kind,
             words: query.words.iter().map(|word| word.token.clone()).collect(),
@@ -364,16 +356,16 @@ impl Search {
     }
 
     /// What there is of these repositories at this moment.
-    pub(super) async fn see(&self, repos: &[(Repo, Option<PathBuf>)], when: &When) -> Result<Seen, Failure> {
+    pub(super) fn see(&self, repos: &[(Repo, Option<PathBuf>)], when: &When) -> Result<Seen, Failure> {
         one_branch_of_each(repos)?;
         let mut seen = Seen::default();
         for (repo, place) in repos {
-            let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
+            let state = self.store.code_state(repo.id).map_err(store_failure)?;
             seen.former.extend(self.views.keep_only(repo.id, &state.snapshots));
-            let mut part = self.part(repo, &state, place.as_deref(), repos.len() == 1 && !when.is_past()).await?;
-            let freshness = self.freshness(repo, &state, part.as_ref()).await;
+            let mut part = self.part(repo, &state, place.as_deref(), repos.len() == 1 && !when.is_past())?;
+            let freshness = self.freshness(repo, &state, part.as_ref());
             if let Some(shown) = part.as_mut().filter(|_| when.is_past()) {
-                match Box::pin(self.past(repo, place.as_deref(), &state, when)).await? {
+                match self.past(repo, place.as_deref(), &state, when)? {
                     Then::Shown(past) => {
                         let (name, kept) = (repo.name().to_owned(), state.past.as_ref());
                         let head = state.tips.iter().find(|tip| tip.name == "HEAD").map(|tip| tip.commit);
@@ -384,7 +376,7 @@ impl Search {
                             seen.gaps.behind.push(name.clone());
                         }
                         if let When::During(_) = when {
-                            let line = self.other_line(repo, kept.and_then(|kept| kept.tip)).await;
+                            let line = self.other_line(repo, kept.and_then(|kept| kept.tip));
                             seen.gaps.other_line.extend(line.map(|line| (repo.name().to_owned(), line)));
                         }
                         shown.past = Some(past);
@@ -409,7 +401,7 @@ impl Search {
     }
 
     /// What the second model says of the question, where one is configured.
-    async fn ask_second(
+    fn ask_second(
         &self,
         request: &CodeRequest,
         loaded: &Arc<Loaded>,
@@ -417,24 +409,19 @@ impl Search {
     ) -> Result<Option<(SecondState, Option<SecondQuery>)>, StoreError> {
         let wanted = request.parts.second && request.parts.meaning;
         let Some(second) = self.second.as_ref().filter(|_| wanted) else { return Ok(None) };
-        let (here, model) = (Arc::clone(loaded), second.model().to_owned());
-        let vectors = blocking(move || here.view.vectors(&model)).await?;
-        Ok(Some(second.ask(loaded, vectors, text).await))
+        let model = second.model().to_owned();
+        let vectors = loaded.view.vectors(&model)?;
+        Ok(Some(second.ask(loaded, vectors, text)))
     }
 
     /// How fresh what a part shows of a repository is.
-    pub(super) async fn freshness(
-        &self,
-        repo: &Repo,
-        state: &lore_store::CodeState,
-        part: Option<&Part>,
-    ) -> CodeFreshness {
+    pub(super) fn freshness(&self, repo: &Repo, state: &lore_store::CodeState, part: Option<&Part>) -> CodeFreshness {
         let committed_at = match part {
-            Some(part) => self.commit_time(repo, part.snapshot.commit).await,
+            Some(part) => self.commit_time(repo, part.snapshot.commit),
             None => None,
         };
         let uncommitted_error = part.and_then(|part| part.work_error.clone());
-        let code_state = match self.code_state(repo, state, part).await {
+        let code_state = match self.code_state(repo, state, part) {
             CodeState::Current if uncommitted_error.is_some() => CodeState::Stale,
             other => other,
         };
@@ -457,11 +444,11 @@ impl Search {
     }
 
     /// How much of a repository's code is indexed, and how much of the sync in progress is done, in percent.
-    pub(crate) async fn extent(&self, repo: &Repo) -> Result<(Extent, Option<u8>), Failure> {
-        let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
+    pub(crate) fn extent(&self, repo: &Repo) -> Result<(Extent, Option<u8>), Failure> {
+        let state = self.store.code_state(repo.id).map_err(store_failure)?;
         let extent = if state.snapshots.iter().any(|snapshot| snapshot.files > 0) {
             if state.partial && !state.complete { Extent::Partial } else { Extent::Whole }
-        } else if self.holds(repo, &state).await == Some(false) {
+        } else if self.holds(repo, &state) == Some(false) {
             Extent::Absent
         } else {
             // Of branches without a commit there is nothing, and that is all of it.
@@ -474,13 +461,8 @@ impl Search {
         Ok((extent, progress))
     }
 
-    pub(super) async fn code_state(
-        &self,
-        repo: &Repo,
-        state: &lore_store::CodeState,
-        part: Option<&Part>,
-    ) -> CodeState {
-        match (part, self.holds(repo, state).await) {
+    pub(super) fn code_state(&self, repo: &Repo, state: &lore_store::CodeState, part: Option<&Part>) -> CodeState {
+        match (part, self.holds(repo, state)) {
             (_, None) => CodeState::Missing,
             // Of branches without a commit there is nothing, and that is all of it.
             (_, Some(true)) => CodeState::Current,

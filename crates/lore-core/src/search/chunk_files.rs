@@ -10,7 +10,7 @@ use std::{
 };
 
 use lore_embed::{DIMENSIONS, Embedder, Mode, Scratch};
-use lore_model::{ChunkKind, Code, Failure, RepoPath};
+use lore_model::{Cancel, ChunkKind, Code, Failure, RepoPath};
 use lore_store::{
     Base, BlobRecord, ChunkId, ChunkInput, ChunkKey, Entry, IndexStore, OverlayFile, OverlayInput, PreparedChunk,
     ViewPart,
@@ -29,7 +29,7 @@ use super::{
     rank::Ranking,
     snippet::Snippet,
 };
-use crate::{blocking, store_failure};
+use crate::store_failure;
 
 /// The files, with the kind of the chunks in each where these do not say it themselves.
 const FILES: [(&str, ChunkKind); 4] = [
@@ -153,7 +153,7 @@ type Readable = [bool; FILES.len()];
 
 impl ChunkFiles {
     /// Reads the files of a folder.
-    pub(super) async fn open(
+    pub(super) fn open(
         place: ChunksPlace,
         store: Arc<dyn IndexStore>,
         embedder: Arc<dyn Embedder>,
@@ -166,7 +166,7 @@ impl ChunkFiles {
             )
             .hint("let the program that writes chunk files run first, name another directory, or name none: then Lore's own index answers"));
         }
-        let state = load(&place, &store, &embedder, Readable::default(), &HashMap::new()).await?;
+        let state = load(&place, &store, &embedder, Readable::default(), &HashMap::new())?;
         let now = RwLock::new(Now { state: Arc::new(state), failed: None });
         Ok(Self { place, store, embedder, now })
     }
@@ -177,26 +177,25 @@ impl ChunkFiles {
     }
 
     /// Answers a question. Repositories, languages and symbols of the request play no part.
-    pub async fn search(&self, request: &CodeRequest) -> Result<ChunkAnswer, Failure> {
+    pub fn search(&self, request: &CodeRequest) -> Result<ChunkAnswer, Failure> {
         request.check()?;
         let filter = Filter::new(request)?;
-        let text = request.query.clone();
-        let query = blocking(move || Query::new(&text)).await;
-        let vector = self.embedder.embed_query(&query.text, CHOSEN_WAIT).await.map_err(embed_failure)?;
+        let query = Query::new(&request.query);
+        let vector = self.embedder.embed_query(&query.text, CHOSEN_WAIT).map_err(embed_failure)?;
         let vector = Some(vector).filter(|vector| vector.iter().any(|value| *value != 0.0));
         let (Now { state, failed: stale }, request) = (self.now(), request.clone());
-        let answer = blocking(move || state.answer(&request, &query, &filter, vector.as_deref())).await?;
+        let answer = state.answer(&request, &query, &filter, vector.as_deref())?;
         Ok(ChunkAnswer { stale, ..answer })
     }
 
-    /// Reloads the files whenever they change, until dropped.
-    pub async fn keep_fresh(&self) {
-        follow(Watch::new(&self.place.folder, &NAMES), self, self.now().state.signature).await;
+    /// Reloads the files whenever they change, until cancelled.
+    pub fn keep_fresh(&self, cancel: &Cancel) {
+        follow(Watch::new(&self.place.folder, &NAMES, cancel), self, self.now().state.signature);
     }
 
-    async fn try_reload(&self) -> Result<usize, Failure> {
+    fn try_reload(&self) -> Result<usize, Failure> {
         let before = self.now().state;
-        let loaded = load(&self.place, &self.store, &self.embedder, before.readable, &before.prepared).await;
+        let loaded = load(&self.place, &self.store, &self.embedder, before.readable, &before.prepared);
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
         match loaded {
             Ok(state) => {
@@ -219,13 +218,12 @@ impl ChunkFiles {
 impl Watched for ChunkFiles {
     type Look = Signature;
 
-    async fn look(&self) -> Signature {
-        let folder = self.place.folder.clone();
-        blocking(move || signature(&folder)).await
+    fn look(&self) -> Signature {
+        signature(&self.place.folder)
     }
 
-    async fn reload(&self) -> bool {
-        let (reloaded, folder) = (self.try_reload().await, self.place.folder.display());
+    fn reload(&self) -> bool {
+        let (reloaded, folder) = (self.try_reload(), self.place.folder.display());
         match reloaded {
             Ok(chunks) => {
                 tracing::info!(%folder, chunks, "the chunk files were read again");
@@ -347,19 +345,19 @@ struct Read {
     skipped: usize,
 }
 
-async fn load(
+fn load(
     place: &ChunksPlace,
     store: &Arc<dyn IndexStore>,
     embedder: &Arc<dyn Embedder>,
     before: Readable,
     known: &HashMap<ChunkKey, PreparedChunk>,
 ) -> Result<State, Failure> {
-    let (place, model) = (place.clone(), embedder.model().to_owned());
-    let Read { drafts, signature, readable, skipped } = blocking(move || read(&place, &model, before)).await?;
+    let model = embedder.model().to_owned();
+    let Read { drafts, signature, readable, skipped } = read(place, &model, before)?;
     let keys: Vec<ChunkKey> = drafts.iter().map(|draft| key(draft, embedder.model())).collect();
     let wanting: Vec<usize> =
         (0..drafts.len()).filter(|at| drafts[*at].vector.is_none() && !known.contains_key(&keys[*at])).collect();
-    let vectors = embed(&drafts, &wanting, embedder).await?;
+    let vectors = embed(&drafts, &wanting, embedder)?;
     let (mut input, mut chunks, mut prepared) = (OverlayInput::default(), Vec::new(), HashMap::new());
     let sink = store.overlay_sink();
     let mut files: BTreeMap<RepoPath, Vec<usize>> = BTreeMap::new();
@@ -383,13 +381,13 @@ async fn load(
         input.files.push(OverlayFile { path, record, chunks: ready });
         chunks.push(file_chunks);
     }
-    let view = store.open_view(vec![ViewPart { base: Base::Nothing, overlay: input }]).await.map_err(store_failure)?;
-    let loaded = blocking(move || Loaded::new(view, 0)).await;
+    let view = store.open_view(vec![ViewPart { base: Base::Nothing, overlay: input }]).map_err(store_failure)?;
+    let loaded = Loaded::new(view, 0);
     Ok(State { loaded, chunks, prepared, signature, readable, skipped })
 }
 
 /// Vectors for those chunks whose file has none that can be compared.
-async fn embed(
+fn embed(
     drafts: &[Draft],
     wanting: &[usize],
     embedder: &Arc<dyn Embedder>,
@@ -397,8 +395,7 @@ async fn embed(
     let passage = |at: &usize| format!("{}\n{}", drafts[*at].chunk.title, drafts[*at].chunk.text);
     let passages: Vec<String> = wanting.iter().map(passage).collect();
     if embedder.as_local().is_some() {
-        let (embedder, wanting) = (Arc::clone(embedder), wanting.to_vec());
-        return Ok(blocking(move || {
+        return Ok({
             let mut scratch = Scratch::default();
             let made = wanting.iter().zip(passages).map(|(at, passage)| {
                 let mut vector = Box::new([0.0; DIMENSIONS]);
@@ -408,14 +405,13 @@ async fn embed(
                 (*at, vector)
             });
             made.collect()
-        })
-        .await);
+        });
     }
     let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
     if passages.is_empty() {
         return Ok(HashMap::new());
     }
-    let vectors = embedder.embed(&passages, Mode::Passage).await.map_err(embed_failure)?;
+    let vectors = embedder.embed(&passages, Mode::Passage).map_err(embed_failure)?;
     Ok(wanting
         .iter()
         .copied()

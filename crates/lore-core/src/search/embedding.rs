@@ -13,9 +13,9 @@ use lore_model::{Failure, Repo};
 use lore_store::{ChunkId, CodeView, NewVector, PassageKey, SnapshotId, StoreError, VectorSet, VectorWriter, ViewPart};
 
 use super::{Search, Second, index::embed_failure, reading::passage};
-use crate::{blocking, git_failure, store_failure};
+use crate::store_failure;
 
-/// How soon somebody who wants it to stop is heard, and a busy writer is tried again.
+/// How soon a busy writer is tried again.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Counts up when texts are made of chunks in another way.
@@ -59,7 +59,7 @@ impl Search {
     ///
     /// What was done is kept whatever happens, and the next call goes on from there. The index can be written by others
     /// meanwhile; somebody else who is at this work makes it fail with `Busy`.
-    pub async fn embed_all(
+    pub fn embed_all(
         &self,
         repo: &Repo,
         cancel: &Cancel,
@@ -68,47 +68,47 @@ impl Search {
         let Some(second) = self.second.as_deref() else { return Ok(None) };
         let mut report = EmbedReport { model: second.model().to_owned(), ..EmbedReport::default() };
         let mut writer = None;
-        let state = self.state(repo.id).await?;
+        let state = self.state(repo.id)?;
         // The newest first: it is asked for most.
         for snapshot in state.snapshots.iter().rev() {
             let part = ViewPart::snapshot(snapshot.id);
-            let view = match self.store.open_view(vec![part]).await {
+            let view = match self.store.open_view(vec![part]) {
                 Ok(view) => view,
                 // A newer state has taken its place; whoever made that comes back.
                 Err(StoreError::Absent(_)) => continue,
                 Err(error) => return Err(store_failure(error)),
             };
             let work = Work { search: self, second, view, cancel, progress };
-            work.run(snapshot.id, &mut writer, &mut report).await?;
+            work.run(snapshot.id, &mut writer, &mut report)?;
         }
         Ok(Some(report))
     }
 
     /// Whether something of a repository has no vector of the second model yet.
-    pub async fn wants_embedding(&self, repo: &Repo) -> Result<bool, Failure> {
+    pub fn wants_embedding(&self, repo: &Repo) -> Result<bool, Failure> {
         let Some(second) = self.second.as_deref() else { return Ok(false) };
-        let state = self.state(repo.id).await?;
+        let state = self.state(repo.id)?;
         let complete = second.complete.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(state.snapshots.iter().any(|snapshot| !complete.contains(&snapshot.id)))
     }
 
     /// Removes vectors of the second model whose chunks are gone. Not before all repositories have been embedded: a text that
     /// is read again is known by its old vector. What other models left is theirs, and may have been paid for.
-    pub async fn collect_vectors(&self) -> Result<(), Failure> {
+    pub fn collect_vectors(&self) -> Result<(), Failure> {
         let Some(second) = self.second.as_deref() else { return Ok(()) };
-        let writer = self.store.vector_writer().await.map_err(store_failure)?;
-        writer.collect_vectors(second.model()).await.map(|_| ()).map_err(store_failure)
+        let writer = self.store.vector_writer().map_err(store_failure)?;
+        writer.collect_vectors(second.model()).map(|_| ()).map_err(store_failure)
     }
 
     /// What is kept of every model besides the built-in one.
-    pub async fn vector_sets(&self) -> Result<Vec<VectorSet>, Failure> {
-        self.store.vector_sets().await.map_err(store_failure)
+    pub fn vector_sets(&self) -> Result<Vec<VectorSet>, Failure> {
+        self.store.vector_sets().map_err(store_failure)
     }
 
     /// Forgets the vectors of a model; `None` where there are none, else how many there were and their bytes.
-    pub async fn remove_vectors(&self, model: &str) -> Result<Option<(u64, u64)>, Failure> {
-        let writer = self.store.vector_writer().await.map_err(store_failure)?;
-        let removed = writer.remove_set(model).await.map_err(store_failure)?;
+    pub fn remove_vectors(&self, model: &str) -> Result<Option<(u64, u64)>, Failure> {
+        let writer = self.store.vector_writer().map_err(store_failure)?;
+        let removed = writer.remove_set(model).map_err(store_failure)?;
         Ok(removed.map(|removed| (removed.chunks, removed.bytes)))
     }
 }
@@ -123,27 +123,27 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    async fn run(
+    fn run(
         &self,
         snapshot: SnapshotId,
         writer: &mut Option<Box<dyn VectorWriter>>,
         report: &mut EmbedReport,
     ) -> Result<(), Failure> {
-        let (view, model) = (Arc::clone(&self.view), self.second.model().to_owned());
-        let (total, missing) = blocking(move || missing(&*view, &model)).await.map_err(store_failure)?;
+        let model = self.second.model().to_owned();
+        let (total, missing) = missing(&*self.view, &model).map_err(store_failure)?;
         report.chunks = report.chunks.max(total);
         if !missing.is_empty() {
             let writer = if let Some(writer) = writer {
                 writer
             } else {
-                writer.insert(self.search.store.vector_writer().await.map_err(store_failure)?)
+                writer.insert(self.search.store.vector_writer().map_err(store_failure)?)
             };
             let model: Arc<str> = self.second.model().into();
             let mut done = total - missing.len() as u64;
             (self.progress)(EmbedEvent { model: Arc::clone(&model), done, total });
             for group in missing.chunks(self.second.embedder.group()) {
                 self.cancel.check()?;
-                let known = self.embed(&**writer, group).await?;
+                let known = self.embed(&**writer, group)?;
                 report.known += known;
                 report.embedded += group.len() as u64 - known;
                 done += group.len() as u64;
@@ -155,12 +155,11 @@ impl Work<'_> {
     }
 
     /// Gives some chunks their vectors, and tells how many of their texts were known.
-    async fn embed(&self, writer: &dyn VectorWriter, group: &[(ChunkId, u32)]) -> Result<u64, Failure> {
+    fn embed(&self, writer: &dyn VectorWriter, group: &[(ChunkId, u32)]) -> Result<u64, Failure> {
         let model = self.second.model();
-        let (view, group) = (Arc::clone(&self.view), group.to_vec());
-        let drafts = blocking(move || drafts(&*view, &group)).await.map_err(store_failure)?;
+        let drafts = drafts(&*self.view, group).map_err(store_failure)?;
         let keys: Vec<(ChunkId, PassageKey)> = drafts.iter().map(|draft| (draft.chunk, draft.key)).collect();
-        let known = self.when_free(|| writer.adopt(model, &keys)).await?;
+        let known = self.when_free(|| writer.adopt(model, &keys))?;
         let mut texts: HashMap<PassageKey, usize> = HashMap::new();
         let mut passages: Vec<&str> = Vec::new();
         for draft in drafts.iter().filter(|draft| !known.contains(&draft.chunk)) {
@@ -172,24 +171,24 @@ impl Work<'_> {
         if passages.is_empty() {
             return Ok(known.len() as u64);
         }
-        let vectors = tokio::select! {
-            vectors = self.second.embedder.embed(&passages, Mode::Passage) => vectors.map_err(embed_failure)?,
-            () = cancelled(self.cancel) => return Err(git_failure(lore_git::GitError::Cancelled)),
+        let vectors = {
+            let _entered = self.cancel.enter();
+            self.second.embedder.embed(&passages, Mode::Passage).map_err(embed_failure)?
         };
-        self.check_lengths(&vectors).await?;
+        self.check_lengths(&vectors)?;
         let new = |draft: &Draft| {
             let vector = vectors.get(*texts.get(&draft.key)?)?.clone();
             Some(NewVector { chunk: draft.chunk, passage: draft.key, vector })
         };
         let new: Vec<NewVector> = drafts.iter().filter_map(new).collect();
-        self.when_free(|| writer.put_vectors(model, new.clone())).await?;
+        self.when_free(|| writer.put_vectors(model, new.clone()))?;
         Ok(known.len() as u64)
     }
 
     /// A set holds vectors of one length, whatever a service gives today.
-    async fn check_lengths(&self, vectors: &[Vec<f32>]) -> Result<(), Failure> {
+    fn check_lengths(&self, vectors: &[Vec<f32>]) -> Result<(), Failure> {
         let model = self.second.model();
-        let sets = self.search.vector_sets().await?;
+        let sets = self.search.vector_sets()?;
         let Some(set) = sets.iter().find(|set| set.model == model) else { return Ok(()) };
         match vectors.iter().find(|vector| vector.len() != set.dimensions) {
             Some(wrong) => Err(embed_failure(EmbedError::WrongDimensions {
@@ -202,26 +201,16 @@ impl Work<'_> {
     }
 
     /// Does something that needs the writer's place for a moment, as soon as that is free.
-    async fn when_free<T, F: Future<Output = Result<T, StoreError>>>(
-        &self,
-        call: impl Fn() -> F,
-    ) -> Result<T, Failure> {
+    fn when_free<T>(&self, call: impl Fn() -> Result<T, StoreError>) -> Result<T, Failure> {
         loop {
-            match call().await {
+            match call() {
                 Err(StoreError::Locked) => {
+                    self.cancel.sleep(STEP);
                     self.cancel.check()?;
-                    tokio::time::sleep(STEP).await;
                 }
                 other => return other.map_err(store_failure),
             }
         }
-    }
-}
-
-/// Ends when somebody wants it to stop.
-async fn cancelled(cancel: &Cancel) {
-    while !cancel.is_cancelled() {
-        tokio::time::sleep(STEP).await;
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     index::embed_failure,
     reading::passage,
 };
-use crate::{blocking, store_failure};
+use crate::store_failure;
 
 /// How many texts an embedder is given at once.
 const BATCH: usize = 64;
@@ -69,15 +69,15 @@ pub struct Export {
 impl Search {
     /// The chunks of a repository as it is now, uncommitted work included: that of the work tree at `place`, where that is
     /// not the registered one.
-    pub async fn export(&self, repo: &Repo, place: Option<&Path>) -> Result<Export, Failure> {
-        let state = self.state(repo.id).await?;
-        let part = self.part(repo, &state, place, true).await?;
-        let freshness = self.freshness(repo, &state, part.as_ref()).await;
+    pub fn export(&self, repo: &Repo, place: Option<&Path>) -> Result<Export, Failure> {
+        let state = self.state(repo.id)?;
+        let part = self.part(repo, &state, place, true)?;
+        let freshness = self.freshness(repo, &state, part.as_ref());
         let loaded = match part {
-            Some(part) => Some(self.load(&[part]).await?.map_err(store_failure)?),
+            Some(part) => Some(self.load(&[part])?.map_err(store_failure)?),
             None => None,
         };
-        Ok(Export { loaded, embedder: self.chosen().await?, next: 0, freshness, plain: 0 })
+        Ok(Export { loaded, embedder: self.chosen()?, next: 0, freshness, plain: 0 })
     }
 }
 
@@ -98,13 +98,12 @@ impl Export {
     }
 
     /// The chunks of the next file that has some; `None` after the last.
-    pub async fn next(&mut self) -> Result<Option<Vec<ExportedChunk>>, Failure> {
+    pub fn next_file(&mut self) -> Result<Option<Vec<ExportedChunk>>, Failure> {
         let Some(loaded) = self.loaded.clone() else { return Ok(None) };
         while self.next < loaded.view.files().len() {
-            let (file, here) = (self.next, Arc::clone(&loaded));
+            let file = self.next;
             self.next += 1;
-            let Some((mut chunks, passages)) = blocking(move || chunks_of(&here, file)).await.map_err(store_failure)?
-            else {
+            let Some((mut chunks, passages)) = chunks_of(&loaded, file).map_err(store_failure)? else {
                 self.plain += 1;
                 continue;
             };
@@ -113,7 +112,7 @@ impl Export {
             }
             for (batch, passages) in chunks.chunks_mut(BATCH).zip(passages.chunks(BATCH)) {
                 let passages: Vec<&str> = passages.iter().map(String::as_str).collect();
-                let vectors = self.embedder.embed(&passages, Mode::Passage).await.map_err(embed_failure)?;
+                let vectors = self.embedder.embed(&passages, Mode::Passage).map_err(embed_failure)?;
                 batch.iter_mut().zip(vectors).for_each(|(chunk, vector)| chunk.vector = vector);
             }
             return Ok(Some(chunks));

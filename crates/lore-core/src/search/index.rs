@@ -6,8 +6,10 @@ use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::{self, SyncSender},
     },
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use lore_embed::{EmbedError, Embedder};
@@ -16,13 +18,12 @@ use lore_model::{BlobId, Code, CommitId, DEFAULT_EXCLUDES, Failure, Repo, RepoPa
 use lore_store::{
     BlobKey, BlobRecord, ChunkSink, CodeEnd, CodeState, CodeWriter, LeftOut, NewBlob, NewSnapshot, SnapshotFile,
 };
-use tokio::sync::mpsc;
 
 use super::{
     Search,
     reading::{FileReader, MAX_FILE, rules},
 };
-use crate::{blocking, git_failure, store_failure};
+use crate::{git_failure, store_failure};
 
 /// Files that one worker takes at a time: neighbours, because their contents are stored near each other.
 const BATCH: usize = 16;
@@ -115,15 +116,15 @@ struct Plan {
 }
 
 /// Frees what nothing needs any more. What was read is published: that this failed is no reason to say that it was not.
-pub(super) async fn clean_up(writer: &dyn CodeWriter) {
-    if let Err(error) = writer.collect().await {
+pub(super) fn clean_up(writer: &dyn CodeWriter) {
+    if let Err(error) = writer.collect() {
         tracing::warn!(%error, "what no snapshot needs could not be freed");
     }
 }
 
 impl Search {
     /// Brings the index of one repository's code up to date.
-    pub async fn sync(&self, repo: &Repo, task: &CodeTask<'_>) -> Result<CodeReport, Failure> {
+    pub fn sync(&self, repo: &Repo, task: &CodeTask<'_>) -> Result<CodeReport, Failure> {
         let running = self.syncing.begin(repo.id);
         let heard = |event: CodeEvent| {
             match &event {
@@ -133,25 +134,25 @@ impl Search {
             }
             (task.progress)(event);
         };
-        self.sync_inner(repo, &CodeTask { progress: &heard, ..*task }).await
+        self.sync_inner(repo, &CodeTask { progress: &heard, ..*task })
     }
 
-    async fn sync_inner(&self, repo: &Repo, task: &CodeTask<'_>) -> Result<CodeReport, Failure> {
+    fn sync_inner(&self, repo: &Repo, task: &CodeTask<'_>) -> Result<CodeReport, Failure> {
         let CodeTask { writer, cancel, progress, .. } = *task;
-        let mut seen = self.look_at_tips(repo).await?;
+        let mut seen = self.look_at_tips(repo)?;
         let rules = rules(&*self.embedder);
-        let before = self.store.code_state(repo.id).await.map_err(store_failure)?;
+        let before = self.store.code_state(repo.id).map_err(store_failure)?;
         if !task.retry_missing && is_current(&before, &seen.tips, &seen.scope, &rules) {
-            return self.report(&before, 0).await;
+            return self.report(&before, 0);
         }
-        writer.begin_code(repo.id, &rules).await.map_err(store_failure)?;
+        writer.begin_code(repo.id, &rules).map_err(store_failure)?;
         cancel.check()?;
         // What is complete need not be listed again: a sync costs what changed.
         let reusable = before.complete && before.rules == rules && before.scope == seen.scope && !task.retry_missing;
         let kept: HashSet<CommitId> =
             before.snapshots.iter().filter(|_| reusable).map(|snapshot| snapshot.commit).collect();
         let wanted: Vec<CommitId> = commits(&seen.tips).into_iter().filter(|commit| !kept.contains(commit)).collect();
-        let plan = plan(seen.repository.clone(), wanted, seen.ignore.clone(), cancel.clone()).await?;
+        let plan = plan(&seen.repository, wanted, &seen.ignore, cancel)?;
         // A branch that cannot be read is not indexed: the next sync tries again.
         seen.tips.retain(|tip| !plan.unread.contains(&tip.commit));
         let Plan { snapshots, mut contents, mut errors, .. } = plan;
@@ -165,7 +166,7 @@ impl Search {
         }
         let mut wanted: Vec<BlobKey> = contents.iter().map(|(key, _)| key.clone()).collect();
         wanted.dedup();
-        let known = writer.known_blobs(&rules, wanted).await.map_err(store_failure)?;
+        let known = writer.known_blobs(&rules, wanted).map_err(store_failure)?;
         contents.retain(|(key, _)| !known.contains(key));
         progress(CodeEvent::Started(contents.len() as u64));
         let wanted = contents.len() as u64;
@@ -178,7 +179,7 @@ impl Search {
             partial: true,
         };
         let first = before.snapshots.is_empty().then_some(&end);
-        let Unsearched { lost, mut too_large } = self.read_all(repo, task, &seen.repository, contents, first).await?;
+        let Unsearched { lost, mut too_large } = self.read_all(repo, task, &seen.repository, contents, first)?;
         too_large.sort_unstable();
         for snapshot in &mut end.snapshots {
             let lost = snapshot.files.iter().filter_map(|file| {
@@ -188,19 +189,19 @@ impl Search {
             snapshot.left_out.sort_unstable();
         }
         end.partial = false;
-        let state = writer.end_code(repo.id, end).await.map_err(store_failure)?;
-        clean_up(writer).await;
+        let state = writer.end_code(repo.id, end).map_err(store_failure)?;
+        clean_up(writer);
         progress(CodeEvent::Published);
-        let report = self.report(&state, wanted - lost.len() as u64).await?;
+        let report = self.report(&state, wanted - lost.len() as u64)?;
         Ok(CodeReport { too_large, ..report })
     }
 
-    async fn report(&self, state: &CodeState, read: u64) -> Result<CodeReport, Failure> {
+    fn report(&self, state: &CodeState, read: u64) -> Result<CodeReport, Failure> {
         let Some(newest) = state.snapshots.last() else { return Ok(CodeReport { read, ..CodeReport::default() }) };
         let lost = if state.complete {
             0
         } else {
-            let left_out = self.summarise(newest.id).await?.left_out;
+            let left_out = self.summarise(newest.id)?.left_out;
             left_out.iter().filter(|file| file.reason.starts_with(LOST)).count() as u64
         };
         Ok(CodeReport {
@@ -214,21 +215,21 @@ impl Search {
     }
 
     /// Whether the index holds what the repository's tips name; `None` where the repository cannot be read.
-    pub async fn is_indexed(&self, repo: &Repo) -> Result<Option<bool>, Failure> {
-        let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
-        Ok(self.holds(repo, &state).await)
+    pub fn is_indexed(&self, repo: &Repo) -> Result<Option<bool>, Failure> {
+        let state = self.store.code_state(repo.id).map_err(store_failure)?;
+        Ok(self.holds(repo, &state))
     }
 
     /// The commit that the branch which is asked about stands at, where all of it is indexed.
-    pub(crate) async fn indexed_tip(&self, repo: &Repo) -> Result<Option<CommitId>, Failure> {
-        let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
-        let tip = self.tips(repo, &repo.info.local_path).await.and_then(|tips| tips.shown);
-        Ok(if self.holds(repo, &state).await == Some(true) { tip } else { None })
+    pub(crate) fn indexed_tip(&self, repo: &Repo) -> Result<Option<CommitId>, Failure> {
+        let state = self.store.code_state(repo.id).map_err(store_failure)?;
+        let tip = self.tips(repo, &repo.info.local_path).and_then(|tips| tips.shown);
+        Ok(if self.holds(repo, &state) == Some(true) { tip } else { None })
     }
 
     /// Whether this state holds what the repository's tips name; `None` where the repository cannot be read.
-    pub(super) async fn holds(&self, repo: &Repo, state: &CodeState) -> Option<bool> {
-        let tips = self.tips(repo, &repo.info.local_path).await?;
+    pub(super) fn holds(&self, repo: &Repo, state: &CodeState) -> Option<bool> {
+        let tips = self.tips(repo, &repo.info.local_path)?;
         let (scope, _) = self.scope(repo);
         let rules = rules(&*self.embedder);
         if repo.shown.is_some() {
@@ -248,19 +249,18 @@ impl Search {
         (format!("{ignore:?}"), ignore)
     }
 
-    async fn look_at_tips(&self, repo: &Repo) -> Result<Seen, Failure> {
+    fn look_at_tips(&self, repo: &Repo) -> Result<Seen, Failure> {
         let (scope, ignore) = self.scope(repo);
-        let repo = repo.clone();
-        let looked = blocking(move || {
+        let looked = || {
             let repository = Repository::open(&repo.info.local_path)?;
             let refs = repository.refs(&repo.info.branches, repo.info.default_branch.as_deref())?;
             Ok(Seen { repository, tips: refs.tips, scope, ignore })
-        });
-        looked.await.map_err(git_failure)
+        };
+        looked().map_err(git_failure)
     }
 
     /// Reads contents on all cores while one task stores.
-    pub(super) async fn read_all(
+    pub(super) fn read_all(
         &self,
         repo: &Repo,
         task: &CodeTask<'_>,
@@ -275,63 +275,50 @@ impl Search {
         let rules = rules(&*self.embedder);
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         let jobs = jobs.map_or(cores, NonZero::get).min(MAX_JOBS).min(contents.len().div_ceil(BATCH)).max(1);
-        let (sender, mut receiver) = mpsc::channel::<(Vec<NewBlob>, u64)>(jobs * 2);
-        let work = Arc::new(Work {
+        let sink = writer.sink();
+        let work = Work {
             contents,
-            repository: repository.clone(),
-            sink: writer.sink(),
-            embedder: Arc::clone(&self.embedder),
-            cancel: cancel.clone(),
+            repository,
+            sink: &*sink,
+            embedder: &*self.embedder,
+            cancel,
             next: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
             first_error: Mutex::default(),
             unsearched: Mutex::default(),
-        });
-        let runtime = tokio::runtime::Handle::current();
-        let workers: Vec<_> = (0..jobs)
-            .map(|_| {
-                let (work, sender, runtime) = (Arc::clone(&work), sender.clone(), runtime.clone());
-                tokio::task::spawn_blocking(move || work.run(&sender, runtime))
-            })
-            .collect();
-        drop(sender);
-        let mut done = 0;
-        let mut stored = Ok(());
-        let mut publish_at = tokio::time::Instant::now() + FIRST_ANSWER;
-        while let Some((blobs, count)) = receiver.recv().await {
-            done += count;
-            stored = writer.put_blobs(&rules, blobs).await;
-            if stored.is_ok()
-                && let Some(end) = first
-                && tokio::time::Instant::now() >= publish_at
-            {
-                stored = writer.end_code(repo.id, end.clone()).await.map(|_| ());
-                progress(CodeEvent::Published);
-                // Publishing costs the more the more there is.
-                publish_at = tokio::time::Instant::now() + FIRST_ANSWER * 4;
+        };
+        thread::scope(|threads| {
+            let (sender, receiver) = mpsc::sync_channel::<ReadBatch>(jobs * 2);
+            for sender in vec![sender; jobs] {
+                let work = &work;
+                threads.spawn(move || work.run(&sender));
             }
-            if stored.is_err() {
-                work.failed.store(true, Ordering::Relaxed);
-                break;
+            let mut done = 0;
+            let mut publish_at = Instant::now() + FIRST_ANSWER;
+            while let Ok((blobs, count)) = receiver.recv() {
+                done += count;
+                // Where storing fails, the receiver is dropped and the workers stop.
+                writer.put_blobs(&rules, blobs)?;
+                if let Some(end) = first
+                    && Instant::now() >= publish_at
+                {
+                    writer.end_code(repo.id, end.clone())?;
+                    progress(CodeEvent::Published);
+                    // Publishing costs the more the more there is.
+                    publish_at = Instant::now() + FIRST_ANSWER * 4;
+                }
+                progress(CodeEvent::Advanced(done));
             }
-            progress(CodeEvent::Advanced(done));
-        }
-        drop(receiver);
-        for worker in workers {
-            if let Err(error) = worker.await
-                && let Ok(panic) = error.try_into_panic()
-            {
-                std::panic::resume_unwind(panic);
-            }
-        }
-        stored.map_err(store_failure)?;
+            Ok(())
+        })
+        .map_err(store_failure)?;
         // What was read whole is kept, whatever happened after it.
-        writer.flush().await.map_err(store_failure)?;
+        writer.flush().map_err(store_failure)?;
         cancel.check()?;
-        if let Some(failure) = work.first_error.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(failure) = work.first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(failure);
         }
-        Ok(std::mem::take(&mut *work.unsearched()))
+        Ok(work.unsearched.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -354,13 +341,8 @@ fn as_glob(prefix: &str) -> String {
 }
 
 /// Lists the files of the commits.
-async fn plan(
-    repository: Repository,
-    commits: Vec<CommitId>,
-    globs: Vec<String>,
-    cancel: Cancel,
-) -> Result<Plan, Failure> {
-    let planned = blocking(move || {
+fn plan(repository: &Repository, commits: Vec<CommitId>, globs: &[String], cancel: &Cancel) -> Result<Plan, Failure> {
+    let planned = || {
         let mut plan = Plan { snapshots: Vec::new(), contents: Vec::new(), unread: HashSet::new(), errors: Vec::new() };
         let mut known: HashSet<BlobKey> = HashSet::new();
         let mut hints: HashMap<String, Arc<str>> = HashMap::new();
@@ -376,7 +358,7 @@ async fn plan(
                 }
                 Err(error) => return Err(error),
             };
-            let ignores = repository.tree_ignores(&tree, &globs)?;
+            let ignores = repository.tree_ignores(&tree, globs)?;
             let (files, left_out) = take(tree, &ignores, &mut hints);
             for file in &files {
                 if known.insert(file.key.clone()) {
@@ -386,8 +368,8 @@ async fn plan(
             plan.snapshots.push(NewSnapshot { commit, files, left_out });
         }
         Ok(plan)
-    });
-    planned.await.map_err(git_failure)
+    };
+    planned().map_err(git_failure)
 }
 
 /// Which files of a tree are read, and which are not.
@@ -416,34 +398,38 @@ pub(super) fn take(
     (files, left_out)
 }
 
+/// Contents that were read, and how many files they are of.
+type ReadBatch = (Vec<NewBlob>, u64);
+
 /// What the workers share.
-struct Work {
+struct Work<'a> {
     contents: Vec<(BlobKey, RepoPath)>,
-    repository: Repository,
-    sink: Arc<dyn ChunkSink>,
-    embedder: Arc<dyn Embedder>,
-    cancel: Cancel,
+    repository: &'a Repository,
+    sink: &'a dyn ChunkSink,
+    embedder: &'a dyn Embedder,
+    cancel: &'a Cancel,
     next: AtomicUsize,
     failed: AtomicBool,
     first_error: Mutex<Option<Failure>>,
     unsearched: Mutex<Unsearched>,
 }
 
-impl Work {
+impl Work<'_> {
     fn unsearched(&self) -> MutexGuard<'_, Unsearched> {
         self.unsearched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, sender: &mpsc::Sender<(Vec<NewBlob>, u64)>, runtime: tokio::runtime::Handle) {
-        if let Err(failure) = self.read(sender, runtime) {
+    fn run(&self, sender: &SyncSender<ReadBatch>) {
+        let _entered = self.cancel.enter();
+        if let Err(failure) = self.read(sender) {
             self.failed.store(true, Ordering::Relaxed);
             self.first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
         }
     }
 
-    fn read(&self, sender: &mpsc::Sender<(Vec<NewBlob>, u64)>, runtime: tokio::runtime::Handle) -> Result<(), Failure> {
+    fn read(&self, sender: &SyncSender<ReadBatch>) -> Result<(), Failure> {
         let mut blobs = self.repository.blobs();
-        let mut reader = FileReader::new(&*self.sink, &*self.embedder, runtime);
+        let mut reader = FileReader::new(self.sink, self.embedder);
         let mut buffer = Vec::new();
         loop {
             let from = self.next.fetch_add(BATCH, Ordering::Relaxed);
@@ -479,7 +465,7 @@ impl Work {
                 }
             }
             // Nobody takes it any more where storing failed.
-            if sender.blocking_send((read, batch.len() as u64)).is_err() {
+            if sender.send((read, batch.len() as u64)).is_err() {
                 return Ok(());
             }
         }

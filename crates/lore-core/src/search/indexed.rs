@@ -10,7 +10,7 @@ use lore_model::{Failure, Repo, RepoPath};
 use lore_store::{Accuracy, Ask, CodeView, DIMENSIONS, FieldWeight, SnapshotId, StoreError, ViewPart};
 
 use super::{Search, TRIES};
-use crate::{blocking, store_failure};
+use crate::store_failure;
 
 /// The files of one repository that are searched, uncommitted work included.
 #[derive(Debug, Clone, Default)]
@@ -59,12 +59,12 @@ impl IndexedFiles {
 
 impl Search {
     /// The files of a repository that are searched, seen from one of its work trees.
-    pub async fn indexed_files(&self, repo: &Repo, place: Option<&Path>) -> Result<Arc<IndexedFiles>, Failure> {
+    pub fn indexed_files(&self, repo: &Repo, place: Option<&Path>) -> Result<Arc<IndexedFiles>, Failure> {
         for tries in 1.. {
-            let state = self.state(repo.id).await?;
-            let Some(part) = self.part(repo, &state, place, true).await? else { break };
-            let read = match self.load(&[part]).await? {
-                Ok(loaded) => blocking(move || loaded.indexed()).await,
+            let state = self.state(repo.id)?;
+            let Some(part) = self.part(repo, &state, place, true)? else { break };
+            let read = match self.load(&[part])? {
+                Ok(loaded) => loaded.indexed(),
                 Err(error) => Err(error),
             };
             match read {
@@ -80,22 +80,22 @@ impl Search {
     }
 
     /// What a snapshot has.
-    pub async fn open_snapshot(&self, snapshot: SnapshotId) -> Result<Arc<dyn CodeView>, Failure> {
-        self.open(snapshot).await.map_err(store_failure)
+    pub fn open_snapshot(&self, snapshot: SnapshotId) -> Result<Arc<dyn CodeView>, Failure> {
+        self.open(snapshot).map_err(store_failure)
     }
 
-    async fn open(&self, snapshot: SnapshotId) -> Result<Arc<dyn CodeView>, StoreError> {
-        self.store.open_view(vec![ViewPart::snapshot(snapshot)]).await
+    fn open(&self, snapshot: SnapshotId) -> Result<Arc<dyn CodeView>, StoreError> {
+        self.store.open_view(vec![ViewPart::snapshot(snapshot)])
     }
 
     /// Reads a little of everything that is kept of a snapshot: words, vectors and a text.
-    pub(crate) async fn try_reading(&self, snapshot: SnapshotId) -> Result<(), Failure> {
-        let view = match self.open(snapshot).await {
+    pub(crate) fn try_reading(&self, snapshot: SnapshotId) -> Result<(), Failure> {
+        let view = match self.open(snapshot) {
             // Another one has taken its place, which says nothing against either.
             Err(StoreError::Absent(_)) => return Ok(()),
             other => other.map_err(store_failure)?,
         };
-        let read = blocking(move || {
+        let read = || {
             let mut vector = [0.0; DIMENSIONS];
             vector[0] = 1.0;
             let ask = Ask {
@@ -111,7 +111,7 @@ impl Search {
             };
             let found = view.search(&ask)?;
             found.first().map_or(Ok(()), |scored| view.text(scored.chunk).map(drop))
-        });
-        read.await.map_err(store_failure)
+        };
+        read().map_err(store_failure)
     }
 }

@@ -13,58 +13,58 @@ use super::{
     Search,
     evidence::{self, Evidence},
 };
-use crate::{blocking, store_failure};
+use crate::store_failure;
 
 impl Search {
     /// Whether what is kept of a repository's commits is as new as its history.
-    pub(crate) async fn has_evidence(&self, repo: &Repo) -> bool {
-        let state = self.store.code_state(repo.id).await;
+    pub(crate) fn has_evidence(&self, repo: &Repo) -> bool {
+        let state = self.store.code_state(repo.id);
         // Where the history is not whole, the sync that ends it comes first.
         repo.sync.partial || state.is_ok_and(|state| is_made_of(&state, repo))
     }
 
     /// Keeps what the commits of a repository say about its files, unless that is kept already and `anew` is not asked for.
-    pub(crate) async fn sync_evidence(
+    pub(crate) fn sync_evidence(
         &self,
         repo: &Repo,
         writer: &dyn IndexWriter,
         anew: bool,
         cancel: &Cancel,
     ) -> Result<(), Failure> {
-        let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
-        if repo.sync.partial || (!anew && is_made_of(&state, repo) && self.can_read_evidence(repo.id).await?) {
+        let state = self.store.code_state(repo.id).map_err(store_failure)?;
+        if repo.sync.partial || (!anew && is_made_of(&state, repo) && self.can_read_evidence(repo.id)?) {
             return Ok(());
         }
         cancel.check()?;
         let mut there: HashSet<RepoPath> = HashSet::new();
         for snapshot in &state.snapshots {
             let part = ViewPart::snapshot(snapshot.id);
-            let view = self.store.open_view(vec![part]).await.map_err(store_failure)?;
+            let view = self.store.open_view(vec![part]).map_err(store_failure)?;
             there.extend(view.files().iter().map(|file| file.path.clone()));
         }
-        let subjects = self.store.list_subjects(repo.id, evidence::MAX_FILES).await.map_err(store_failure)?;
+        let subjects = self.store.list_subjects(repo.id, evidence::MAX_FILES).map_err(store_failure)?;
         cancel.check()?;
-        let packed = blocking(move || evidence::pack(&subjects, &|path| there.contains(path))).await;
+        let packed = evidence::pack(&subjects, &|path| there.contains(path));
         let made_of = evidence::made_of(&repo.sync, &state);
-        writer.put_evidence(repo.id, &made_of, packed).await.map_err(store_failure)
+        writer.put_evidence(repo.id, &made_of, packed).map_err(store_failure)
     }
 
-    async fn can_read_evidence(&self, repo: RepoId) -> Result<bool, Failure> {
-        let kept = self.store.evidence(repo).await.map_err(store_failure)?;
+    fn can_read_evidence(&self, repo: RepoId) -> Result<bool, Failure> {
+        let kept = self.store.evidence(repo).map_err(store_failure)?;
         Ok(kept.is_some_and(|(_, bytes)| Evidence::open(bytes).is_some()))
     }
 
     /// What the commits of a repository say about its files, read once for each time that it was made.
-    pub(super) async fn evidence(&self, repo: RepoId, number: i64) -> Result<Option<Arc<Evidence>>, StoreError> {
+    pub(super) fn evidence(&self, repo: RepoId, number: i64) -> Result<Option<Arc<Evidence>>, StoreError> {
         let known = self.evidence.lock().unwrap_or_else(PoisonError::into_inner).find(repo, number);
         if known.is_some() {
             return Ok(known);
         }
-        self.reading.get((repo, number), self.read_evidence(repo)).await
+        self.reading.get(&(repo, number), || self.read_evidence(repo))
     }
 
-    async fn read_evidence(&self, repo: RepoId) -> Result<Option<Arc<Evidence>>, StoreError> {
-        let Some((number, bytes)) = self.store.evidence(repo).await? else { return Ok(None) };
+    fn read_evidence(&self, repo: RepoId) -> Result<Option<Arc<Evidence>>, StoreError> {
+        let Some((number, bytes)) = self.store.evidence(repo)? else { return Ok(None) };
         let Some(evidence) = Evidence::open(bytes).map(Arc::new) else {
             tracing::warn!(%repo, "what commits say cannot be read: `lore sync` makes it anew");
             return Ok(None);

@@ -77,7 +77,7 @@ use tips::TipCache;
 use views::{Loaded, Views};
 use work_tree::Watched;
 
-use crate::{Clock, blocking, store_failure, sync_progress::SyncProgress};
+use crate::{Clock, store_failure, sync_progress::SyncProgress};
 
 /// How long those wait for a model who use one only.
 const CHOSEN_WAIT: Duration = Duration::from_secs(30);
@@ -158,8 +158,8 @@ impl Search {
     }
 
     /// The chunk files in a folder, read with the configured model alone. It must give vectors as long as the files have.
-    pub async fn open_chunk_files(&self, place: ChunksPlace) -> Result<ChunkFiles, Failure> {
-        let embedder = self.chosen().await?;
+    pub fn open_chunk_files(&self, place: ChunksPlace) -> Result<ChunkFiles, Failure> {
+        let embedder = self.chosen()?;
         if embedder.dimensions() != lore_embed::DIMENSIONS {
             return Err(index::embed_failure(lore_embed::EmbedError::WrongDimensions {
                 model: embedder.model().to_owned(),
@@ -167,56 +167,54 @@ impl Search {
                 got: embedder.dimensions(),
             }));
         }
-        ChunkFiles::open(place, Arc::clone(&self.store), embedder).await
+        ChunkFiles::open(place, Arc::clone(&self.store), embedder)
     }
 
     /// The configured model for those who use one only, after it has shown that it answers.
-    async fn chosen(&self) -> Result<Arc<dyn Embedder>, Failure> {
+    fn chosen(&self) -> Result<Arc<dyn Embedder>, Failure> {
         let Some(second) = &self.second else { return Ok(Arc::clone(&self.embedder)) };
-        second.embedder.embed_query("hello", CHOSEN_WAIT).await.map_err(index::embed_failure)?;
+        second.embedder.embed_query("hello", CHOSEN_WAIT).map_err(index::embed_failure)?;
         Ok(Arc::clone(&second.embedder))
     }
 
     /// What is indexed of a repository, and whether that is all.
-    pub async fn state(&self, repo: RepoId) -> Result<lore_store::CodeState, Failure> {
-        self.store.code_state(repo).await.map_err(store_failure)
+    pub fn state(&self, repo: RepoId) -> Result<lore_store::CodeState, Failure> {
+        self.store.code_state(repo).map_err(store_failure)
     }
 
     /// Languages of a snapshot, and what is left out of it.
-    pub async fn summarise(&self, snapshot: SnapshotId) -> Result<SnapshotSummary, Failure> {
-        self.store.summarise(snapshot).await.map_err(store_failure)
+    pub fn summarise(&self, snapshot: SnapshotId) -> Result<SnapshotSummary, Failure> {
+        self.store.summarise(snapshot).map_err(store_failure)
     }
 
     /// Bytes on disk that hold code.
-    pub async fn bytes(&self) -> Result<u64, Failure> {
-        self.store.code_bytes().await.map_err(store_failure)
+    pub fn bytes(&self) -> Result<u64, Failure> {
+        self.store.code_bytes().map_err(store_failure)
     }
 
     /// Reads what the repository itself wants to be left out, before it is brought up to date.
     ///
     /// Where that cannot be read and never could, and something is indexed, it fails: what was left out must not come in
     /// by a slip in a file.
-    pub(crate) async fn refresh_ignore(&self, repo: &Repo) -> Result<(), Failure> {
-        let (settings, place) = (self.settings.clone(), repo.info.local_path.clone());
-        let problem = blocking(move || {
-            settings.refresh_ignore(&place);
-            settings.unknown_ignore(&place)
-        });
-        let Some(failure) = problem.await else { return Ok(()) };
-        if self.state(repo.id).await?.snapshots.is_empty() {
+    pub(crate) fn refresh_ignore(&self, repo: &Repo) -> Result<(), Failure> {
+        let problem = {
+            self.settings.refresh_ignore(&repo.info.local_path);
+            self.settings.unknown_ignore(&repo.info.local_path)
+        };
+        let Some(failure) = problem else { return Ok(()) };
+        if self.state(repo.id)?.snapshots.is_empty() {
             return Ok(());
         }
         Err(failure)
     }
 
     /// When a commit was made, where its repository can still tell.
-    async fn commit_time(&self, repo: &Repo, commit: CommitId) -> Option<i64> {
+    fn commit_time(&self, repo: &Repo, commit: CommitId) -> Option<i64> {
         let known = self.times.lock().unwrap_or_else(PoisonError::into_inner).get(&commit).copied();
         if known.is_some() {
             return known;
         }
-        let place = repo.info.local_path.clone();
-        let time = blocking(move || Repository::open(&place).and_then(|found| found.commit_time(commit)).ok()).await;
+        let time = Repository::open(&repo.info.local_path).and_then(|found| found.commit_time(commit)).ok();
         // What cannot be told now may be told later.
         if let Some(time) = time {
             let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);

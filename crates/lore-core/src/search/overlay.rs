@@ -70,7 +70,6 @@ struct Held {
 pub(super) struct Tools {
     pub(super) sink: Arc<dyn ChunkSink>,
     pub(super) embedder: Arc<dyn Embedder>,
-    pub(super) runtime: tokio::runtime::Handle,
 }
 
 impl Overlay {
@@ -145,7 +144,7 @@ impl Overlay {
             self.skipped.retain(|path, _| !is_below(path, root));
         }
         self.skipped.extend(found.skipped.into_iter().map(|skipped| (skipped.path, reason(&skipped.why))));
-        let mut reader = FileReader::new(&*tools.sink, &*tools.embedder, tools.runtime.clone());
+        let mut reader = FileReader::new(&*tools.sink, &*tools.embedder);
         let mut buffer = Vec::new();
         for change in found.changes {
             let blob = change.now.as_ref().map(|now| now.blob);

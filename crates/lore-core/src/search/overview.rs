@@ -4,7 +4,7 @@ use lore_model::{Failure, Repo};
 use lore_store::{LeftOut, PastInfo, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart};
 
 use super::{CodeFreshness, Search, SecondState, work_tree::left_out_of};
-use crate::{blocking, store_failure};
+use crate::store_failure;
 
 /// What is indexed of one repository.
 #[derive(Debug, Clone)]
@@ -27,11 +27,11 @@ pub struct CodeOverview {
 
 impl Search {
     /// What is indexed of a repository.
-    pub async fn overview(&self, repo: &Repo) -> Result<CodeOverview, Failure> {
-        let state = self.state(repo.id).await?;
-        let part = self.part(repo, &state, None, false).await?;
-        let freshness = self.freshness(repo, &state, part.as_ref()).await;
-        let (past, past_is_current) = (state.past, self.has_past(repo).await);
+    pub fn overview(&self, repo: &Repo) -> Result<CodeOverview, Failure> {
+        let state = self.state(repo.id)?;
+        let part = self.part(repo, &state, None, false)?;
+        let freshness = self.freshness(repo, &state, part.as_ref());
+        let (past, past_is_current) = (state.past, self.has_past(repo));
         let Some(part) = part else {
             return Ok(CodeOverview {
                 freshness,
@@ -43,20 +43,20 @@ impl Search {
                 past_is_current,
             });
         };
-        let summary = self.summarise(part.snapshot.id).await?;
-        let second = self.coverage(part.snapshot.id).await?;
-        let uncommitted_left_out = left_out_of(part.work).await;
+        let summary = self.summarise(part.snapshot.id)?;
+        let second = self.coverage(part.snapshot.id)?;
+        let uncommitted_left_out = left_out_of(part.work);
         let snapshot = Some(part.snapshot);
         Ok(CodeOverview { freshness, snapshot, summary, uncommitted_left_out, second, past, past_is_current })
     }
 
     /// How many chunks of what is indexed of these repositories have a vector of a model, and of how many.
-    pub async fn covered_by(&self, repos: &[Repo], model: &str) -> Result<(u64, u64), Failure> {
+    pub fn covered_by(&self, repos: &[Repo], model: &str) -> Result<(u64, u64), Failure> {
         let mut sum = (0, 0);
         for repo in repos {
-            let state = self.state(repo.id).await?;
+            let state = self.state(repo.id)?;
             let Some(snapshot) = state.snapshots.last() else { continue };
-            if let Some(state) = self.coverage_of(snapshot.id, model).await? {
+            if let Some(state) = self.coverage_of(snapshot.id, model)? {
                 sum = (sum.0 + state.covered as u64, sum.1 + state.chunks as u64);
             }
         }
@@ -64,29 +64,25 @@ impl Search {
     }
 
     /// How much of a snapshot the second model covers.
-    async fn coverage(&self, snapshot: SnapshotId) -> Result<Option<SecondState>, Failure> {
+    fn coverage(&self, snapshot: SnapshotId) -> Result<Option<SecondState>, Failure> {
         match &self.second {
-            Some(second) => self.coverage_of(snapshot, second.model()).await,
+            Some(second) => self.coverage_of(snapshot, second.model()),
             None => Ok(None),
         }
     }
 
-    async fn coverage_of(&self, snapshot: SnapshotId, model: &str) -> Result<Option<SecondState>, Failure> {
+    fn coverage_of(&self, snapshot: SnapshotId, model: &str) -> Result<Option<SecondState>, Failure> {
         let part = ViewPart::snapshot(snapshot);
-        let view = match self.store.open_view(vec![part]).await {
+        let view = match self.store.open_view(vec![part]) {
             Err(StoreError::Absent(_)) => return Ok(None),
             other => other.map_err(store_failure)?,
         };
-        let model = model.to_owned();
-        let counted = blocking(move || {
-            let covered = view.vectors(&model)?.map_or(0, |vectors| vectors.covered());
-            Ok(SecondState { covered, chunks: view.meant().len(), model, problem: None })
-        });
-        counted.await.map(Some).map_err(store_failure)
+        let covered = view.vectors(model).map_err(store_failure)?.map_or(0, |vectors| vectors.covered());
+        Ok(Some(SecondState { covered, chunks: view.meant().len(), model: model.to_owned(), problem: None }))
     }
 
     /// Looks for damage in what is derived of code; `deep` reads everything.
-    pub async fn check(&self, deep: bool) -> Result<Vec<String>, Failure> {
-        self.store.check_code(deep).await.map_err(store_failure)
+    pub fn check(&self, deep: bool) -> Result<Vec<String>, Failure> {
+        self.store.check_code(deep).map_err(store_failure)
     }
 }

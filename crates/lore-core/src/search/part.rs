@@ -3,9 +3,10 @@
 use std::{
     path::Path,
     sync::{Arc, Mutex, PoisonError},
+    thread,
 };
 
-use lore_model::{Code, CommitId, Failure, Repo, RepoId, Source};
+use lore_model::{Cancelled, Code, CommitId, Failure, Repo, RepoId, Source};
 use lore_store::{Base, OverlayInput, SnapshotId, SnapshotInfo, StoreError, ViewPart};
 
 use super::{
@@ -16,7 +17,12 @@ use super::{
     views::{self, Loaded, PartKey, ViewKey},
     work_tree::{Look, Watched},
 };
-use crate::blocking;
+
+impl From<Cancelled> for Unopened {
+    fn from(cancelled: Cancelled) -> Self {
+        Self::Store(cancelled.into())
+    }
+}
 
 /// Why a view is not open.
 enum Unopened {
@@ -49,25 +55,20 @@ pub(super) struct Part {
 
 impl Search {
     /// Where the refs point, seen from a work tree; `None` where the repository cannot be read.
-    pub(super) async fn tips(&self, repo: &Repo, place: &Path) -> Option<Tips> {
-        let (cache, repo, place) = (Arc::clone(&self.tips), repo.clone(), place.to_owned());
-        let settings = self.settings.clone();
-        blocking(move || {
-            settings.refresh_ignore(&repo.info.local_path);
-            cache.at(&repo, &place)
-        })
-        .await
+    pub(super) fn tips(&self, repo: &Repo, place: &Path) -> Option<Tips> {
+        self.settings.refresh_ignore(&repo.info.local_path);
+        self.tips.at(repo, place)
     }
 
     /// Whether the branch that is asked about is there, or no branch is; a repository that cannot be read still answers from
     /// the index.
-    pub(crate) async fn has_branch(&self, repo: &Repo) -> bool {
-        repo.shown.is_none() || self.tips(repo, &repo.info.local_path).await.is_none_or(|tips| tips.shown.is_some())
+    pub(crate) fn has_branch(&self, repo: &Repo) -> bool {
+        repo.shown.is_none() || self.tips(repo, &repo.info.local_path).is_none_or(|tips| tips.shown.is_some())
     }
 
     /// The part of a view that shows a repository; `None` where nothing of it is indexed, or not the branch that is asked
     /// about. A branch that is not there any more is a failure: another one's code would be no answer.
-    pub(super) async fn part(
+    pub(super) fn part(
         &self,
         repo: &Repo,
         state: &lore_store::CodeState,
@@ -75,7 +76,7 @@ impl Search {
         searched_alone: bool,
     ) -> Result<Option<Part>, Failure> {
         let place = place.unwrap_or(&repo.info.local_path);
-        let tips = self.tips(repo, place).await;
+        let tips = self.tips(repo, place);
         if let (Some(branch), Some(Tips { shown: None, .. })) = (&repo.shown, &tips) {
             return Err(no_such_branch(repo, branch, state));
         }
@@ -96,13 +97,10 @@ impl Search {
             }));
         }
         // Mostly nothing is uncommitted, so what is committed can be opened meanwhile.
-        let early = (searched_alone && !self.views.show(snapshot.id)).then(|| self.open_early(repo.id, snapshot.id));
-        let looked = self.look(&repo, place, snapshot.commit, Look::IfNeeded).await;
-        if let Some(early) = early {
-            // Where it failed, it fails again when it is wanted.
-            drop(early.await);
+        if searched_alone && !self.views.show(snapshot.id) {
+            self.open_early(repo.id, snapshot.id);
         }
-        let (looked, error) = match looked {
+        let (looked, error) = match self.look(&repo, place, snapshot.commit, Look::IfNeeded) {
             Ok(Some(mut looked)) => {
                 let error = looked.error.take();
                 (Some(looked), error)
@@ -118,22 +116,21 @@ impl Search {
         Ok(Some(Part { repo, snapshot, uncommitted, work, version, work_error, notes, past: None }))
     }
 
-    /// Begins to open a snapshot without uncommitted work.
-    fn open_early(&self, repo: RepoId, snapshot: SnapshotId) -> tokio::task::JoinHandle<()> {
+    /// Begins to open a snapshot without uncommitted work, on another thread. Where it fails, it fails again when it is wanted.
+    fn open_early(&self, repo: RepoId, snapshot: SnapshotId) {
         let (store, views) = (Arc::clone(&self.store), Arc::clone(&self.views));
-        tokio::spawn(async move {
+        thread::spawn(move || {
             let key = vec![PartKey::committed(repo, snapshot)];
-            let make = async {
-                let loaded = views::open(&*store, vec![ViewPart::snapshot(snapshot)], 0).await?;
+            let make = || {
+                let loaded = views::open(&*store, vec![ViewPart::snapshot(snapshot)], 0)?;
                 Ok::<_, StoreError>((key.clone(), loaded))
             };
-            // Where it fails, it fails again when it is wanted.
-            drop(views.get(key.clone(), make).await);
-        })
+            drop(views.get(&key.clone(), make));
+        });
     }
 
     /// The view over these parts, opened or remembered. Where the store fails, the question may be asked again.
-    pub(super) async fn load(&self, parts: &[Part]) -> Result<Result<Arc<Loaded>, StoreError>, Failure> {
+    pub(super) fn load(&self, parts: &[Part]) -> Result<Result<Arc<Loaded>, StoreError>, Failure> {
         let key = parts.iter().map(|part| {
             let committed = PartKey::committed(part.repo.id, part.snapshot.id);
             match &part.past {
@@ -141,7 +138,7 @@ impl Search {
                 None => PartKey { version: part.version, ..committed },
             }
         });
-        match self.views.get(key.collect(), self.open_view(parts)).await {
+        match self.views.get(&key.collect(), || self.open_view(parts)) {
             Ok(loaded) => Ok(Ok(loaded)),
             Err(Unopened::Store(error)) => Ok(Err(error)),
             Err(Unopened::Read(failure)) => Err(failure),
@@ -149,14 +146,14 @@ impl Search {
     }
 
     /// Opens the view over these parts.
-    async fn open_view(&self, parts: &[Part]) -> Result<(ViewKey, Arc<Loaded>), Unopened> {
+    fn open_view(&self, parts: &[Part]) -> Result<(ViewKey, Arc<Loaded>), Unopened> {
         let (mut works, mut lacking) = (Vec::new(), 0);
         for part in parts {
             let past = match &part.past {
                 Some(past) => {
                     let mut overlay = OverlayInput::default();
-                    if let Some(missing) = past.missing.clone() {
-                        let (read, unread) = self.read_missing(missing).await.map_err(Unopened::Read)?;
+                    if let Some(missing) = &past.missing {
+                        let (read, unread) = self.read_missing(missing).map_err(Unopened::Read)?;
                         overlay = read;
                         lacking += unread;
                     }
@@ -166,27 +163,22 @@ impl Search {
             };
             works.push((part.repo.id, part.snapshot.clone(), part.work.clone(), past));
         }
-        // Whoever holds a work tree may be waiting for an embedding service.
-        let (key, wanted) = blocking(move || {
-            let (mut key, mut wanted): (ViewKey, Vec<ViewPart>) = (Vec::new(), Vec::new());
-            for (repo, snapshot, work, past) in works {
-                let committed = PartKey::committed(repo, snapshot.id);
-                if let Some((past, shown)) = past {
-                    key.push(PartKey { past: Some(past), ..committed });
-                    wanted.push(shown);
-                    continue;
-                }
-                let work = work.as_ref().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner));
-                // Where the work tree was laid over another commit meanwhile, the snapshot stands alone: the next question sees it.
-                let version = work.as_ref().and_then(|work| work.overlay.version_over(snapshot.commit));
-                key.push(PartKey { version: version.unwrap_or_default(), ..committed });
-                let input = work.filter(|_| version.is_some()).map(|work| work.overlay.input());
-                wanted.push(ViewPart { base: Base::Snapshot(snapshot.id), overlay: input.unwrap_or_default() });
+        let (mut key, mut wanted): (ViewKey, Vec<ViewPart>) = (Vec::new(), Vec::new());
+        for (repo, snapshot, work, past) in works {
+            let committed = PartKey::committed(repo, snapshot.id);
+            if let Some((past, shown)) = past {
+                key.push(PartKey { past: Some(past), ..committed });
+                wanted.push(shown);
+                continue;
             }
-            (key, wanted)
-        })
-        .await;
-        Ok((key, views::open(&*self.store, wanted, lacking).await?))
+            let work = work.as_ref().map(|work| work.lock().unwrap_or_else(PoisonError::into_inner));
+            // Where the work tree was laid over another commit meanwhile, the snapshot stands alone: the next question sees it.
+            let version = work.as_ref().and_then(|work| work.overlay.version_over(snapshot.commit));
+            key.push(PartKey { version: version.unwrap_or_default(), ..committed });
+            let input = work.filter(|_| version.is_some()).map(|work| work.overlay.input());
+            wanted.push(ViewPart { base: Base::Snapshot(snapshot.id), overlay: input.unwrap_or_default() });
+        }
+        Ok((key, views::open(&*self.store, wanted, lacking)?))
     }
 }
 

@@ -43,7 +43,6 @@ pub(super) struct FileReader<'a> {
     sink: &'a dyn ChunkSink,
     embedder: &'a dyn Embedder,
     scratch: Scratch,
-    runtime: tokio::runtime::Handle,
 }
 
 /// A chunk on its way to the store.
@@ -59,9 +58,9 @@ struct Draft<'t> {
 }
 
 impl<'a> FileReader<'a> {
-    /// Chunks go to the sink; a remote embedder is waited for on the runtime.
-    pub(super) fn new(sink: &'a dyn ChunkSink, embedder: &'a dyn Embedder, runtime: tokio::runtime::Handle) -> Self {
-        Self { chunker: Chunker::new(), sink, embedder, scratch: Scratch::default(), runtime }
+    /// Chunks go to the sink.
+    pub(super) fn new(sink: &'a dyn ChunkSink, embedder: &'a dyn Embedder) -> Self {
+        Self { chunker: Chunker::new(), sink, embedder, scratch: Scratch::default() }
     }
 
     /// Reads a file; `Err` says why it is not text.
@@ -175,8 +174,7 @@ impl<'a> FileReader<'a> {
     fn prepare(&mut self, drafts: Vec<Draft<'_>>) -> Result<Vec<(ChunkKey, PreparedChunk)>, EmbedError> {
         let remote = if self.embedder.as_local().is_none() {
             let passages: Vec<&str> = drafts.iter().filter_map(|draft| draft.passage.as_deref()).collect();
-            // This thread may be the one that drives the question itself.
-            tokio::task::block_in_place(|| self.runtime.block_on(self.embedder.embed(&passages, Mode::Passage)))?
+            self.embedder.embed(&passages, Mode::Passage)?
         } else {
             Vec::new()
         };

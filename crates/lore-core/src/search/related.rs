@@ -17,7 +17,7 @@ use super::{
     reading,
     snippet::Snippet,
 };
-use crate::{blocking, files::nearest_path, store_failure, together};
+use crate::{files::nearest_path, store_failure};
 
 /// So many of the rarest words of a place are looked for elsewhere.
 const WORDS: usize = 24;
@@ -94,43 +94,37 @@ struct Origin {
 
 impl Search {
     /// Finds what is like the code at a place.
-    pub async fn related(self: &Arc<Self>, request: &RelatedRequest) -> Result<RelatedAnswer, Failure> {
-        let (search, request) = (Arc::clone(self), request.clone());
-        together(async move {
-            let mut tries = 0;
-            loop {
-                tries += 1;
-                match search.try_related(&request).await? {
-                    Ok(answer) => return Ok(answer),
-                    // What was read was replaced by a newer state meanwhile.
-                    Err(StoreError::Absent(_)) if tries < TRIES => {
-                        search.views.forget(&[request.repo.0.id]);
-                    }
-                    Err(error) => return Err(store_failure(error)),
-                }
+    pub fn related(&self, request: &RelatedRequest) -> Result<RelatedAnswer, Failure> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.try_related(request)? {
+                Ok(answer) => return Ok(answer),
+                // What was read was replaced by a newer state meanwhile.
+                Err(StoreError::Absent(_)) if tries < TRIES => self.views.forget(&[request.repo.0.id]),
+                Err(error) => return Err(store_failure(error)),
             }
-        })
-        .await
+        }
     }
 
-    async fn try_related(&self, request: &RelatedRequest) -> Result<Result<RelatedAnswer, StoreError>, Failure> {
+    fn try_related(&self, request: &RelatedRequest) -> Result<Result<RelatedAnswer, StoreError>, Failure> {
         let (repo, place) = &request.repo;
-        let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
-        let part = self.part(repo, &state, place.as_deref(), true).await?;
-        let freshness = self.freshness(repo, &state, part.as_ref()).await;
+        let state = self.store.code_state(repo.id).map_err(store_failure)?;
+        let part = self.part(repo, &state, place.as_deref(), true)?;
+        let freshness = self.freshness(repo, &state, part.as_ref());
         let parts: Vec<Part> = part.into_iter().collect();
-        let loaded = match self.load(&parts).await? {
+        let loaded = match self.load(&parts)? {
             Ok(loaded) => loaded,
             Err(error) => return Ok(Err(error)),
         };
-        let (here, path, line) = (Arc::clone(&loaded), request.path.clone(), request.line);
-        let origin = match blocking(move || find(&here, &path, line)).await {
+        let line = request.line;
+        let origin = match find(&loaded, &request.path, line) {
             Ok(origin) => origin.map_err(|why| absent(request, &why, &freshness))?,
             Err(error) => return Ok(Err(error)),
         };
         // Vectors of another model cannot be compared; until all is read anew, words alone decide.
         let comparable = state.rules == reading::rules(&*self.embedder) && origin.is_meant;
-        let vector = if comparable { self.embed_passage(&origin).await? } else { None };
+        let vector = if comparable { self.embed_passage(&origin)? } else { None };
         let limit = request.limit.clamp(1, LIMIT_MAX);
         let Origin { file, entry, text, is_meant: _, words, mut copies } = origin;
         let own = entry.clone();
@@ -150,7 +144,7 @@ impl Search {
             except: Some(Box::new(move |at, other| is_same(at == file, &own, other))),
             lines: Vec::new(),
         };
-        let (mut hits, mut more, _) = match blocking(move || work.run()).await {
+        let (mut hits, mut more, _) = match work.run() {
             Ok(found) => found,
             Err(error) => return Ok(Err(error)),
         };
@@ -176,10 +170,10 @@ impl Search {
         }))
     }
 
-    async fn embed_passage(&self, origin: &Origin) -> Result<Option<Vec<f32>>, Failure> {
+    fn embed_passage(&self, origin: &Origin) -> Result<Option<Vec<f32>>, Failure> {
         let text = &origin.text[..origin.text.floor_char_boundary(PASSAGE_MAX)];
         let passage = reading::passage(&origin.entry, text);
-        let mut vectors = self.embedder.embed(&[passage.as_str()], Mode::Passage).await.map_err(embed_failure)?;
+        let mut vectors = self.embedder.embed(&[passage.as_str()], Mode::Passage).map_err(embed_failure)?;
         Ok(vectors.pop().filter(|vector| vector.iter().any(|value| *value != 0.0)))
     }
 }

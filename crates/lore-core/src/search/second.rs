@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_embed::Embedder;
+use lore_embed::{EmbedError, Embedder};
 use lore_model::Failure;
 use lore_store::{SnapshotId, ViewVectors};
 
@@ -94,13 +94,13 @@ impl Second {
     }
 
     /// Asks it for a vector, and tells how long that is.
-    pub async fn probe(&self) -> Result<usize, Failure> {
-        let vector = self.embedder.embed_query("hello", super::CHOSEN_WAIT).await.map_err(embed_failure)?;
+    pub fn probe(&self) -> Result<usize, Failure> {
+        let vector = self.embedder.embed_query("hello", super::CHOSEN_WAIT).map_err(embed_failure)?;
         Ok(vector.len())
     }
 
     /// Asks it, where it has vectors for what is searched.
-    pub(super) async fn ask(
+    pub(super) fn ask(
         &self,
         loaded: &Loaded,
         vectors: Option<Arc<dyn ViewVectors>>,
@@ -110,7 +110,7 @@ impl Second {
         let model = self.model().to_owned();
         let mut state = SecondState { model, covered, chunks: loaded.meant(), problem: None };
         let Some(vectors) = vectors.filter(|_| covered > 0) else { return (state, None) };
-        match self.vector(text).await {
+        match self.vector(text) {
             Ok(vector) if vector.len() == vectors.dimensions() => {
                 let is_known = vector.iter().any(|value| *value != 0.0);
                 (state, is_known.then_some(SecondQuery { vectors, vector }))
@@ -128,7 +128,7 @@ impl Second {
     }
 
     /// The vector of a question, or why there is none.
-    async fn vector(&self, text: &str) -> Result<Arc<[f32]>, String> {
+    fn vector(&self, text: &str) -> Result<Arc<[f32]>, String> {
         if let Some(vector) = self.remembered(text) {
             return Ok(vector);
         }
@@ -136,11 +136,9 @@ impl Second {
         if let Some(failed) = failed.as_ref().filter(|failed| failed.until > Instant::now()) {
             return Err(failed.why.clone());
         }
-        // The embedder has a limit of its own; this one holds whatever it does.
-        let asked = tokio::time::timeout(self.limit * 2, self.embedder.embed_query(text, self.limit)).await;
-        let answer = match asked {
-            Ok(answer) => answer.map_err(|error| error.to_string()),
-            Err(_) => Err(format!("it did not answer within {} ms", self.limit.as_millis())),
+        let answer = match self.embedder.embed_query(text, self.limit) {
+            Err(EmbedError::Cancelled) => return Err(EmbedError::Cancelled.to_string()),
+            answer => answer.map_err(|error| error.to_string()),
         };
         let mut note = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         match answer {

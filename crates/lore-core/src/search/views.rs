@@ -5,11 +5,10 @@ use std::{
     time::Instant,
 };
 
-use lore_model::RepoId;
+use lore_model::{Cancelled, RepoId};
 use lore_store::{CodeView, IndexStore, SnapshotId, SnapshotInfo, StoreError, ViewPart};
 
 use super::{indexed::IndexedFiles, overlay::WorkVersion, shared::Shared, signals::PathIndex};
-use crate::blocking;
 
 /// One snapshot of a view.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -95,16 +94,16 @@ impl Views {
 
     /// The view of that key: the one at hand, or the one that `make` or somebody before opens. Whoever opens it says how it
     /// is called in the end, since a work tree may have changed meanwhile.
-    pub(super) async fn get<E>(
+    pub(super) fn get<E: From<Cancelled>>(
         &self,
-        key: ViewKey,
-        make: impl Future<Output = Result<(ViewKey, Arc<Loaded>), E>>,
+        key: &ViewKey,
+        make: impl FnOnce() -> Result<(ViewKey, Arc<Loaded>), E>,
     ) -> Result<Arc<Loaded>, E> {
-        if let Some(known) = self.find(&key) {
+        if let Some(known) = self.find(key) {
             return Ok(known);
         }
-        let make = async {
-            let (key, loaded) = make.await?;
+        let make = || {
+            let (key, loaded) = make()?;
             // What is lacking may be there when it is asked for again.
             if loaded.lacking == 0 {
                 self.remember(key, Arc::clone(&loaded));
@@ -112,7 +111,7 @@ impl Views {
             Ok(loaded)
         };
         // After a refresh everybody wants the same view at once.
-        self.opening.get(key, make).await
+        self.opening.get(key, make)
     }
 
     fn find(&self, key: &ViewKey) -> Option<Arc<Loaded>> {
@@ -164,14 +163,10 @@ impl Views {
 }
 
 /// Opens a view, from which so many files are lacking.
-pub(super) async fn open(
-    store: &dyn IndexStore,
-    parts: Vec<ViewPart>,
-    lacking: usize,
-) -> Result<Arc<Loaded>, StoreError> {
+pub(super) fn open(store: &dyn IndexStore, parts: Vec<ViewPart>, lacking: usize) -> Result<Arc<Loaded>, StoreError> {
     let started = Instant::now();
-    let view = store.open_view(parts).await?;
-    let loaded = blocking(move || Arc::new(Loaded::new(view, lacking))).await;
+    let view = store.open_view(parts)?;
+    let loaded = Arc::new(Loaded::new(view, lacking));
     let (files, chunks) = (loaded.view.files().len(), loaded.view.chunk_count());
     tracing::debug!(files, chunks, took_ms = started.elapsed().as_millis(), "a view was opened");
     Ok(loaded)
@@ -199,16 +194,16 @@ mod tests {
     }
 
     /// A view of nothing: what is in it does not matter here.
-    async fn some_view() -> Arc<Loaded> {
+    fn some_view() -> Arc<Loaded> {
         let dir = tempfile::tempdir().unwrap();
         let nothing = ViewPart { base: lore_store::Base::Nothing, overlay: lore_store::OverlayInput::default() };
-        open(&EmbeddedStore::new(dir.path()), vec![nothing], 0).await.unwrap()
+        open(&EmbeddedStore::new(dir.path()), vec![nothing], 0).unwrap()
     }
 
-    async fn with(views: &Views, keys: &[ViewKey]) {
+    fn with(views: &Views, keys: &[ViewKey]) {
         for key in keys {
-            let loaded = some_view().await;
-            views.get(key.clone(), async { Ok::<_, StoreError>((key.clone(), loaded)) }).await.unwrap();
+            let loaded = some_view();
+            views.get(&key.clone(), || Ok::<_, StoreError>((key.clone(), loaded))).unwrap();
         }
     }
 
@@ -216,47 +211,47 @@ mod tests {
         views.open.lock().unwrap().iter().map(|(key, _)| key.clone()).collect()
     }
 
-    #[tokio::test]
-    async fn a_view_is_opened_once_and_the_one_that_was_not_used_longest_goes() {
+    #[test]
+    fn a_view_is_opened_once_and_the_one_that_was_not_used_longest_goes() {
         let views = Views::new(2);
         let keys = [1, 2, 3].map(|snapshot| vec![part(1, snapshot, 0)]);
-        with(&views, &keys[..2]).await;
-        let first = views.get::<StoreError>(keys[0].clone(), async { panic!("it is at hand") }).await.unwrap();
-        with(&views, &keys[2..]).await;
+        with(&views, &keys[..2]);
+        let first = views.get::<StoreError>(&keys[0].clone(), || panic!("it is at hand")).unwrap();
+        with(&views, &keys[2..]);
         assert_eq!(held(&views), [keys[0].clone(), keys[2].clone()]);
         assert!(Arc::ptr_eq(&first, &views.find(&keys[0]).unwrap()));
         assert!(views.show(SnapshotId(3)) && !views.show(SnapshotId(2)));
     }
 
-    #[tokio::test]
-    async fn another_state_of_a_work_tree_takes_the_place_of_the_last() {
+    #[test]
+    fn another_state_of_a_work_tree_takes_the_place_of_the_last() {
         let views = Views::new(8);
-        with(&views, &[vec![part(1, 1, 0)], vec![part(1, 1, 7)]]).await;
+        with(&views, &[vec![part(1, 1, 0)], vec![part(1, 1, 7)]]);
         assert_eq!(held(&views), [vec![part(1, 1, 7)]]);
     }
 
-    #[tokio::test]
-    async fn work_trees_over_one_commit_do_not_take_each_others_views() {
+    #[test]
+    fn work_trees_over_one_commit_do_not_take_each_others_views() {
         let views = Views::new(8);
         let (first, second) = (vec![part_of(1, 1, 1, 7)], vec![part_of(2, 1, 1, 9)]);
-        with(&views, &[first.clone(), second.clone()]).await;
+        with(&views, &[first.clone(), second.clone()]);
         assert_eq!(held(&views), [first.clone(), second.clone()]);
         // One without uncommitted work is for all of them, until the tree that it was opened for has some.
         let clean = vec![part_of(3, 1, 1, 0)];
-        with(&views, std::slice::from_ref(&clean)).await;
+        with(&views, std::slice::from_ref(&clean));
         assert!(views.find(&vec![part_of(4, 1, 1, 0)]).is_some(), "it shows the same");
         assert!(views.find(&vec![part_of(3, 1, 1, 8)]).is_none() && views.find(&vec![part_of(2, 1, 1, 7)]).is_none());
         let edited = vec![part_of(3, 1, 1, 10)];
-        with(&views, std::slice::from_ref(&edited)).await;
+        with(&views, std::slice::from_ref(&edited));
         assert_eq!(held(&views), [first, second, edited]);
     }
 
-    #[tokio::test]
-    async fn what_shows_a_snapshot_that_is_gone_is_let_go_and_nothing_else() {
+    #[test]
+    fn what_shows_a_snapshot_that_is_gone_is_let_go_and_nothing_else() {
         let views = Views::new(8);
         let (main, topic, other) = (part(1, 1, 0), part(1, 2, 0), part(2, 3, 0));
         let keys = [vec![main.clone()], vec![topic.clone()], vec![other.clone()], vec![main.clone(), other.clone()]];
-        with(&views, &keys).await;
+        with(&views, &keys);
         assert_eq!(views.keep_only(RepoId(1), &living(&[2, 9])).len(), 2);
         assert_eq!(held(&views), [vec![topic.clone()], vec![other.clone()]]);
         assert!(views.keep_only(RepoId(1), &living(&[2, 9])).is_empty());

@@ -16,7 +16,6 @@ use super::{
     overlay::{Overlay, Tools, WorkVersion},
     part::base,
 };
-use crate::blocking;
 
 /// A work tree that nobody watches is looked at again after this time.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -53,39 +52,39 @@ pub(super) enum Look {
 
 impl Search {
     /// Uncommitted files of a repository's work tree that are not searched.
-    pub async fn uncommitted_left_out(&self, repo: &Repo) -> Result<Vec<LeftOut>, Failure> {
-        let state = self.state(repo.id).await?;
-        let part = self.part(repo, &state, None, false).await?;
-        Ok(left_out_of(part.and_then(|part| part.work)).await)
+    pub fn uncommitted_left_out(&self, repo: &Repo) -> Result<Vec<LeftOut>, Failure> {
+        let state = self.state(repo.id)?;
+        let part = self.part(repo, &state, None, false)?;
+        Ok(left_out_of(part.and_then(|part| part.work)))
     }
 
     /// Takes note that these files of a work tree may have changed; `None` for all of them.
     ///
     /// From now on the caller says what changes, until [`Self::unwatch`].
-    pub async fn touch(&self, repo: &Repo, place: &Path, paths: Option<Vec<RepoPath>>) -> Result<(), Failure> {
+    pub fn touch(&self, repo: &Repo, place: &Path, paths: Option<Vec<RepoPath>>) -> Result<(), Failure> {
         // On a branch that is shown in place of HEAD, nothing is uncommitted.
         if repo.shown.is_some() {
             return Ok(());
         }
-        let state = self.state(repo.id).await?;
-        let tips = self.tips(repo, place).await;
+        let state = self.state(repo.id)?;
+        let tips = self.tips(repo, place);
         let Some(snapshot) = base(repo, tips.as_ref(), &state) else { return Ok(()) };
-        let looked = self.look(repo, place, snapshot.commit, Look::Told(paths)).await?;
+        let looked = self.look(repo, place, snapshot.commit, Look::Told(paths))?;
         looked.and_then(|looked| looked.error).map_or(Ok(()), Err)
     }
 
     /// Takes note that nobody says any more what changes in a work tree.
-    pub async fn unwatch(&self, place: &Path) {
+    pub fn unwatch(&self, place: &Path) {
         let watched = self.overlays.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned();
         if let Some(watched) = watched {
-            blocking(move || watched.lock().unwrap_or_else(PoisonError::into_inner).live = false).await;
+            watched.lock().unwrap_or_else(PoisonError::into_inner).live = false;
         }
     }
 
     /// Brings what is known of a work tree up to date; `None` for a repository without one.
     ///
     /// What cannot be read is tried again after a pause; until then, what is known is given together with the reason.
-    pub(super) async fn look(
+    pub(super) fn look(
         &self,
         repo: &Repo,
         place: &Path,
@@ -96,16 +95,12 @@ impl Search {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).get(place).cloned();
         let paused = failed.filter(|(at, _)| matches!(look, Look::IfNeeded) && at.elapsed() < LOOK_PAUSE);
         let mut paused = paused.map(|(_, message)| Failure::new(Code::GitFailed, message));
-        let tools = Tools {
-            sink: self.store.overlay_sink(),
-            embedder: Arc::clone(&self.embedder),
-            runtime: tokio::runtime::Handle::current(),
-        };
+        let tools = Tools { sink: self.store.overlay_sink(), embedder: Arc::clone(&self.embedder) };
         let options =
             WorktreeOptions { user_excludes: self.settings.user_excludes.clone(), ..WorktreeOptions::default() };
-        let ((_, globs), path) = (self.scope(repo), place.to_owned());
+        let (_, globs) = self.scope(repo);
         let unknown = self.settings.unknown_ignore(&repo.info.local_path);
-        let looked = blocking(move || {
+        let look_shared = || {
             // What it finds is for every query that follows: it does not end with the one that happened to need it first.
             let _shared = Cancel::default().enter();
             // What the project wants to be left out is not known, so nothing may be let in.
@@ -115,14 +110,14 @@ impl Search {
             let watched = if let Some(watched) = known {
                 watched
             } else {
-                let has_work_tree = Repository::open(&path).is_ok_and(|found| found.work_tree().is_some());
+                let has_work_tree = Repository::open(place).is_ok_and(|found| found.work_tree().is_some());
                 if !has_work_tree {
                     return Ok(None);
                 }
                 if let Some(failure) = paused.take() {
                     return Err(failure);
                 }
-                let overlay = Overlay::new(&path, commit, &globs, options)?;
+                let overlay = Overlay::new(place, commit, &globs, options)?;
                 Arc::new(Mutex::new(Watched { overlay, looked: None, live: false }))
             };
             let mut state = watched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,8 +129,8 @@ impl Search {
             let version = state.overlay.version_over(commit).unwrap_or_default();
             drop(state);
             Ok(Some(Looked { uncommitted, version, work: watched, notes, error }))
-        })
-        .await;
+        };
+        let looked = look_shared();
         self.note_failure(place, &looked);
         let Some(mut looked) = looked? else { return Ok(None) };
         let mut overlays = self.overlays.lock().unwrap_or_else(PoisonError::into_inner);
@@ -191,85 +186,7 @@ impl Watched {
 }
 
 /// Uncommitted files of a work tree that are not searched.
-pub(super) async fn left_out_of(work: Option<Arc<Mutex<Watched>>>) -> Vec<LeftOut> {
+pub(super) fn left_out_of(work: Option<Arc<Mutex<Watched>>>) -> Vec<LeftOut> {
     let Some(work) = work else { return Vec::new() };
-    blocking(move || work.lock().unwrap_or_else(PoisonError::into_inner).overlay.left_out()).await
-}
-
-#[cfg(test)]
-mod tests {
-    use lore_embed::StaticModel;
-    use lore_git::Git;
-    use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
-
-    use super::*;
-    use crate::{
-        Lore, SystemClock,
-        commands::Commands,
-        flows::FlowTask,
-        history::{AddRequest, History, Places, SyncOptions, Target},
-        messages::Messages,
-        search::Settings,
-    };
-
-    /// While one question waits for an embedding service, it holds what is known of the work tree; others wait for that, and
-    /// must not keep the threads that serve everybody.
-    #[tokio::test]
-    async fn a_work_tree_that_is_held_keeps_no_async_thread() {
-        let dir = tempfile::tempdir().unwrap();
-        let folder = lore_testkit::Repo::init(dir.path().join("r"));
-        folder.write("a.rs", "pub fn a() {}\n").commit("Begin");
-        folder.write("b.rs", "pub fn b() {}\n");
-        let home = dir.path().join("home");
-        let store = Arc::new(EmbeddedStore::new(&home));
-        let places = Places { clones: home.join("clones"), git: home.join("git") };
-        let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
-        let model = Arc::new(StaticModel::built_in());
-        let search = Search::new(store, model, Arc::new(SystemClock), Settings::default());
-        let messages = Messages::new(Arc::new(EmbeddedMessages::new(&home)), Arc::new(SystemClock), None);
-        let lore = Lore {
-            history: Arc::new(history),
-            search: Arc::new(search),
-            messages: Arc::new(messages),
-            commands: Arc::new(Commands::new(None)),
-        };
-        let writer = lore.history.writer(|| {}).await.unwrap();
-        let added = AddRequest::new(Target::Folder(folder.path().to_owned()));
-        let repo = lore.history.add(&*writer, added).await.unwrap();
-        let (options, cancel) = (SyncOptions::default(), Cancel::default());
-        let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &|_| {} };
-        lore.sync_code(&repo, &task).await.unwrap();
-        let search = &lore.search;
-        let place = repo.info.local_path.clone();
-        search.touch(&repo, &place, None).await.unwrap();
-        let work = search.overlays.lock().unwrap().values().next().cloned().unwrap();
-        let state = search.state(repo.id).await.unwrap();
-        let part = search.part(&repo, &state, None, false).await.unwrap().unwrap();
-        assert_ne!(part.version.state, 0, "something is uncommitted");
-
-        let parts = [part];
-        let waits: [futures::future::BoxFuture<'_, ()>; 3] = [
-            Box::pin(async { drop(search.load(&parts).await.unwrap().unwrap()) }),
-            Box::pin(async { drop(search.uncommitted_left_out(&repo).await.unwrap()) }),
-            Box::pin(search.unwatch(&place)),
-        ];
-        for wait in waits {
-            let (held, is_held) = tokio::sync::oneshot::channel();
-            let work = Arc::clone(&work);
-            let (release, released) = std::sync::mpsc::channel::<()>();
-            let holder = std::thread::spawn(move || {
-                let _state = work.lock().unwrap();
-                held.send(()).unwrap();
-                // Whoever is kept from releasing it gives up after a while.
-                released.recv_timeout(Duration::from_secs(5)).is_ok()
-            });
-            is_held.await.unwrap();
-            let other = async {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-                release.send(()).is_ok()
-            };
-            let ((), sent) = tokio::join!(wait, other);
-            assert!(sent && holder.join().unwrap(), "others went on meanwhile");
-        }
-    }
+    work.lock().unwrap_or_else(PoisonError::into_inner).overlay.left_out()
 }

@@ -2,17 +2,16 @@
 
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use lore_model::{
-    Actor, Caller, Code, Failure, LoginId, Permission, Role, Token, TokenId, User, UserId, UserName, brief,
+    Actor, Caller, Cancel, Cancelled, Code, Failure, LoginId, Permission, Role, Signal, Token, TokenId, User, UserId,
+    UserName, brief,
 };
 use lore_store::{NewToken, Renewal, Rotation, SecretHash, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use std::sync::Arc;
-
-use tokio::sync::{OnceCell, Semaphore};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::{Asker, Team, hs256, password, throttle::Attempt};
-use crate::{blocking, team_failure};
+use crate::team_failure;
 
 /// Who issues access tokens, and for whom: tokens of other programs that share the key do not fit.
 const ISSUER: &str = "lore";
@@ -147,16 +146,16 @@ impl Keys {
 }
 
 /// The keys, once they were read.
-pub(super) type KeyCell = OnceCell<Keys>;
+pub(super) type KeyCell = OnceLock<Keys>;
 
 impl Team {
     /// Lets somebody in who knows a user's password.
-    pub async fn login(&self, name: &str, password: &str, address: Option<&str>) -> Result<Session, LoginRefused> {
+    pub fn login(&self, name: &str, password: &str, address: Option<&str>) -> Result<Session, LoginRefused> {
         let account = name.trim().to_ascii_lowercase();
         let account = account.chars().take(100).collect::<String>();
         let now = self.clock.now();
-        let attempt = self.begin_attempt(&account, address, now).await?;
-        let opened = match self.open_login(&account, password, now).await {
+        let attempt = self.begin_attempt(&account, address, now)?;
+        let opened = match self.open_login(&account, password, now) {
             Ok(opened) => opened,
             Err(failure) => {
                 self.throttle.take_back(attempt);
@@ -167,35 +166,35 @@ impl Team {
             Opened::Right { user, kept, login, refresh } => (user, kept, login, refresh),
             Opened::Wrong(user) => {
                 let why = "the name or the password was wrong";
-                self.note_not_let_in(user.as_ref(), address, "login_refused", why).await;
+                self.note_not_let_in(user.as_ref(), address, "login_refused", why);
                 // Whether there is such a user is nobody's business.
                 return Err(Failure::new(Code::Unauthenticated, "the name or the password is wrong").into());
             }
         };
         self.throttle.note_right(&account, address, now);
         if password::is_outdated(&kept) {
-            let new = self.hash(password.to_owned()).await?;
-            self.store.rehash_password(user.id, &kept, &new).await.map_err(team_failure)?;
+            let new = self.hash(password)?;
+            self.store.rehash_password(user.id, &kept, &new).map_err(team_failure)?;
         }
-        Ok(self.session(user, login, refresh).await?)
+        Ok(self.session(user, login, refresh)?)
     }
 
     /// Looks at a password, and begins a login where it is right. Fails where it could not be looked at: that is no attempt.
-    async fn open_login(&self, account: &str, password: &str, now: i64) -> Result<Opened, Failure> {
+    fn open_login(&self, account: &str, password: &str, now: i64) -> Result<Opened, Failure> {
         let user = match UserName::parse(account) {
-            Ok(name) => self.store.find_user(&name).await.map_err(team_failure)?,
+            Ok(name) => self.store.find_user(&name).map_err(team_failure)?,
             Err(_) => None,
         };
         let (refresh, hash) = secret(REFRESH)?;
         let expires_at = now + self.settings.refresh_seconds;
         for _ in 0..CHANGES_MAX {
             let kept = match &user {
-                Some(user) => self.store.password_of(user.id).await.map_err(team_failure)?,
+                Some(user) => self.store.password_of(user.id).map_err(team_failure)?,
                 None => None,
             };
-            let right = self.verify(password.to_owned(), kept.clone()).await?;
+            let right = self.verify(password, kept.as_deref())?;
             let (Some(user), Some(kept), true) = (&user, kept, right) else { return Ok(Opened::Wrong(user.clone())) };
-            let login = self.store.add_login(user.id, &kept, hash, now, expires_at).await.map_err(team_failure)?;
+            let login = self.store.add_login(user.id, &kept, hash, now, expires_at).map_err(team_failure)?;
             // It may be another one by now: looking at it takes a while, and so does waiting for that.
             if let Some(login) = login {
                 return Ok(Opened::Right { user: user.clone(), kept, login, refresh });
@@ -205,11 +204,11 @@ impl Team {
     }
 
     /// Begins an attempt at a password, or tells how long to wait.
-    async fn begin_attempt(&self, account: &str, address: Option<&str>, now: i64) -> Result<Attempt, LoginRefused> {
+    fn begin_attempt(&self, account: &str, address: Option<&str>, now: i64) -> Result<Attempt, LoginRefused> {
         match self.throttle.begin(account, address, now) {
             Ok(attempt) => Ok(attempt),
             Err(wait) => {
-                self.note_held_back(account, address, wait).await;
+                self.note_held_back(account, address, wait);
                 Err(too_many(wait))
             }
         }
@@ -217,20 +216,20 @@ impl Team {
 
     /// Gives a new session for a refresh token, which is used up by that. One that was used before ends its login: whoever
     /// has it is not the one it was given to. `address` is from where it comes.
-    pub async fn refresh(&self, token: &str, address: Option<&str>) -> Result<Session, LoginRefused> {
+    pub fn refresh(&self, token: &str, address: Option<&str>) -> Result<Session, LoginRefused> {
         let refused =
             || Failure::new(Code::Unauthenticated, "the refresh token is not valid any more").hint("log in again");
         let old = hash_of(token, REFRESH).ok_or_else(refused)?;
-        let found = self.store.find_refresh(old, self.clock.now()).await.map_err(team_failure)?;
+        let found = self.store.find_refresh(old, self.clock.now()).map_err(team_failure)?;
         let found = found.ok_or_else(refused)?;
         // One that was taken before ends its login, however often that was renewed.
         if !found.is_taken {
-            self.begin_renewal(found.login, address).await?;
+            self.begin_renewal(found.login, address)?;
         }
         let (new, hash) = secret(REFRESH)?;
         let renewal = self.renewal(old, hash, self.settings.refresh_seconds, address);
-        match self.store.rotate_login(&renewal).await.map_err(team_failure)? {
-            Rotation::Rotated(login, user) => Ok(self.session(user, login, new).await?),
+        match self.store.rotate_login(&renewal).map_err(team_failure)? {
+            Rotation::Rotated(login, user) => Ok(self.session(user, login, new)?),
             Rotation::Reused(user) => {
                 tracing::warn!(user = %user.name, "a refresh token was used twice: the login is over");
                 Err(refused().into())
@@ -240,9 +239,9 @@ impl Team {
     }
 
     /// Begins a renewal of a login, or tells how long to wait.
-    async fn begin_renewal(&self, login: LoginId, address: Option<&str>) -> Result<(), LoginRefused> {
+    fn begin_renewal(&self, login: LoginId, address: Option<&str>) -> Result<(), LoginRefused> {
         let Err(wait) = self.renewals.begin(login, self.clock.now()) else { return Ok(()) };
-        self.note_renewed_often(login, address, wait).await;
+        self.note_renewed_often(login, address, wait);
         let failure = Failure::new(Code::TooManyRequests, "the login is renewed too often")
             .hint(format!("try again in {wait} seconds"));
         Err(LoginRefused { failure, retry_after: Some(wait) })
@@ -254,7 +253,7 @@ impl Team {
         Renewal { old, new, at, expires_at: at + seconds, address: address.map(str::to_owned) }
     }
 
-    async fn session(&self, user: User, login: LoginId, refresh_token: String) -> Result<Session, Failure> {
+    fn session(&self, user: User, login: LoginId, refresh_token: String) -> Result<Session, Failure> {
         let now = self.clock.now();
         let claims = Claims {
             iss: ISSUER.to_owned(),
@@ -265,7 +264,7 @@ impl Team {
             nbf: None,
             exp: now + self.settings.access_seconds,
         };
-        let signed = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.keys().await?.sign);
+        let signed = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &self.keys()?.sign);
         let access_token =
             signed.map_err(|error| Failure::new(Code::Internal, format!("a token could not be signed: {error}")))?;
         Ok(Session {
@@ -278,8 +277,8 @@ impl Team {
     }
 
     /// Who a credential belongs to: an access token or a personal token, which is used by that.
-    pub async fn authenticate(&self, credential: &str) -> Result<Known, Failure> {
-        let (known, token) = self.look_up(credential).await?;
+    pub fn authenticate(&self, credential: &str) -> Result<Known, Failure> {
+        let (known, token) = self.look_up(credential)?;
         if let Some(token) = token {
             self.uses.note_token(token, self.clock.now());
         }
@@ -287,104 +286,103 @@ impl Team {
     }
 
     /// Whether a credential is still that of this user in this role. Asking is no use of it.
-    pub async fn is_still(&self, caller: &Caller, credential: &str) -> Result<bool, Failure> {
-        match self.look_up(credential).await {
+    pub fn is_still(&self, caller: &Caller, credential: &str) -> Result<bool, Failure> {
+        match self.look_up(credential) {
             Ok((known, _)) => Ok(known.caller == *caller),
             Err(failure) if failure.code == Code::Unauthenticated => Ok(false),
             Err(failure) => Err(failure),
         }
     }
 
-    async fn look_up(&self, credential: &str) -> Result<(Known, Option<TokenId>), Failure> {
+    fn look_up(&self, credential: &str) -> Result<(Known, Option<TokenId>), Failure> {
         let refused = || Failure::new(Code::Unauthenticated, "the token is not valid, or not any more");
         if credential.len() > LONGEST {
             return Err(refused());
         }
         let now = self.clock.now();
         if let Some(hash) = hash_of(credential, PERSONAL) {
-            let found = self.store.find_token(hash).await.map_err(team_failure)?;
+            let found = self.store.find_token(hash).map_err(team_failure)?;
             let (token, user) =
                 found.filter(|(token, _)| token.expires_at.is_none_or(|expires| now < expires)).ok_or_else(refused)?;
             let known = Known { caller: Caller::from(&user), through: Through::Token(token.expires_at) };
             return Ok((known, Some(token.id)));
         }
-        let claims = self.claims(credential).await?.filter(|claims| claims.is_valid_at(now)).ok_or_else(refused)?;
+        let claims = self.claims(credential)?.filter(|claims| claims.is_valid_at(now)).ok_or_else(refused)?;
         let login = LoginId(claims.login);
-        let user = self.store.user_of_login(login, now).await.map_err(team_failure)?;
+        let user = self.store.user_of_login(login, now).map_err(team_failure)?;
         let user = user.filter(|user| user.id.0.to_string() == claims.sub).ok_or_else(refused)?;
         Ok((Known { caller: Caller::from(&user), through: Through::Login(login) }, None))
     }
 
     /// What an access token says, if it is one of ours.
-    async fn claims(&self, token: &str) -> Result<Option<Claims>, Failure> {
-        Ok(read_claims(token, &self.keys().await?.check))
+    fn claims(&self, token: &str) -> Result<Option<Claims>, Failure> {
+        Ok(read_claims(token, &self.keys()?.check))
     }
 
-    async fn keys(&self) -> Result<&Keys, Failure> {
-        self.keys
-            .get_or_try_init(|| async {
-                let key = self.store.signing_key(random()?).await.map_err(team_failure)?;
-                Ok(Keys::new(&key))
-            })
-            .await
+    fn keys(&self) -> Result<&Keys, Failure> {
+        if let Some(keys) = self.keys.get() {
+            return Ok(keys);
+        }
+        let key = self.store.signing_key(random()?).map_err(team_failure)?;
+        Ok(self.keys.get_or_init(|| Keys::new(&key)))
     }
 
     /// Ends the login of whoever asks, and that of a refresh token they name. `address` is from where they ask.
-    pub async fn logout(&self, known: &Known, refresh: Option<&str>, address: Option<&str>) -> Result<(), Failure> {
+    pub fn logout(&self, known: &Known, refresh: Option<&str>, address: Option<&str>) -> Result<(), Failure> {
         if let Through::Login(login) = known.through {
-            self.store.end_login(login).await.map_err(team_failure)?;
+            self.store.end_login(login).map_err(team_failure)?;
         }
         if let Some(hash) = refresh.and_then(|token| hash_of(token, REFRESH)) {
             let (_, next) = secret(REFRESH)?;
-            let taken = self.store.rotate_login(&self.renewal(hash, next, 0, address)).await.map_err(team_failure)?;
+            let taken = self.store.rotate_login(&self.renewal(hash, next, 0, address)).map_err(team_failure)?;
             if let Rotation::Rotated(login, _) = taken {
-                self.store.end_login(login).await.map_err(team_failure)?;
+                self.store.end_login(login).map_err(team_failure)?;
             }
         }
         Ok(())
     }
 
     /// Adds a user.
-    pub async fn create_user(&self, by: &Asker, name: &str, password: &str, role: Role) -> Result<User, Failure> {
+    pub fn create_user(&self, by: &Asker, name: &str, password: &str, role: Role) -> Result<User, Failure> {
         let name = UserName::parse(name).map_err(|why| Failure::new(Code::InvalidArgument, why))?;
         password::check(&name, password)?;
-        let hash = self.hash(password.to_owned()).await?;
-        self.store.add_user(&name, role, &hash, &self.actor(by)).await.map_err(|error| match error {
+        let hash = self.hash(password)?;
+        self.store.add_user(&name, role, &hash, &self.actor(by)).map_err(|error| match error {
             StoreError::Exists(what) => Failure::new(Code::UserExists, what).hint("choose another name"),
             other => team_failure(other),
         })
     }
 
     /// Adds an admin with a random password where there is no user at all; returns name and password.
-    pub async fn bootstrap(&self) -> Result<Option<(UserName, String)>, Failure> {
-        if !self.users().await?.is_empty() {
+    pub fn bootstrap(&self) -> Result<Option<(UserName, String)>, Failure> {
+        if !self.users()?.is_empty() {
             return Ok(None);
         }
         let (password, _) = secret("")?;
         let password = password.as_bytes().chunks(6).take(4).map(String::from_utf8_lossy).collect::<Vec<_>>().join("-");
-        let user = self.create_user(&Asker::local(), "admin", &password, Role::Admin).await?;
+        let user = self.create_user(&Asker::local(), "admin", &password, Role::Admin)?;
         Ok(Some((user.name, password)))
     }
 
     /// Every user, by name.
-    pub async fn users(&self) -> Result<Vec<User>, Failure> {
-        self.store.list_users().await.map_err(team_failure)
+    pub fn users(&self) -> Result<Vec<User>, Failure> {
+        self.store.list_users().map_err(team_failure)
     }
 
     /// The user of that name.
-    pub async fn user(&self, name: &str) -> Result<User, Failure> {
+    pub fn user(&self, name: &str) -> Result<User, Failure> {
         let absent = || {
             Failure::new(Code::UserNotFound, format!("there is no user `{}`", brief(name)))
                 .hint("`list_users` or `lore users list` shows them")
         };
         let name = UserName::parse(name).map_err(|_| absent())?;
-        self.store.find_user(&name).await.map_err(team_failure)?.ok_or_else(absent)
+        self.store.find_user(&name).map_err(team_failure)?.ok_or_else(absent)
     }
 
     /// Gives a user another role.
-    pub async fn set_role(&self, by: &Asker, name: &str, role: Role) -> Result<User, Failure> {
-        let user = self.user(name).await?;
-        self.store.set_role(user.id, role, &self.actor(by)).await.map_err(team_failure)
+    pub fn set_role(&self, by: &Asker, name: &str, role: Role) -> Result<User, Failure> {
+        let user = self.user(name)?;
+        self.store.set_role(user.id, role, &self.actor(by)).map_err(team_failure)
     }
 
     /// Refuses a password that this user cannot have.
@@ -393,17 +391,17 @@ impl Team {
     }
 
     /// Gives a user another password; all their logins end.
-    pub async fn set_password(&self, by: &Asker, name: &str, password: &str) -> Result<User, Failure> {
-        let user = self.user(name).await?;
+    pub fn set_password(&self, by: &Asker, name: &str, password: &str) -> Result<User, Failure> {
+        let user = self.user(name)?;
         password::check(&user.name, password)?;
-        let hash = self.hash(password.to_owned()).await?;
-        self.store.set_password(user.id, None, &hash, &self.actor(by)).await.map_err(team_failure)?;
+        let hash = self.hash(password)?;
+        self.store.set_password(user.id, None, &hash, &self.actor(by)).map_err(team_failure)?;
         Ok(user)
     }
 
     /// Gives whoever asks another password, if they know the one they have; all their logins end. `address` is what attempts
     /// are counted by.
-    pub async fn change_password(
+    pub fn change_password(
         &self,
         by: &Asker,
         address: Option<&str>,
@@ -412,14 +410,14 @@ impl Team {
     ) -> Result<(), LoginRefused> {
         let caller = by.caller()?;
         let (account, now) = (caller.name.as_str(), self.clock.now());
-        let attempt = self.begin_attempt(account, address, now).await?;
-        let looked = async {
-            let kept = self.store.password_of(caller.id).await.map_err(team_failure)?;
-            let right = self.verify(current.to_owned(), kept.clone()).await?;
+        let attempt = self.begin_attempt(account, address, now)?;
+        let look = || {
+            let kept = self.store.password_of(caller.id).map_err(team_failure)?;
+            let right = self.verify(current, kept.as_deref())?;
             Ok::<_, Failure>((kept, right))
         };
         // One that could not be looked at was no attempt.
-        let (kept, right) = match looked.await {
+        let (kept, right) = match look() {
             Ok(looked) => looked,
             Err(failure) => {
                 self.throttle.take_back(attempt);
@@ -432,22 +430,22 @@ impl Team {
         }
         self.throttle.note_right(account, address, now);
         password::check(&caller.name, new)?;
-        let hash = self.hash(new.to_owned()).await?;
+        let hash = self.hash(new)?;
         // The one that was right may be another one by now.
-        let changed = self.store.set_password(caller.id, kept.as_deref(), &hash, &self.actor(by)).await;
+        let changed = self.store.set_password(caller.id, kept.as_deref(), &hash, &self.actor(by));
         if changed.map_err(team_failure)? { Ok(()) } else { Err(wrong().into()) }
     }
 
     /// Removes a user with all that is theirs.
-    pub async fn remove_user(&self, by: &Asker, name: &str) -> Result<User, Failure> {
-        let user = self.user(name).await?;
-        self.store.remove_user(user.id, &self.actor(by)).await.map_err(team_failure)?;
-        self.wake.notify_one();
+    pub fn remove_user(&self, by: &Asker, name: &str) -> Result<User, Failure> {
+        let user = self.user(name)?;
+        self.store.remove_user(user.id, &self.actor(by)).map_err(team_failure)?;
+        self.wake.notify();
         Ok(user)
     }
 
     /// Makes a personal token for a user, for so many days or for ever.
-    pub async fn create_token(
+    pub fn create_token(
         &self,
         by: &Asker,
         user: UserId,
@@ -465,38 +463,36 @@ impl Team {
         let (secret, hash) = secret(PERSONAL)?;
         let expires_at = days.map(|days| self.clock.now() + i64::from(days) * 86_400);
         let new = NewToken { user, name: name.to_owned(), secret: hash, expires_at };
-        let token = self.store.add_token(&new, &self.actor(by)).await.map_err(team_failure)?;
+        let token = self.store.add_token(&new, &self.actor(by)).map_err(team_failure)?;
         Ok(CreatedToken { token, secret })
     }
 
     /// The personal tokens of a user, or of all.
-    pub async fn tokens(&self, user: Option<UserId>) -> Result<Vec<Token>, Failure> {
-        self.store.list_tokens(user).await.map_err(team_failure)
+    pub fn tokens(&self, user: Option<UserId>) -> Result<Vec<Token>, Failure> {
+        self.store.list_tokens(user).map_err(team_failure)
     }
 
     /// Ends a personal token: one's own, or anybody's for those who manage users.
-    pub async fn revoke_token(&self, by: &Asker, token: TokenId) -> Result<(), Failure> {
+    pub fn revoke_token(&self, by: &Asker, token: TokenId) -> Result<(), Failure> {
         let owner = by.caller.as_ref().filter(|caller| !caller.role.may(Permission::ManageUsers));
         let owner = owner.map(|caller| caller.id);
-        if self.store.revoke_token(token, owner, &self.actor(by)).await.map_err(team_failure)? {
+        if self.store.revoke_token(token, owner, &self.actor(by)).map_err(team_failure)? {
             return Ok(());
         }
         Err(Failure::new(Code::TokenNotFound, format!("there is no token {}", token.0))
             .hint("`lore tokens list` shows them"))
     }
 
-    async fn hash(&self, password: String) -> Result<String, Failure> {
-        self.hashing.run(move || password::hash(&password)).await?
+    fn hash(&self, password: &str) -> Result<String, Failure> {
+        self.hashing.run(|| password::hash(password))?
     }
 
     /// Whether this is the password of which that was kept. It takes as long where nothing was.
-    async fn verify(&self, password: String, kept: Option<String>) -> Result<bool, Failure> {
-        self.hashing
-            .run(move || {
-                let right = password::verify(&password, kept.as_deref().unwrap_or(password::nobodys()));
-                right && kept.is_some()
-            })
-            .await
+    fn verify(&self, password: &str, kept: Option<&str>) -> Result<bool, Failure> {
+        self.hashing.run(|| {
+            let right = password::verify(password, kept.unwrap_or(password::nobodys()));
+            right && kept.is_some()
+        })
     }
 
     /// Who is written into the audit log.
@@ -514,30 +510,57 @@ fn too_many(wait: i64) -> LoginRefused {
 
 /// Where passwords are hashed: so many at a time, since each takes memory, and not too many in line.
 pub(super) struct Hashing {
-    places: Arc<Semaphore>,
-    line: Arc<Semaphore>,
+    /// How many are being hashed, and how many are in line, these included.
+    used: Mutex<(usize, usize)>,
+    freed: Signal,
+    places: usize,
+    line: usize,
 }
 
 impl Hashing {
     /// So many at a time, and in line, these included.
     pub(super) fn new(places: usize, line: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(places)), line: Arc::new(Semaphore::new(line)) }
+        Self { used: Mutex::default(), freed: Signal::default(), places, line }
     }
 
-    /// Does the work beside everything else. A place is free again when the work is over, whether or not somebody still waits
-    /// for it: who hangs up early must not make room for the next.
-    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
-        let busy = || {
-            Failure::new(Code::TooManyRequests, "too many passwords are being checked at the moment")
-                .hint("try again in a few seconds")
+    fn used(&self) -> MutexGuard<'_, (usize, usize)> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does the work when it has its turn.
+    fn run<T>(&self, work: impl FnOnce() -> T) -> Result<T, Failure> {
+        let mut place = {
+            let mut used = self.used();
+            if used.1 >= self.line {
+                let what = "too many passwords are being checked at the moment";
+                return Err(Failure::new(Code::TooManyRequests, what).hint("try again in a few seconds"));
+            }
+            used.1 += 1;
+            Place { hashing: self, works: false }
         };
-        let in_line = Arc::clone(&self.line).try_acquire_owned().map_err(|_| busy())?;
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| busy())?;
-        Ok(blocking(move || {
-            let _held = (in_line, place);
-            work()
-        })
-        .await)
+        let turn = self.freed.wait_for(None, &Cancel::current(), || {
+            let mut used = self.used();
+            (used.0 < self.places).then(|| used.0 += 1)
+        });
+        turn.ok_or(Cancelled)?;
+        place.works = true;
+        Ok(work())
+    }
+}
+
+/// A place in line, perhaps the turn as well, until it is dropped.
+struct Place<'a> {
+    hashing: &'a Hashing,
+    works: bool,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut used = self.hashing.used();
+        used.0 -= usize::from(self.works);
+        used.1 -= 1;
+        drop(used);
+        self.hashing.freed.notify();
     }
 }
 
@@ -602,33 +625,40 @@ fn hash_of(secret: &str, prefix: &str) -> Option<SecretHash> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
+    use std::{sync::mpsc, thread};
 
     use super::*;
 
-    #[tokio::test(flavor = "multi_thread")]
-    async fn who_hangs_up_early_makes_no_room_for_the_next() {
-        let hashing = Hashing::new(1, 2);
+    #[test]
+    fn passwords_are_hashed_in_turn_and_the_line_is_bounded() {
+        let hashing = &Hashing::new(1, 2);
         let (finish, finished) = mpsc::channel::<()>();
-        let (begin, begun) = tokio::sync::oneshot::channel();
-        let mut first = Box::pin(hashing.run(move || {
-            begin.send(()).expect("somebody listens");
-            // It ends with its sender.
-            finished.recv().ok();
-        }));
-        tokio::select! {
-            _ = &mut first => panic!("it is not over"),
-            _ = begun => {}
-        }
-        drop(first);
-        assert_eq!(hashing.places.available_permits(), 0, "it is still being worked on");
-        let second = hashing.run(|| ());
-        let third = async {
-            tokio::task::yield_now().await;
-            assert_eq!(hashing.run(|| ()).await.unwrap_err().code, Code::TooManyRequests, "the line is full");
-            drop(finish);
+        let in_line = |count| {
+            while hashing.used().1 < count {
+                thread::yield_now();
+            }
         };
-        let (second, ()) = tokio::join!(second, third);
-        second.expect("it has its turn");
+        thread::scope(|scope| {
+            // It ends with its sender.
+            let first = scope.spawn(move || hashing.run(|| finished.recv().is_err()));
+            in_line(1);
+            let gone = Cancel::default();
+            let hangs_up = gone.clone();
+            let second = scope.spawn(move || {
+                let _entered = gone.enter();
+                hashing.run(|| ())
+            });
+            in_line(2);
+            assert_eq!(hashing.run(|| ()).unwrap_err().code, Code::TooManyRequests, "the line is full");
+            hangs_up.cancel();
+            assert_eq!(second.join().unwrap().unwrap_err().code, Code::Interrupted, "who hangs up leaves the line");
+            let third = scope.spawn(|| hashing.run(|| ()));
+            in_line(2);
+            assert_eq!(hashing.used().0, 1, "the first is still being worked on");
+            drop(finish);
+            assert!(first.join().unwrap().unwrap());
+            third.join().unwrap().expect("it has its turn");
+        });
+        assert_eq!(*hashing.used(), (0, 0));
     }
 }

@@ -66,14 +66,14 @@ pub enum CompositeChange {
 
 impl Team {
     /// Asks for a golden repository.
-    pub async fn add_golden(&self, by: &Asker, request: AddGolden) -> Result<Job, Failure> {
+    pub fn add_golden(&self, by: &Asker, request: &AddGolden) -> Result<Job, Failure> {
         let alias = parse_alias(&request.alias)?;
         let url = url(&request.url);
-        self.lore.history.check_url(&url).await?;
+        self.lore.history.check_url(&url)?;
         let branch = branch(request.branch.as_deref())?;
         // An alias that is taken is told of below, whatever the remote has.
-        if self.store.find_golden(&alias).await.map_err(team_failure)?.is_none() {
-            self.check_remote(&url, &alias, branch.as_deref()).await?;
+        if self.store.find_golden(&alias).map_err(team_failure)?.is_none() {
+            self.check_remote(&url, &alias, branch.as_deref())?;
         }
         let golden = Golden {
             alias: alias.clone(),
@@ -88,19 +88,19 @@ impl Team {
             last_error: None,
         };
         let task = JobTask { operation: Operation::AddGolden, alias: None, golden: vec![alias], branch };
-        self.ask(by, task, &[TeamChange::AddGolden(golden)], None).await
+        self.ask(by, task, &[TeamChange::AddGolden(golden)], None)
     }
 
     /// Asks for a golden repository to be fetched and read.
-    pub async fn refresh_golden(&self, by: &Asker, alias: &str) -> Result<Job, Failure> {
-        let golden = self.find_ready(alias).await?;
-        self.ask(by, task(Operation::RefreshGolden, &[golden.alias]), &[], None).await
+    pub fn refresh_golden(&self, by: &Asker, alias: &str) -> Result<Job, Failure> {
+        let golden = self.find_ready(alias)?;
+        self.ask(by, task(Operation::RefreshGolden, &[golden.alias]), &[], None)
     }
 
     /// The golden repository of that alias, where it was read and is to stay. What is being added is the business of the job
     /// that adds it.
-    async fn find_ready(&self, alias: &str) -> Result<Golden, Failure> {
-        let golden = self.find_golden(alias).await?;
+    fn find_ready(&self, alias: &str) -> Result<Golden, Failure> {
+        let golden = self.find_golden(alias)?;
         if golden.state != GoldenState::Ready {
             return Err(not_ready(&golden));
         }
@@ -108,11 +108,11 @@ impl Team {
     }
 
     /// Asks for a golden repository to be removed; where users have activated it, only with `force`. Tells what they lose.
-    pub async fn remove_golden(&self, by: &Asker, alias: &str, force: bool) -> Result<(Job, Concerned), Failure> {
-        let golden = self.find_golden(alias).await?;
-        let concerned = self.concerned(&golden.alias).await?;
+    pub fn remove_golden(&self, by: &Asker, alias: &str, force: bool) -> Result<(Job, Concerned), Failure> {
+        let golden = self.find_golden(alias)?;
+        let concerned = self.concerned(&golden.alias)?;
         let removing = TeamChange::RemovingGolden { alias: golden.alias.clone(), force };
-        let asked = self.ask(by, task(Operation::RemoveGolden, &[golden.alias]), &[removing], None).await;
+        let asked = self.ask(by, task(Operation::RemoveGolden, &[golden.alias]), &[removing], None);
         let job = asked.map_err(|failure| match failure.code {
             Code::Conflict if !force => {
                 failure.hint("pass `force` to take it away from everybody, or ask them to deactivate it")
@@ -123,8 +123,8 @@ impl Team {
     }
 
     /// Changes what is kept of a golden repository, and how often it is fetched.
-    pub async fn change_golden(&self, by: &Asker, alias: &str, change: &GoldenChange) -> Result<Option<Job>, Failure> {
-        let golden = self.find_golden(alias).await?;
+    pub fn change_golden(&self, by: &Asker, alias: &str, change: &GoldenChange) -> Result<Option<Job>, Failure> {
+        let golden = self.find_golden(alias)?;
         let mut changes = Vec::new();
         if let Some(every) = change.refresh_every {
             let every = every.map(check_interval).transpose()?;
@@ -135,7 +135,7 @@ impl Team {
         let main = match &change.branch {
             Some(wanted) => {
                 let wanted = branch(wanted.as_deref())?;
-                let is_so = wanted == golden.branch && !self.changes_main_branch(&golden.alias).await?;
+                let is_so = wanted == golden.branch && !self.changes_main_branch(&golden.alias)?;
                 Some(wanted).filter(|_| !is_so)
             }
             None => None,
@@ -144,7 +144,7 @@ impl Team {
         match &main {
             // It becomes the main one when the job has read it.
             Some(Some(branch)) => {
-                self.check_remote_branch(&golden, branch).await?;
+                self.check_remote_branch(&golden, branch)?;
                 refresh.branch = Some(branch.clone());
             }
             Some(None) => changes.push(TeamChange::MainBranch(golden.alias, None)),
@@ -152,22 +152,22 @@ impl Team {
         }
         if temporal.is_some() || main.is_some() {
             // What the job that adds it has read already it would not read again.
-            self.find_ready(alias).await?;
-            return self.ask(by, refresh, &changes, None).await.map(Some);
+            self.find_ready(alias)?;
+            return self.ask(by, refresh, &changes, None).map(Some);
         }
         if changes.is_empty() {
             return Ok(None);
         }
-        self.store.change(&changes, &self.actor(by)).await.map_err(team_failure)?;
-        self.wake.notify_one();
+        self.store.change(&changes, &self.actor(by)).map_err(team_failure)?;
+        self.wake.notify();
         Ok(None)
     }
 
     /// Whether a job is still to give a golden repository another main branch.
-    async fn changes_main_branch(&self, alias: &RepoName) -> Result<bool, Failure> {
+    fn changes_main_branch(&self, alias: &RepoName) -> Result<bool, Failure> {
         for status in [JobStatus::Pending, JobStatus::Running] {
             let query = JobQuery { user: None, status: Some(status), limit: usize::MAX };
-            let (jobs, _) = self.store.list_jobs(&query).await.map_err(team_failure)?;
+            let (jobs, _) = self.store.list_jobs(&query).map_err(team_failure)?;
             if jobs.iter().any(|job| job.task.main_branch().is_some() && job.task.golden.contains(alias)) {
                 return Ok(true);
             }
@@ -176,9 +176,9 @@ impl Team {
     }
 
     /// Asks for golden repositories under a name of the user's own. Where the branch is read already, that is done at once.
-    pub async fn activate(&self, by: &Asker, request: Activate) -> Result<Job, Failure> {
+    pub fn activate(&self, by: &Asker, request: &Activate) -> Result<Job, Failure> {
         let caller = by.caller()?;
-        let golden = self.members_named(&request.golden, request.composite).await?;
+        let golden = self.members_named(&request.golden, request.composite)?;
         let wanted = branch(request.branch.as_deref())?;
         if request.composite && wanted.is_some() {
             return Err(Failure::new(Code::InvalidArgument, "a composite has no branch of its own")
@@ -203,66 +203,66 @@ impl Team {
             accessed_at: None,
         };
         let task = JobTask { operation: Operation::Activate, alias: Some(alias), golden: names, branch: wanted };
-        self.give(by, task, activation).await
+        self.give(by, task, activation)
     }
 
     /// Gives a user an activation: at once where nothing has to be read for it.
-    async fn give(&self, by: &Asker, task: JobTask, activation: Activation) -> Result<Job, Failure> {
-        if self.is_read(&activation.golden, activation.branch.as_deref()).await? {
+    fn give(&self, by: &Asker, task: JobTask, activation: Activation) -> Result<Job, Failure> {
+        if self.is_read(&activation.golden, activation.branch.as_deref())? {
             let done = match &activation.branch {
                 Some(branch) => format!("`{}` is ready on branch `{branch}`", activation.alias),
                 None => format!("`{}` is ready", activation.alias),
             };
             let again = sync_of(&activation);
-            let job = self.ask(by, task, &[TeamChange::Activate(activation)], Some(done)).await?;
-            return self.if_still_read(by, job, again).await;
+            let job = self.ask(by, task, &[TeamChange::Activate(activation)], Some(done))?;
+            return self.if_still_read(by, job, again);
         }
-        self.refuse_taken(&activation).await?;
-        self.check_remote_branches(&activation.golden, activation.branch.as_deref()).await?;
-        self.ask(by, task, &[], None).await
+        self.refuse_taken(&activation)?;
+        self.check_remote_branches(&activation.golden, activation.branch.as_deref())?;
+        self.ask(by, task, &[], None)
     }
 
     /// Fails where the remote of one of these says that it has no such branch.
-    async fn check_remote_branches(&self, golden: &[RepoName], branch: Option<&str>) -> Result<(), Failure> {
+    fn check_remote_branches(&self, golden: &[RepoName], branch: Option<&str>) -> Result<(), Failure> {
         let Some(branch) = branch else { return Ok(()) };
         for alias in golden {
-            self.check_remote_branch(&self.find_golden(alias.as_str()).await?, branch).await?;
+            self.check_remote_branch(&self.find_golden(alias.as_str())?, branch)?;
         }
         Ok(())
     }
 
     /// The job that was done at once; or one more that reads the branch, where a refresh has let go of it just before somebody
     /// got it.
-    async fn if_still_read(&self, by: &Asker, job: Job, again: JobTask) -> Result<Job, Failure> {
-        if again.branch.is_none() || self.is_read(&again.golden, again.branch.as_deref()).await.unwrap_or(true) {
+    fn if_still_read(&self, by: &Asker, job: Job, again: JobTask) -> Result<Job, Failure> {
+        if again.branch.is_none() || self.is_read(&again.golden, again.branch.as_deref()).unwrap_or(true) {
             return Ok(job);
         }
         // However many jobs they have: what they asked for is theirs by now, and only lacks this.
-        self.add_job(by, again, &[], None, usize::MAX).await
+        self.add_job(by, again, &[], None, usize::MAX)
     }
 
     /// Fails now where an activation would fail at the end of its job.
-    async fn refuse_taken(&self, new: &Activation) -> Result<(), Failure> {
+    fn refuse_taken(&self, new: &Activation) -> Result<(), Failure> {
         let taken = |what: String| Err(Failure::new(Code::Conflict, what));
-        let known = self.store.find_activation(new.user, &new.alias).await.map_err(team_failure)?;
+        let known = self.store.find_activation(new.user, &new.alias).map_err(team_failure)?;
         if known.is_some_and(|known| known.composite || known.golden != new.golden) {
             return taken(format!("you have a repository called `{}` already: choose another alias", new.alias));
         }
         let is_golden = |golden: &Golden| golden.alias.folded() == new.alias.folded();
-        if new.golden != [new.alias.clone()] && self.golden().await?.iter().any(is_golden) {
+        if new.golden != [new.alias.clone()] && self.golden()?.iter().any(is_golden) {
             return taken(format!("`{}` is the alias of a golden repository: choose another one", new.alias));
         }
         Ok(())
     }
 
     /// Whether the branch of each of these is read already.
-    async fn is_read(&self, golden: &[RepoName], branch: Option<&str>) -> Result<bool, Failure> {
-        let indexed = self.lore.history.repos().await?;
+    fn is_read(&self, golden: &[RepoName], branch: Option<&str>) -> Result<bool, Failure> {
+        let indexed = self.lore.history.repos()?;
         for alias in golden {
-            let golden = self.find_ready(alias.as_str()).await?;
+            let golden = self.find_ready(alias.as_str())?;
             let repo = self.repo_of(&golden, None, &indexed)?;
             if let Some(branch) = branch
-                && !self.lore.branch_indexed(&repo, branch).await?
+                && !self.lore.branch_indexed(&repo, branch)?
             {
                 return Ok(false);
             }
@@ -271,26 +271,26 @@ impl Team {
     }
 
     /// Takes a repository or composite away from a user.
-    pub async fn deactivate(&self, by: &Asker, alias: &str) -> Result<Job, Failure> {
+    pub fn deactivate(&self, by: &Asker, alias: &str) -> Result<Job, Failure> {
         let caller = by.caller()?;
-        let own = self.activation(caller, alias).await?;
+        let own = self.activation(caller, alias)?;
         let done = format!("`{}` is deactivated", own.alias);
         let change = TeamChange::Deactivate(caller.id, own.alias.clone());
         let task =
             JobTask { operation: Operation::Deactivate, alias: Some(own.alias), golden: own.golden, branch: None };
-        self.ask(by, task, &[change], Some(done)).await
+        self.ask(by, task, &[change], Some(done))
     }
 
     /// Asks for what is behind a user's name to be fetched and read.
-    pub async fn sync_alias(&self, by: &Asker, alias: &str) -> Result<Job, Failure> {
-        let own = self.activation(by.caller()?, alias).await?;
-        self.ask(by, sync_of(&own), &[], None).await
+    pub fn sync_alias(&self, by: &Asker, alias: &str) -> Result<Job, Failure> {
+        let own = self.activation(by.caller()?, alias)?;
+        self.ask(by, sync_of(&own), &[], None)
     }
 
     /// Points a user's name to another branch: at once where that is read already.
-    pub async fn switch_branch(&self, by: &Asker, alias: &str, wanted: &str) -> Result<Job, Failure> {
+    pub fn switch_branch(&self, by: &Asker, alias: &str, wanted: &str) -> Result<Job, Failure> {
         let caller = by.caller()?;
-        let own = self.activation(caller, alias).await?;
+        let own = self.activation(caller, alias)?;
         if own.composite {
             return Err(Failure::new(
                 Code::InvalidArgument,
@@ -299,9 +299,9 @@ impl Team {
             .hint("switch one of its repositories, activated by itself"));
         }
         let wanted = branch(Some(wanted))?.ok_or_else(|| Failure::new(Code::InvalidArgument, "no branch is named"))?;
-        let is_read = self.is_read(&own.golden, Some(&wanted)).await?;
+        let is_read = self.is_read(&own.golden, Some(&wanted))?;
         if !is_read {
-            self.check_remote_branches(&own.golden, Some(&wanted)).await?;
+            self.check_remote_branches(&own.golden, Some(&wanted))?;
         }
         let (alias, golden) = (Some(own.alias.clone()), own.golden);
         let task = JobTask { operation: Operation::SwitchBranch, alias, golden, branch: Some(wanted.clone()) };
@@ -309,14 +309,14 @@ impl Team {
             let done = format!("`{}` is on branch `{wanted}`", own.alias);
             let again = JobTask { operation: Operation::Sync, ..task.clone() };
             let change = TeamChange::SetBranch(caller.id, own.alias, Some(wanted));
-            let job = self.ask(by, task, &[change], Some(done)).await?;
-            return self.if_still_read(by, job, again).await;
+            let job = self.ask(by, task, &[change], Some(done))?;
+            return self.if_still_read(by, job, again);
         }
-        self.ask(by, task, &[], None).await
+        self.ask(by, task, &[], None)
     }
 
     /// Makes, changes or removes a composite.
-    pub async fn change_composite(
+    pub fn change_composite(
         &self,
         by: &Asker,
         change: CompositeChange,
@@ -325,7 +325,7 @@ impl Team {
     ) -> Result<Job, Failure> {
         let caller = by.caller()?;
         let name = parse_alias(alias)?;
-        let known = self.store.find_activation(caller.id, &name).await.map_err(team_failure)?;
+        let known = self.store.find_activation(caller.id, &name).map_err(team_failure)?;
         if let Some(known) = known.as_ref().filter(|known| !known.composite) {
             let what = format!("`{}` is no composite", known.alias);
             return Err(Failure::new(Code::Conflict, what)
@@ -337,12 +337,12 @@ impl Team {
                     .hint("use the operation `update`, or another alias"));
             }
             (CompositeChange::Update | CompositeChange::Delete, None) => {
-                self.activation(caller, alias).await?;
+                self.activation(caller, alias)?;
             }
             _ => {}
         }
         if change == CompositeChange::Delete {
-            let own = self.activation(caller, alias).await?;
+            let own = self.activation(caller, alias)?;
             let task = JobTask {
                 operation: Operation::ManageComposite,
                 alias: Some(name.clone()),
@@ -350,9 +350,9 @@ impl Team {
                 branch: None,
             };
             let done = format!("composite `{name}` is removed");
-            return self.ask(by, task, &[TeamChange::Deactivate(caller.id, name)], Some(done)).await;
+            return self.ask(by, task, &[TeamChange::Deactivate(caller.id, name)], Some(done));
         }
-        let members = self.members_named(golden, true).await?;
+        let members = self.members_named(golden, true)?;
         let names: Vec<RepoName> = members.into_iter().map(|golden| golden.alias).collect();
         let activation = Activation {
             user: caller.id,
@@ -364,11 +364,11 @@ impl Team {
             accessed_at: None,
         };
         let task = JobTask { operation: Operation::ManageComposite, alias: Some(name), golden: names, branch: None };
-        self.give(by, task, activation).await
+        self.give(by, task, activation)
     }
 
     /// The golden repositories of these names, each once.
-    async fn members_named(&self, names: &[String], composite: bool) -> Result<Vec<Golden>, Failure> {
+    fn members_named(&self, names: &[String], composite: bool) -> Result<Vec<Golden>, Failure> {
         let invalid = |what: String| Failure::new(Code::InvalidArgument, what);
         if names.is_empty() {
             return Err(invalid("no golden repository is named".to_owned()).hint("`discover_repositories` lists them"));
@@ -381,7 +381,7 @@ impl Team {
         }
         let mut found: Vec<Golden> = Vec::new();
         for name in names {
-            let golden = self.find_golden(name.trim()).await?;
+            let golden = self.find_golden(name.trim())?;
             if found.iter().any(|known| known.alias == golden.alias) {
                 return Err(invalid(format!("`{}` is named twice", golden.alias)));
             }
@@ -391,19 +391,13 @@ impl Team {
     }
 
     /// Adds a job that somebody asked for, done or to be done.
-    async fn ask(
-        &self,
-        by: &Asker,
-        task: JobTask,
-        changes: &[TeamChange],
-        done: Option<String>,
-    ) -> Result<Job, Failure> {
+    fn ask(&self, by: &Asker, task: JobTask, changes: &[TeamChange], done: Option<String>) -> Result<Job, Failure> {
         // Who is on the machine itself may ask for anything.
         let user_max = if by.caller.is_some() { self.settings.user_jobs } else { usize::MAX };
-        self.add_job(by, task, changes, done, user_max).await
+        self.add_job(by, task, changes, done, user_max)
     }
 
-    async fn add_job(
+    fn add_job(
         &self,
         by: &Asker,
         task: JobTask,
@@ -421,8 +415,8 @@ impl Team {
             user_max,
             done,
         };
-        let job = self.store.add_job(&new, changes, &self.actor(by)).await.map_err(team_failure)?;
-        self.wake.notify_one();
+        let job = self.store.add_job(&new, changes, &self.actor(by)).map_err(team_failure)?;
+        self.wake.notify();
         Ok(job)
     }
 }

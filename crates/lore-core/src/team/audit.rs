@@ -34,60 +34,60 @@ impl Refused {
 
 impl Team {
     /// The newest administrative acts, and how many there are.
-    pub async fn acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize), Failure> {
-        self.store.list_acts(limit).await.map_err(team_failure)
+    pub fn acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize), Failure> {
+        self.store.list_acts(limit).map_err(team_failure)
     }
 
     /// Writes down that a user asked for what they may not.
-    pub async fn note_denied(&self, user: &UserName, address: Option<String>, what: &str, why: &str) {
+    pub fn note_denied(&self, user: &UserName, address: Option<String>, what: &str, why: &str) {
         let by = Actor { name: user.to_string(), address, at: self.clock.now() };
         if self.refused.is_new(&by.name, what.to_owned(), by.at) {
-            self.note_refusal(&by, "denied", what, why).await;
+            self.note_refusal(&by, "denied", what, why);
         }
     }
 
     /// Writes down that somebody was not let in. What was typed in place of a name may be a password, so names that nobody has
     /// are not written; and however many there are, they are one actor's acts.
-    pub(super) async fn note_not_let_in(&self, user: Option<&User>, address: Option<&str>, act: &str, why: &str) {
+    pub(super) fn note_not_let_in(&self, user: Option<&User>, address: Option<&str>, act: &str, why: &str) {
         let name = user.map_or("(unknown)", |user| user.name.as_str());
         let by = Actor { name: name.to_owned(), address: address.map(str::to_owned), at: self.clock.now() };
-        self.note_refusal(&by, act, name, why).await;
+        self.note_refusal(&by, act, name, why);
     }
 
     /// Writes down that somebody tries passwords and was told to wait. By where they are: they may try any name.
-    pub(super) async fn note_held_back(&self, account: &str, address: Option<&str>, wait: i64) {
+    pub(super) fn note_held_back(&self, account: &str, address: Option<&str>, wait: i64) {
         if !self.refused.is_new("(login)", address.unwrap_or_default().to_owned(), self.clock.now()) {
             return;
         }
         let user = match UserName::parse(account) {
-            Ok(name) => self.store.find_user(&name).await.unwrap_or_default(),
+            Ok(name) => self.store.find_user(&name).unwrap_or_default(),
             Err(_) => None,
         };
         let why = format!("too many wrong passwords: told to wait {wait} seconds");
-        self.note_not_let_in(user.as_ref(), address, "login_held_back", &why).await;
+        self.note_not_let_in(user.as_ref(), address, "login_held_back", &why);
     }
 
     /// Writes down that a login is renewed too often and was told to wait.
-    pub(super) async fn note_renewed_often(&self, login: LoginId, address: Option<&str>, wait: i64) {
+    pub(super) fn note_renewed_often(&self, login: LoginId, address: Option<&str>, wait: i64) {
         let now = self.clock.now();
         if !self.refused.is_new("(refresh)", login.0.to_string(), now) {
             return;
         }
-        let user = self.store.user_of_login(login, now).await.unwrap_or_default();
+        let user = self.store.user_of_login(login, now).unwrap_or_default();
         let why = format!("renewed too often: told to wait {wait} seconds");
-        self.note_not_let_in(user.as_ref(), address, "refresh_held_back", &why).await;
+        self.note_not_let_in(user.as_ref(), address, "refresh_held_back", &why);
     }
 
     /// Nobody is let in because the log cannot be written, and nobody is kept out for it.
-    async fn note_refusal(&self, by: &Actor, act: &str, subject: &str, why: &str) {
-        if let Err(failure) = self.store.note_act(by, act, subject, why).await.map_err(team_failure) {
+    fn note_refusal(&self, by: &Actor, act: &str, subject: &str, why: &str) {
+        if let Err(failure) = self.store.note_act(by, act, subject, why).map_err(team_failure) {
             tracing::warn!(%failure, "a refusal could not be written down");
         }
     }
 
     /// Fails where what the team has cannot be read.
-    pub async fn check(&self) -> Result<(), Failure> {
-        self.store.check().await.map_err(team_failure)
+    pub fn check(&self) -> Result<(), Failure> {
+        self.store.check().map_err(team_failure)
     }
 }
 

@@ -28,11 +28,11 @@ pub use access::{CreatedToken, Known, LoginRefused, Session, Through};
 pub use ask::{Activate, AddGolden, CompositeChange, GoldenChange};
 pub use jobs::JobReport;
 use lore_git::Cancel;
-use lore_model::{Caller, Code, Failure, JobId};
+use lore_model::{Caller, Code, Failure, JobId, Signal};
 pub use lore_store::Cancelled;
 use lore_store::{JobLimits, TeamStore};
 pub use repos::{Concerned, Shown, Standing, Visible, main_branch};
-use tokio::sync::Notify;
+pub use run::JOB_THREAD;
 pub use unread::Missing;
 
 use self::{
@@ -126,9 +126,9 @@ pub struct Team {
     uses: Uses,
     unread: Unread,
     /// Rung when there may be something to do.
-    wake: Notify,
+    wake: Signal,
     /// Rung when a job is over.
-    ended: Notify,
+    ended: Signal,
     /// What stops the jobs that run here.
     running: Mutex<HashMap<JobId, Cancel>>,
     /// Why the end of a job cannot be written down, or that one is begun, as long as it cannot.
@@ -156,8 +156,8 @@ impl Team {
             hashing: Hashing::new(HASHING, HASHING_LINE),
             uses: Uses::default(),
             unread: Unread::default(),
-            wake: Notify::new(),
-            ended: Notify::new(),
+            wake: Signal::default(),
+            ended: Signal::default(),
             running: Mutex::default(),
             unwritten: Mutex::default(),
         }

@@ -16,8 +16,8 @@ const NAMES_MAX: usize = 20;
 
 impl Team {
     /// Fails where the remote of a golden repository says that it has no such branch.
-    pub(super) async fn check_remote_branch(&self, golden: &Golden, branch: &str) -> Result<(), Failure> {
-        match self.lore.history.remote_branches(&golden.url, TIME).await {
+    pub(super) fn check_remote_branch(&self, golden: &Golden, branch: &str) -> Result<(), Failure> {
+        match self.lore.history.remote_branches(&golden.url, TIME) {
             Ok(branches) => check(&golden.alias, branch, &branches),
             Err(failure) => {
                 tracing::debug!(alias = %golden.alias, %failure, "the remote could not be asked for its branches");
@@ -27,8 +27,8 @@ impl Team {
     }
 
     /// Fails where nothing can be cloned from a URL, or no such branch.
-    pub(super) async fn check_remote(&self, url: &str, alias: &RepoName, branch: Option<&str>) -> Result<(), Failure> {
-        match self.lore.history.remote_branches(url, TIME).await {
+    pub(super) fn check_remote(&self, url: &str, alias: &RepoName, branch: Option<&str>) -> Result<(), Failure> {
+        match self.lore.history.remote_branches(url, TIME) {
             Ok(branches) => branch.map_or(Ok(()), |branch| check(alias, branch, &branches)),
             Err(failure) => match git_error(&failure) {
                 Some(error @ GitError::Failed { .. }) if !error.is_transient() => {

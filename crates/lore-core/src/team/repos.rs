@@ -89,66 +89,66 @@ pub fn main_branch(golden: &Golden, repos: &[Repo]) -> Option<String> {
 
 impl Team {
     /// Every golden repository, by alias.
-    pub async fn golden(&self) -> Result<Vec<Golden>, Failure> {
-        self.store.list_golden().await.map_err(team_failure)
+    pub fn golden(&self) -> Result<Vec<Golden>, Failure> {
+        self.store.list_golden().map_err(team_failure)
     }
 
     /// The golden repository of that alias.
-    pub async fn find_golden(&self, alias: &str) -> Result<Golden, Failure> {
+    pub fn find_golden(&self, alias: &str) -> Result<Golden, Failure> {
         let name = RepoName::parse(alias).ok();
         let found = match &name {
-            Some(name) => self.store.find_golden(name).await.map_err(team_failure)?,
+            Some(name) => self.store.find_golden(name).map_err(team_failure)?,
             None => None,
         };
         if let Some(golden) = found {
             return Ok(golden);
         }
-        let names = self.golden().await?.into_iter().map(|golden| golden.alias.to_string()).collect();
+        let names = self.golden()?.into_iter().map(|golden| golden.alias.to_string()).collect();
         Err(unknown("no golden repository is called", alias, names))
     }
 
     /// What a user has activated, by alias.
-    pub async fn activations(&self, caller: &Caller) -> Result<Vec<Activation>, Failure> {
-        self.store.list_activations(Some(caller.id)).await.map_err(team_failure)
+    pub fn activations(&self, caller: &Caller) -> Result<Vec<Activation>, Failure> {
+        self.store.list_activations(Some(caller.id)).map_err(team_failure)
     }
 
     /// What a user has activated under this name.
-    pub async fn activation(&self, caller: &Caller, alias: &str) -> Result<Activation, Failure> {
+    pub fn activation(&self, caller: &Caller, alias: &str) -> Result<Activation, Failure> {
         let alias = alias.trim();
         let found = match RepoName::parse(alias) {
-            Ok(name) => self.store.find_activation(caller.id, &name).await.map_err(team_failure)?,
+            Ok(name) => self.store.find_activation(caller.id, &name).map_err(team_failure)?,
             Err(_) => None,
         };
         if let Some(activation) = found {
             return Ok(activation);
         }
-        if let Some(failure) = self.being_activated(caller, alias).await? {
+        if let Some(failure) = self.being_activated(caller, alias)? {
             return Err(failure);
         }
-        let own = self.activations(caller).await?.into_iter().map(|own| own.alias.to_string()).collect();
+        let own = self.activations(caller)?.into_iter().map(|own| own.alias.to_string()).collect();
         Err(unknown("you have activated no repository called", alias, own))
     }
 
     /// What a user means by a name: what they have activated so, or a golden repository.
-    pub async fn visible(&self, caller: &Caller, alias: &str) -> Result<Visible, Failure> {
+    pub fn visible(&self, caller: &Caller, alias: &str) -> Result<Visible, Failure> {
         let alias = alias.trim();
-        let Ok(name) = RepoName::parse(alias) else { return Err(self.unknown_to(caller, alias).await?) };
-        if let Some(activation) = self.store.find_activation(caller.id, &name).await.map_err(team_failure)? {
+        let Ok(name) = RepoName::parse(alias) else { return Err(self.unknown_to(caller, alias)?) };
+        if let Some(activation) = self.store.find_activation(caller.id, &name).map_err(team_failure)? {
             self.uses.note_alias(caller.id, name, self.clock.now());
-            return self.members(activation, &self.lore.history.repos().await?).await;
+            return self.members(&activation, &self.lore.history.repos()?);
         }
-        match self.store.find_golden(&name).await.map_err(team_failure)? {
+        match self.store.find_golden(&name).map_err(team_failure)? {
             Some(golden) => {
-                let repo = self.repo_of(&golden, None, &self.lore.history.repos().await?)?;
+                let repo = self.repo_of(&golden, None, &self.lore.history.repos()?)?;
                 Ok(Visible { repos: vec![shown_golden(golden, repo)], notes: Vec::new() })
             }
-            None => Err(self.unknown_to(caller, alias).await?),
+            None => Err(self.unknown_to(caller, alias)?),
         }
     }
 
     /// The same where it must be one repository.
-    pub async fn visible_one(&self, caller: &Caller, alias: &str) -> Result<Shown, Failure> {
-        let mut visible = self.visible(caller, alias).await?;
+    pub fn visible_one(&self, caller: &Caller, alias: &str) -> Result<Shown, Failure> {
+        let mut visible = self.visible(caller, alias)?;
         let composite = visible.repos.iter().any(|shown| shown.activation.as_ref().is_some_and(|own| own.composite));
         match visible.repos.pop() {
             Some(shown) if !composite => Ok(shown),
@@ -162,16 +162,16 @@ impl Team {
 
     /// Everything a user has activated; where that is nothing, every golden repository. What cannot be asked at the moment
     /// keeps the rest back no more than a composite's member does.
-    pub async fn all_visible(&self, caller: &Caller) -> Result<Visible, Failure> {
+    pub fn all_visible(&self, caller: &Caller) -> Result<Visible, Failure> {
         let mut all = Visible::default();
-        let activations = self.activations(caller).await?;
-        let indexed = self.lore.history.repos().await?;
+        let activations = self.activations(caller)?;
+        let indexed = self.lore.history.repos()?;
         let now = self.clock.now();
         let has_some = !activations.is_empty();
         for activation in activations {
             self.uses.note_alias(caller.id, activation.alias.clone(), now);
             let alias = activation.alias.clone();
-            let members = match self.members(activation, &indexed).await {
+            let members = match self.members(&activation, &indexed) {
                 Ok(members) => members,
                 Err(failure) => {
                     let why = self.lore.without_home(&failure.message);
@@ -183,7 +183,7 @@ impl Team {
             for shown in members.repos {
                 let known = all.repos.iter().find(|known| known.repo.id == shown.repo.id);
                 match known {
-                    None => match self.missing_branch(&shown).await {
+                    None => match self.missing_branch(&shown) {
                         None => all.repos.push(shown),
                         Some(why) => all.notes.push(format!("`{}` was not asked: {why}", shown.alias)),
                     },
@@ -202,7 +202,7 @@ impl Team {
                 .hint("name another repository, switch the branch with `switch_branch`, or `deactivate_repository`"));
         }
         if all.repos.is_empty() {
-            for golden in self.golden().await?.into_iter().filter(|golden| golden.state == GoldenState::Ready) {
+            for golden in self.golden()?.into_iter().filter(|golden| golden.state == GoldenState::Ready) {
                 match self.repo_of(&golden, None, &indexed) {
                     Ok(repo) => all.repos.push(shown_golden(golden, repo)),
                     Err(failure) => {
@@ -225,11 +225,11 @@ impl Team {
 
     /// Everything a user has activated, each name once with its repositories; where that is nothing, every golden repository.
     /// Nothing is left out: what cannot be asked says why.
-    pub async fn each_visible(&self, caller: &Caller) -> Result<Vec<Standing>, Failure> {
-        let golden = self.golden().await?;
-        let indexed = self.lore.history.repos().await?;
+    pub fn each_visible(&self, caller: &Caller) -> Result<Vec<Standing>, Failure> {
+        let golden = self.golden()?;
+        let indexed = self.lore.history.repos()?;
         let mut all = Vec::new();
-        let activations = self.activations(caller).await?;
+        let activations = self.activations(caller)?;
         if activations.is_empty() {
             for golden in golden {
                 let alias = golden.alias.clone();
@@ -247,7 +247,7 @@ impl Team {
                     None => Err(gone(member)),
                 };
                 if let Ok(found) = &shown
-                    && let Some(why) = self.missing_branch(found).await
+                    && let Some(why) = self.missing_branch(found)
                 {
                     shown = Err(Failure::new(Code::RepoNotFound, why));
                 }
@@ -259,26 +259,26 @@ impl Team {
     }
 
     /// What users would lose with a golden repository.
-    pub(super) async fn concerned(&self, alias: &RepoName) -> Result<Concerned, Failure> {
-        let all = self.store.list_activations(None).await.map_err(team_failure)?;
+    pub(super) fn concerned(&self, alias: &RepoName) -> Result<Concerned, Failure> {
+        let all = self.store.list_activations(None).map_err(team_failure)?;
         let having = || all.iter().filter(|own| own.golden.contains(alias));
         let composites = having().filter(|own| own.composite).count();
         Ok(Concerned { activations: having().count() - composites, composites })
     }
 
     /// What to tell where the branch that a user has chosen is not there any more.
-    async fn missing_branch(&self, shown: &Shown) -> Option<String> {
+    fn missing_branch(&self, shown: &Shown) -> Option<String> {
         let branch = shown.branch.as_ref()?;
-        let is_there = self.lore.search.has_branch(&shown.repo).await;
+        let is_there = self.lore.search.has_branch(&shown.repo);
         (!is_there).then(|| format!("its branch `{branch}` is not there any more; choose another with `switch_branch`"))
     }
 
     /// The repositories of an activation. One that cannot be asked now does not keep the others of a composite back.
-    async fn members(&self, activation: Activation, indexed: &[Repo]) -> Result<Visible, Failure> {
+    fn members(&self, activation: &Activation, indexed: &[Repo]) -> Result<Visible, Failure> {
         let mut visible = Visible::default();
         for alias in &activation.golden {
-            let found = match self.store.find_golden(alias).await.map_err(team_failure)? {
-                Some(golden) => self.shown_member(&activation, &golden, indexed),
+            let found = match self.store.find_golden(alias).map_err(team_failure)? {
+                Some(golden) => self.shown_member(activation, &golden, indexed),
                 None => Err(gone(alias)),
             };
             match found {
@@ -295,10 +295,10 @@ impl Team {
     }
 
     /// What is told of a name that will soon mean something to this user.
-    async fn being_activated(&self, caller: &Caller, alias: &str) -> Result<Option<Failure>, Failure> {
+    fn being_activated(&self, caller: &Caller, alias: &str) -> Result<Option<Failure>, Failure> {
         for status in [JobStatus::Running, JobStatus::Pending] {
             let query = JobQuery { user: Some(caller.id), status: Some(status), limit: NAMES_MAX };
-            let (jobs, _) = self.store.list_jobs(&query).await.map_err(team_failure)?;
+            let (jobs, _) = self.store.list_jobs(&query).map_err(team_failure)?;
             let is_it = |job: &&Job| {
                 job.task.operation == Operation::Activate
                     && job.task.alias.as_ref().is_some_and(|own| own.as_str() == alias)
@@ -313,13 +313,12 @@ impl Team {
     }
 
     /// What is told of a name that means nothing to this user.
-    async fn unknown_to(&self, caller: &Caller, alias: &str) -> Result<Failure, Failure> {
-        if let Some(failure) = self.being_activated(caller, alias).await? {
+    fn unknown_to(&self, caller: &Caller, alias: &str) -> Result<Failure, Failure> {
+        if let Some(failure) = self.being_activated(caller, alias)? {
             return Ok(failure);
         }
-        let mut names: Vec<String> =
-            self.activations(caller).await?.into_iter().map(|own| own.alias.to_string()).collect();
-        names.extend(self.golden().await?.into_iter().map(|golden| golden.alias.to_string()));
+        let mut names: Vec<String> = self.activations(caller)?.into_iter().map(|own| own.alias.to_string()).collect();
+        names.extend(self.golden()?.into_iter().map(|golden| golden.alias.to_string()));
         names.sort_unstable();
         names.dedup();
         Ok(unknown("no repository is called", alias, names))

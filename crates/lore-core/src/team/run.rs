@@ -5,19 +5,18 @@
 //! done twice, and what they change of the team is one step with their end.
 
 use std::{
-    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU8, Ordering},
     },
-    time::Duration,
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
-use futures::FutureExt as _;
 use lore_git::Cancel;
 use lore_model::{Actor, Code, Failure, Golden, GoldenState, Job, JobId, JobStatus, Operation, RepoName};
 use lore_store::{JOB_WAIT_MAX, JobEnd, NewJob, Requeue, StoreError, TeamChange};
-use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 use super::{
     Team,
@@ -32,6 +31,9 @@ const TICK: Duration = Duration::from_millis(400);
 
 /// How often it is looked at whether there is something to do that nobody rang for.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// The name of the threads that execute jobs.
+pub const JOB_THREAD: &str = "lore-job";
 
 /// How often what was used is written down, and old jobs are forgotten.
 const TIDY: Duration = Duration::from_mins(1);
@@ -51,61 +53,76 @@ pub(super) struct Unwritten {
 
 impl Team {
     /// Takes up what a server that died left behind. Call it once, before anything else, where no other server runs.
-    pub async fn recover(&self) -> Result<(), Failure> {
+    pub fn recover(&self) -> Result<(), Failure> {
         // What a fault of Lore's own has ended here may go on, on threads that nobody waits for.
         for (_, cancel) in self.running.lock().unwrap_or_else(PoisonError::into_inner).drain() {
             cancel.cancel();
         }
-        for job in self.store.running_jobs().await.map_err(team_failure)? {
-            self.take_up(&job, "the server stopped while it was being done", &Cancel::default()).await?;
+        for job in self.store.running_jobs().map_err(team_failure)? {
+            self.take_up(&job, "the server stopped while it was being done", &Cancel::default())?;
         }
         Ok(())
     }
 
     /// Puts a job back that was lost while it was being done, or gives it up.
-    async fn take_up(&self, job: &Job, why: &str, stop: &Cancel) -> Result<(), Failure> {
+    fn take_up(&self, job: &Job, why: &str, stop: &Cancel) -> Result<(), Failure> {
         if job.attempts >= self.settings.attempts {
             let what = format!("it was begun {} times and never ended: {why}", job.attempts);
-            return self.end(job, &Outcome::failed(Failed::own(what)), stop).await;
+            return self.end(job, &Outcome::failed(Failed::own(what)), stop);
         }
         let at = self.clock.now();
         let again = Requeue { at, not_before: at, why: why.to_owned(), why_told: why.to_owned(), counts: true };
-        self.store.requeue_job(&job.id, &again).await.map_err(team_failure)
+        self.store.requeue_job(&job.id, &again).map_err(team_failure)
     }
 
     /// Takes up a job whose task died of a fault of Lore's own: marked as running, it would hold its place and its repositories
     /// until the next start.
-    async fn take_up_lost(&self, job: &Job, stop: &Cancel) {
+    fn take_up_lost(&self, job: &Job, stop: &Cancel) {
         // What it has begun on other threads would go on beside the next attempt.
         if let Some(cancel) = self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&job.id) {
             cancel.cancel();
         }
         let why = "a fault of Lore's own ended it; the server's log says where";
-        if let Err(failure) = self.take_up(job, why, stop).await {
+        if let Err(failure) = self.take_up(job, why, stop) {
             tracing::error!(job = %job.id, %failure, "a job that was lost waits for the next start");
         }
-        self.ended.notify_waiters();
+        self.ended.notify();
     }
 
-    /// Does jobs until `stop`; then those that run are told to stop, and wait for the next start.
-    pub async fn run(self: &Arc<Self>, stop: &Cancel) {
-        let mut tasks = JoinSet::new();
-        let mut begun = HashMap::new();
+    /// Does jobs until `stop`, each on a thread of its own; then those that run are told to stop, and wait for the next start.
+    pub fn run(self: &Arc<Self>, stop: &Cancel) {
+        let mut begun: Vec<(Job, JoinHandle<()>)> = Vec::new();
         let mut tidy = Instant::now();
         while !stop.is_cancelled() {
+            let seen = self.wake.last();
+            for (job, thread) in begun.extract_if(.., |(_, thread)| thread.is_finished()) {
+                if thread.join().is_err() {
+                    tracing::error!(job = %job.id, "a job was lost");
+                    self.take_up_lost(&job, stop);
+                }
+            }
             if tidy <= Instant::now() {
                 tidy = Instant::now() + TIDY;
-                self.tidy().await;
+                self.tidy();
             }
-            if let Err(failure) = self.schedule().await {
+            if let Err(failure) = self.schedule() {
                 tracing::warn!(%failure, "refreshes could not be scheduled");
             }
-            match self.store.claim_job(&self.settings.limits, self.clock.now()).await {
+            match self.store.claim_job(&self.settings.limits, self.clock.now()) {
                 Ok(Some(job)) => {
                     self.note_written(None, None);
-                    let task = tasks.spawn(Arc::clone(self).perform(job.clone(), stop.clone()));
-                    begun.insert(task.id(), job);
-                    continue;
+                    let (team, own, job_stop) = (Arc::clone(self), job.clone(), stop.clone());
+                    let thread = thread::Builder::new().name(JOB_THREAD.to_owned());
+                    match thread.spawn(move || team.perform(&own, &job_stop)) {
+                        Ok(thread) => {
+                            begun.push((job, thread));
+                            continue;
+                        }
+                        Err(error) => {
+                            tracing::error!(job = %job.id, %error, "the thread of a job did not start");
+                            self.take_up_lost(&job, stop);
+                        }
+                    }
                 }
                 Ok(None) => self.note_written(None, None),
                 Err(error) => {
@@ -114,42 +131,33 @@ impl Team {
                     self.note_written(None, Some(&failure));
                 }
             }
-            tokio::select! {
-                () = self.wake.notified() => {}
-                () = stopped(stop) => {}
-                Some(ended) = tasks.join_next_with_id() => match ended {
-                    Ok((task, ())) => drop(begun.remove(&task)),
-                    Err(error) => {
-                        tracing::error!(%error, "a job was lost");
-                        if let Some(job) = begun.remove(&error.id()) {
-                            self.take_up_lost(&job, stop).await;
-                        }
-                    }
-                },
-                () = tokio::time::sleep(LOOK) => {}
-            }
+            self.wake.wait(seen, Some(LOOK), stop);
         }
         for cancel in self.running.lock().unwrap_or_else(PoisonError::into_inner).values() {
             cancel.cancel();
         }
-        while tasks.join_next().await.is_some() {}
-        if let Err(failure) = self.write_uses().await {
+        for (job, thread) in begun {
+            if thread.join().is_err() {
+                tracing::error!(job = %job.id, "a job was lost: it is begun again at the next start");
+            }
+        }
+        if let Err(failure) = self.write_uses() {
             tracing::warn!(%failure, "when tokens were last used could not be written");
         }
     }
 
-    async fn tidy(&self) {
-        let forgotten = self.store.forget_jobs(self.clock.now() - self.settings.keep_jobs).await;
-        if let Err(failure) = forgotten.map_err(team_failure).and(self.write_uses().await) {
+    fn tidy(&self) {
+        let forgotten = self.store.forget_jobs(self.clock.now() - self.settings.keep_jobs);
+        if let Err(failure) = forgotten.map_err(team_failure).and(self.write_uses()) {
             tracing::warn!(%failure, "the team's records could not be tidied");
         }
     }
 
     /// Asks for what is due.
-    async fn schedule(&self) -> Result<(), Failure> {
+    fn schedule(&self) -> Result<(), Failure> {
         // In this order: what ends meanwhile runs by the first list or was tried by the second, and never later than now.
-        let busy = self.store.running_jobs().await.map_err(team_failure)?;
-        let golden = self.golden().await?;
+        let busy = self.store.running_jobs().map_err(team_failure)?;
+        let golden = self.golden()?;
         let now = self.clock.now();
         for golden in golden {
             let Some(every) = golden.refresh_every else { continue };
@@ -162,13 +170,13 @@ impl Team {
             if busy.iter().any(|job| job.task.golden.contains(&golden.alias)) {
                 continue;
             }
-            self.refresh_by_itself(golden.alias, now).await?;
+            self.refresh_by_itself(golden.alias, now)?;
         }
         Ok(())
     }
 
     /// Asks for a golden repository to be fetched and read for nobody in particular.
-    pub(super) async fn refresh_by_itself(&self, alias: RepoName, now: i64) -> Result<(), Failure> {
+    pub(super) fn refresh_by_itself(&self, alias: RepoName, now: i64) -> Result<(), Failure> {
         let new = NewJob {
             id: JobId::new(random_id()?),
             task: task(Operation::RefreshGolden, &[alias]),
@@ -179,42 +187,42 @@ impl Team {
             audited: false,
         };
         let actor = Actor { name: SCHEDULE.to_owned(), address: None, at: now };
-        self.store.add_job(&new, &[], &actor).await.map_err(team_failure)?;
+        self.store.add_job(&new, &[], &actor).map_err(team_failure)?;
         Ok(())
     }
 
     /// Does one job from its beginning to its end.
-    async fn perform(self: Arc<Self>, job: Job, stop: Cancel) {
+    fn perform(&self, job: &Job, stop: &Cancel) {
         let cancel = Cancel::default();
         self.running.lock().unwrap_or_else(PoisonError::into_inner).insert(job.id.clone(), cancel.clone());
         tracing::info!(job = %job.id, operation = job.task.operation.as_str(), user = job.username, "job begun");
-        let (lines, mut heard) = mpsc::unbounded_channel();
-        let report = Report { progress: AtomicU8::new(0), lines };
-        let work = std::panic::AssertUnwindSafe(self.work(&job, &report, &cancel)).catch_unwind();
-        let outcome = tokio::select! {
-            outcome = work => outcome.unwrap_or_else(|_| {
+        let report = Report { progress: AtomicU8::new(0), lines: Mutex::default() };
+        let over = Cancel::default();
+        let outcome = thread::scope(|threads| {
+            threads.spawn(|| self.follow(job, &report, &cancel, stop, &over));
+            let _over = over.on_drop();
+            catch_unwind(AssertUnwindSafe(|| self.work(job, &report, &cancel))).unwrap_or_else(|_| {
                 Outcome::failed(Failed::own("a fault of Lore's own ended it; the server's log says where".to_owned()))
-            }),
-            never = self.follow(&job, &report, &mut heard, &cancel, &stop) => match never {},
-        };
-        self.write_lines(&job, &mut heard).await;
+            })
+        });
+        self.write_lines(job, &report);
         let mut pause = Duration::from_millis(200);
         // A job that is over and not written down would hold its place and its repositories until the next start.
-        while let Err(failure) = self.settle(&job, &outcome, &stop).await {
+        while let Err(failure) = self.settle(job, &outcome, stop) {
             tracing::error!(job = %job.id, %failure, "the end of a job could not be written");
-            tokio::select! {
-                () = tokio::time::sleep(pause) => pause = (pause * 2).min(Duration::from_secs(30)),
+            if !stop.sleep(pause) {
                 // It is still marked as running, and taken up at the next start.
-                () = stopped(&stop) => break,
+                break;
             }
+            pause = (pause * 2).min(Duration::from_secs(30));
         }
         self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&job.id);
-        self.ended.notify_waiters();
-        self.wake.notify_one();
+        self.ended.notify();
+        self.wake.notify();
     }
 
     /// Writes down that a job is over, or that it is to be tried again.
-    async fn settle(&self, job: &Job, outcome: &Outcome, stop: &Cancel) -> Result<(), Failure> {
+    fn settle(&self, job: &Job, outcome: &Outcome, stop: &Cancel) -> Result<(), Failure> {
         let at = self.clock.now();
         let again = match &outcome.told {
             Err(Failed { failure, .. }) if failure.code == Code::Interrupted && stop.is_cancelled() => {
@@ -232,8 +240,8 @@ impl Team {
             _ => None,
         };
         let settled = match again {
-            Some(again) => self.store.requeue_job(&job.id, &again).await.map_err(team_failure),
-            None => self.end(job, outcome, stop).await,
+            Some(again) => self.store.requeue_job(&job.id, &again).map_err(team_failure),
+            None => self.end(job, outcome, stop),
         };
         self.note_written(Some(&job.id), settled.as_ref().err());
         settled
@@ -265,8 +273,8 @@ impl Team {
 
     /// Fails where nothing can be written down just now, for whoever waits beside a server that does the jobs: it knows, and tells
     /// nobody. That others are writing is no reason.
-    pub async fn check_writing(&self) -> Result<(), Failure> {
-        match self.store.check_writing().await {
+    pub fn check_writing(&self) -> Result<(), Failure> {
+        match self.store.check_writing() {
             Ok(()) | Err(StoreError::Locked) => Ok(()),
             Err(error) => {
                 let failure = team_failure(error);
@@ -275,48 +283,40 @@ impl Team {
         }
     }
 
-    /// Writes down how a job goes on, and stops it where somebody wants that. Never ends by itself.
-    async fn follow(
-        &self,
-        job: &Job,
-        report: &Report,
-        lines: &mut mpsc::UnboundedReceiver<String>,
-        cancel: &Cancel,
-        stop: &Cancel,
-    ) -> std::convert::Infallible {
+    /// Writes down how a job goes on until it is over, and stops it where somebody wants that.
+    fn follow(&self, job: &Job, report: &Report, cancel: &Cancel, stop: &Cancel, over: &Cancel) {
         let mut told = 0;
-        loop {
-            tokio::time::sleep(TICK).await;
-            self.write_lines(job, lines).await;
+        while over.sleep(TICK) {
+            self.write_lines(job, report);
             let progress = report.progress.load(Ordering::Relaxed);
             if progress > told {
                 told = progress;
-                drop(self.store.note_progress(&job.id, progress).await);
+                drop(self.store.note_progress(&job.id, progress));
             }
-            let asked = self.store.find_job(&job.id).await;
+            let asked = self.store.find_job(&job.id);
             if stop.is_cancelled() || asked.is_ok_and(|job| job.is_none_or(|job| job.cancel_requested)) {
                 cancel.cancel();
             }
         }
     }
 
-    async fn write_lines(&self, job: &Job, lines: &mut mpsc::UnboundedReceiver<String>) {
-        while let Ok(line) = lines.try_recv() {
+    fn write_lines(&self, job: &Job, report: &Report) {
+        for line in std::mem::take(&mut *report.lines.lock().unwrap_or_else(PoisonError::into_inner)) {
             // What is told of a job is no reason for it to fail.
-            drop(self.store.log_job(&job.id, self.clock.now(), &line).await);
+            drop(self.store.log_job(&job.id, self.clock.now(), &line));
         }
     }
 
     /// Writes down how a job ended, together with what it changes. Where something has to be cleared away for that, it may have to
     /// wait for the index: as long as the server does not stop.
-    async fn end(&self, job: &Job, outcome: &Outcome, stop: &Cancel) -> Result<(), Failure> {
+    fn end(&self, job: &Job, outcome: &Outcome, stop: &Cancel) -> Result<(), Failure> {
         let at = self.clock.now();
         let actor = Actor { name: job.username.clone(), address: None, at };
         let failed = match &outcome.told {
             Ok(told) => {
                 let (status, result) = (JobStatus::Completed, Some(told.clone()));
                 let end = JobEnd { status, at, result, error: None, error_told: None };
-                match self.store.end_job(&job.id, &end, &outcome.changes, &actor).await {
+                match self.store.end_job(&job.id, &end, &outcome.changes, &actor) {
                     Ok(_) => {
                         self.unread.note(job, &outcome.changes, false);
                         tracing::info!(job = %job.id, "job completed");
@@ -342,13 +342,13 @@ impl Team {
         for alias in &job.task.golden {
             match job.task.operation {
                 Operation::AddGolden => {
-                    let known = self.store.find_golden(alias).await.map_err(team_failure)?;
+                    let known = self.store.find_golden(alias).map_err(team_failure)?;
                     // What answers is not this job's to take away, nor what was added under the same alias later.
                     let is_own = |it: &Golden| it.refreshed_at.is_none() && it.created_at <= job.created_at;
                     if known.is_some_and(|known| !is_own(&known)) {
                         continue;
                     }
-                    if let Err(failure) = self.forget(alias, stop).await {
+                    if let Err(failure) = self.forget(alias, stop) {
                         if stop.is_cancelled() {
                             return Err(failure);
                         }
@@ -358,7 +358,7 @@ impl Team {
                     changes.push(TeamChange::NotAdded(alias.clone()));
                 }
                 // Without its index it could not answer: then it waits to be removed again.
-                Operation::RemoveGolden if self.indexed(alias).await?.is_some() => {
+                Operation::RemoveGolden if self.indexed(alias)?.is_some() => {
                     changes.push(TeamChange::KeepGolden(alias.clone()));
                 }
                 _ => {}
@@ -369,7 +369,7 @@ impl Team {
             _ => (failed.whole(), failed.for_all.clone()),
         };
         let end = JobEnd { status, at, result: None, error: Some(error), error_told: Some(told) };
-        self.store.end_job(&job.id, &end, &changes, &actor).await.map_err(team_failure)?;
+        self.store.end_job(&job.id, &end, &changes, &actor).map_err(team_failure)?;
         self.unread.note(job, &changes, true);
         Ok(())
     }
@@ -377,11 +377,4 @@ impl Team {
 
 fn cannot_write(code: Code, why: &str) -> Failure {
     Failure::new(code, format!("what becomes of jobs cannot be written down: {why}"))
-}
-
-/// Ready once it is cancelled.
-pub(super) async fn stopped(cancel: &Cancel) {
-    while !cancel.is_cancelled() {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
 }

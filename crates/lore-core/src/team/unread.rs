@@ -69,10 +69,10 @@ impl Unread {
 impl Team {
     /// Asks for golden repositories to be read again that were indexed before and are not now. Call it once, at the start. Tells
     /// how many there are, and of how many.
-    pub async fn read_again(&self) -> Result<(usize, usize), Failure> {
-        let repos = self.lore.history.repos().await?;
+    pub fn read_again(&self) -> Result<(usize, usize), Failure> {
+        let repos = self.lore.history.repos()?;
         let (mut missing, mut of) = (BTreeMap::new(), 0);
-        for golden in self.golden().await? {
+        for golden in self.golden()? {
             // What is being added, or removed, has no index to miss.
             if golden.state != GoldenState::Ready || golden.refreshed_at.is_none() {
                 continue;
@@ -80,7 +80,7 @@ impl Team {
             of += 1;
             let repo = repos.iter().find(|repo| repo.name() == golden.alias.as_str());
             let is_read = match repo {
-                Some(repo) => self.has_index(repo).await?,
+                Some(repo) => self.has_index(repo)?,
                 None => false,
             };
             if !is_read {
@@ -91,18 +91,18 @@ impl Team {
         let aliases: Vec<RepoName> = missing.keys().cloned().collect();
         *self.unread.0.lock().unwrap_or_else(PoisonError::into_inner) = Known { missing, others: count < of };
         for alias in aliases {
-            self.refresh_by_itself(alias, now).await?;
+            self.refresh_by_itself(alias, now)?;
         }
-        self.wake.notify_one();
+        self.wake.notify();
         Ok((count, of))
     }
 
     /// Whether both the history and the code of a repository were read to their end.
-    async fn has_index(&self, repo: &Repo) -> Result<bool, Failure> {
+    fn has_index(&self, repo: &Repo) -> Result<bool, Failure> {
         if repo.sync.last_synced_at.is_none() {
             return Ok(false);
         }
-        Ok(repo.sync.commit_count == 0 || !self.lore.search.state(repo.id).await?.snapshots.is_empty())
+        Ok(repo.sync.commit_count == 0 || !self.lore.search.state(repo.id)?.snapshots.is_empty())
     }
 
     /// Whether a golden repository has no index and a job is to read it again.

@@ -29,7 +29,7 @@ impl Uses {
 
 impl Team {
     /// Writes down what was used.
-    pub(super) async fn write_uses(&self) -> Result<(), Failure> {
+    pub(super) fn write_uses(&self) -> Result<(), Failure> {
         let tokens = std::mem::take(&mut *self.uses.tokens.lock().unwrap_or_else(PoisonError::into_inner));
         let aliases = std::mem::take(&mut *self.uses.aliases.lock().unwrap_or_else(PoisonError::into_inner));
         if tokens.is_empty() && aliases.is_empty() {
@@ -37,6 +37,6 @@ impl Team {
         }
         let tokens: Vec<_> = tokens.into_iter().collect();
         let aliases: Vec<_> = aliases.into_iter().map(|((user, alias), at)| (user, alias, at)).collect();
-        self.store.note_uses(&tokens, &aliases).await.map_err(team_failure)
+        self.store.note_uses(&tokens, &aliases).map_err(team_failure)
     }
 }

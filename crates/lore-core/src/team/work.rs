@@ -2,7 +2,10 @@
 //! told of it while it goes on and when it failed.
 
 use std::{
-    sync::atomic::{AtomicU8, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU8, Ordering},
+    },
     time::Duration,
 };
 
@@ -11,9 +14,8 @@ use lore_model::{
     Activation, BranchChoice, Code, Failure, Golden, GoldenState, Job, Operation, Repo, RepoName, Source,
 };
 use lore_store::{IndexWriter, TeamChange};
-use tokio::sync::mpsc;
 
-use super::{Team, ask::not_ready, remote::no_branch, run::stopped};
+use super::{Team, ask::not_ready, remote::no_branch};
 use crate::{
     flows::{FlowEvent, FlowReport, FlowTask},
     history::{AddRequest, SyncEvent, SyncOptions, Target},
@@ -27,13 +29,12 @@ const FETCH_TIME: Duration = Duration::from_hours(2);
 /// What a job has to say while it runs.
 pub(super) struct Report {
     pub(super) progress: AtomicU8,
-    pub(super) lines: mpsc::UnboundedSender<String>,
+    pub(super) lines: Mutex<Vec<String>>,
 }
 
 impl Report {
     fn say(&self, line: impl Into<String>) {
-        // Nobody listens any more where the job is over.
-        drop(self.lines.send(line.into()));
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line.into());
     }
 
     fn reach(&self, percent: u8) {
@@ -100,25 +101,25 @@ fn for_all(failure: &Failure) -> String {
 
 impl Team {
     /// Does what a job is for.
-    pub(super) async fn work(&self, job: &Job, report: &Report, cancel: &Cancel) -> Outcome {
+    pub(super) fn work(&self, job: &Job, report: &Report, cancel: &Cancel) -> Outcome {
         match job.task.operation {
             Operation::RemoveGolden => {
                 let mut changes = Vec::new();
-                let told = self.do_remove(job, report, cancel, &mut changes).await;
+                let told = self.do_remove(job, report, cancel, &mut changes);
                 Outcome { told: told.map_err(Failed::from), changes }
             }
             _ if job.cancel_requested => Outcome::failed(cancelled_before()),
-            _ => self.do_refresh(job, report, cancel).await,
+            _ => self.do_refresh(job, report, cancel),
         }
     }
 
     /// Brings golden repositories up to date with the branches that are wanted, and gives the user what they asked for.
-    async fn do_refresh(&self, job: &Job, report: &Report, cancel: &Cancel) -> Outcome {
+    fn do_refresh(&self, job: &Job, report: &Report, cancel: &Cancel) -> Outcome {
         let mut changes = Vec::new();
         let mut results = Vec::new();
         let mut failed = Vec::new();
         for alias in &job.task.golden {
-            match self.refresh_member(job, alias, report, cancel, &mut changes).await {
+            match self.refresh_member(job, alias, report, cancel, &mut changes) {
                 Ok(told) => results.push(told),
                 Err(failure) if failure.code == Code::Interrupted => {
                     return Outcome { told: Err(failure.into()), changes };
@@ -170,7 +171,7 @@ impl Team {
     }
 
     /// Brings one golden repository of a job up to date, and notes how that went.
-    async fn refresh_member(
+    fn refresh_member(
         &self,
         job: &Job,
         alias: &RepoName,
@@ -178,7 +179,7 @@ impl Team {
         cancel: &Cancel,
         changes: &mut Vec<TeamChange>,
     ) -> Result<String, Failure> {
-        let mut golden = self.find_golden(alias.as_str()).await?;
+        let mut golden = self.find_golden(alias.as_str())?;
         let adds = job.task.operation == Operation::AddGolden;
         // What is being added is read by the job that adds it, and what is to go is not brought back.
         if golden.state == GoldenState::Removing || (golden.state == GoldenState::Adding && !adds) {
@@ -186,14 +187,14 @@ impl Team {
         }
         let main = job.task.main_branch();
         golden.branch = main.map(str::to_owned).or(golden.branch);
-        let read = self.refresh_one(&golden, report, cancel).await;
+        let read = self.refresh_one(&golden, report, cancel);
         let (alias, at) = (alias.clone(), self.clock.now());
         match read {
             Ok((repo, told)) => {
                 changes.push(TeamChange::Refreshed { alias, at });
                 // A main branch that is not there was not fetched.
                 if let Some(branch) = job.task.branch.as_deref().filter(|_| !adds && main.is_none()) {
-                    self.check_branch(&repo, branch).await?;
+                    self.check_branch(&repo, branch)?;
                 }
                 Ok(told)
             }
@@ -209,7 +210,7 @@ impl Team {
     }
 
     /// Fetches a golden repository and reads what is new of it.
-    async fn refresh_one(&self, golden: &Golden, report: &Report, cancel: &Cancel) -> Result<(Repo, String), Failure> {
+    fn refresh_one(&self, golden: &Golden, report: &Report, cancel: &Cancel) -> Result<(Repo, String), Failure> {
         let options = SyncOptions {
             past: Some(golden.temporal),
             main_branch: golden.branch.clone(),
@@ -218,27 +219,27 @@ impl Team {
             fetch_bytes: self.settings.fetch_bytes,
             ..SyncOptions::default()
         };
-        let repo = self.registered(golden, cancel).await?;
+        let repo = self.registered(golden, cancel)?;
         report.say(format!("fetching {}", golden.alias));
-        self.lore.history.fetch(&repo, &options, cancel).await?;
+        self.lore.history.fetch(&repo, &options, cancel)?;
         report.reach(15);
         // Only now is it known which branches there are; and only the writer decides which are kept.
-        let writer = self.writer(report, cancel).await?;
-        let mut wanted = self.wanted(&golden.alias).await?;
+        let writer = self.writer(report, cancel)?;
+        let mut wanted = self.wanted(&golden.alias)?;
         loop {
             let choice =
                 if wanted.is_empty() { BranchChoice::Default } else { BranchChoice::DefaultAnd(wanted.clone()) };
-            let repo = self.lore.history.set_branches(&*writer, &repo, &choice).await?;
+            let repo = self.lore.history.set_branches(&*writer, &repo, &choice)?;
             let progress = |event: FlowEvent| tell(report, &event);
             let flow = FlowTask { writer: &*writer, options: &options, cancel, progress: &progress };
-            let done = self.lore.sync(&repo, &flow).await?;
+            let done = self.lore.sync(&repo, &flow)?;
             let FlowReport { code, .. } = &done;
             if code.lost > 0 && code.files == 0 {
                 let what = format!("none of the {} files of `{}` can be read", code.lost, golden.alias);
                 return Err(Failure::new(Code::GitFailed, what));
             }
             // Somebody may have been given a branch meanwhile that was read before, and is no longer.
-            let now = self.wanted(&golden.alias).await?;
+            let now = self.wanted(&golden.alias)?;
             if now.iter().all(|branch| wanted.contains(branch)) {
                 let told = summary(&golden.alias, &done);
                 report.say(told.clone());
@@ -249,45 +250,45 @@ impl Team {
     }
 
     /// The branches that somebody wants beside the main one.
-    async fn wanted(&self, alias: &RepoName) -> Result<Vec<String>, Failure> {
-        let mut wanted = self.store.wanted_branches(alias).await.map_err(team_failure)?;
+    fn wanted(&self, alias: &RepoName) -> Result<Vec<String>, Failure> {
+        let mut wanted = self.store.wanted_branches(alias).map_err(team_failure)?;
         // One that cannot be is no reason to keep the others back.
         wanted.retain(|branch| is_branch_name(branch));
         Ok(wanted)
     }
 
     /// Fails where a branch that somebody wants is not there, naming those that are.
-    async fn check_branch(&self, repo: &Repo, branch: &str) -> Result<(), Failure> {
+    fn check_branch(&self, repo: &Repo, branch: &str) -> Result<(), Failure> {
         // As it is now, after the sync.
-        let repo = &self.lore.history.repo(repo.name()).await?;
-        if self.lore.branch_indexed(repo, branch).await? {
+        let repo = &self.lore.history.repo(repo.name())?;
+        if self.lore.branch_indexed(repo, branch)? {
             return Ok(());
         }
-        let (branches, _) = self.lore.list_branches(repo, &repo.info.local_path).await?;
+        let (branches, _) = self.lore.list_branches(repo, &repo.info.local_path)?;
         let names: Vec<&str> = branches.iter().map(|(branch, _)| branch.name.as_str()).collect();
         Err(no_branch(repo.name(), branch, &names))
     }
 
     /// The repository in the index behind a golden one, registered where it is not yet.
-    async fn registered(&self, golden: &Golden, cancel: &Cancel) -> Result<Repo, Failure> {
+    fn registered(&self, golden: &Golden, cancel: &Cancel) -> Result<Repo, Failure> {
         // What an earlier one of this alias has left is another repository.
         let is_it = |repo: &Repo| matches!(&repo.info.source, Source::Url(url) if *url == golden.url);
-        if let Some(repo) = self.indexed(&golden.alias).await?.filter(is_it) {
+        if let Some(repo) = self.indexed(&golden.alias)?.filter(is_it) {
             return Ok(repo);
         }
-        let writer = self.writer_for(cancel).await?;
-        match self.indexed(&golden.alias).await? {
+        let writer = self.writer_for(cancel)?;
+        match self.indexed(&golden.alias)? {
             Some(repo) if is_it(&repo) => return Ok(repo),
-            Some(repo) => self.lore.history.remove(&*writer, &repo).await?,
+            Some(repo) => self.lore.history.remove(&*writer, &repo)?,
             None => {}
         }
         let mut request = AddRequest::new(Target::Url(golden.url.clone()));
         request.name = Some(golden.alias.to_string());
         request.default_branch.clone_from(&golden.branch);
-        self.lore.history.add(&*writer, request).await
+        self.lore.history.add(&*writer, request)
     }
 
-    async fn do_remove(
+    fn do_remove(
         &self,
         job: &Job,
         report: &Report,
@@ -296,7 +297,7 @@ impl Team {
     ) -> Result<String, Failure> {
         let mut results = Vec::new();
         for alias in &job.task.golden {
-            match self.store.find_golden(alias).await.map_err(team_failure)? {
+            match self.store.find_golden(alias).map_err(team_failure)? {
                 Some(golden) if golden.state == GoldenState::Removing => {}
                 // Another one may have been added under this alias since the first one went.
                 Some(_) => {
@@ -309,12 +310,12 @@ impl Team {
                 }
             }
             // What an earlier attempt has taken out of the index cannot stay.
-            if job.cancel_requested && self.indexed(alias).await?.is_some() {
+            if job.cancel_requested && self.indexed(alias)?.is_some() {
                 return Err(cancelled_before());
             }
-            let concerned = self.concerned(alias).await?;
+            let concerned = self.concerned(alias)?;
             report.say(format!("removing {alias}{concerned}"));
-            self.forget(alias, cancel).await?;
+            self.forget(alias, cancel)?;
             changes.push(TeamChange::RemoveGolden(alias.clone()));
             results.push(format!("`{alias}` is removed{concerned}"));
         }
@@ -322,47 +323,45 @@ impl Team {
     }
 
     /// What there is of a golden repository in the index.
-    pub(super) async fn indexed(&self, alias: &RepoName) -> Result<Option<Repo>, Failure> {
-        Ok(self.lore.history.repos().await?.into_iter().find(|repo| repo.name() == alias.as_str()))
+    pub(super) fn indexed(&self, alias: &RepoName) -> Result<Option<Repo>, Failure> {
+        Ok(self.lore.history.repos()?.into_iter().find(|repo| repo.name() == alias.as_str()))
     }
 
     /// Removes from the index what there is of a golden repository, and its clone.
-    pub(super) async fn forget(&self, alias: &RepoName, cancel: &Cancel) -> Result<(), Failure> {
-        let Some(repo) = self.indexed(alias).await? else {
+    pub(super) fn forget(&self, alias: &RepoName, cancel: &Cancel) -> Result<(), Failure> {
+        let Some(repo) = self.indexed(alias)? else {
             // Whoever died after the first half has left the second.
-            if let Err(failure) = self.lore.history.remove_left(alias).await {
+            if let Err(failure) = self.lore.history.remove_left(alias) {
                 tracing::warn!(%alias, %failure, "the clone of a removed repository could not be deleted");
             }
             return Ok(());
         };
-        let writer = self.writer_for(cancel).await?;
-        if let Err(failure) = self.lore.history.remove(&*writer, &repo).await {
-            if self.indexed(alias).await?.is_some() {
+        let writer = self.writer_for(cancel)?;
+        if let Err(failure) = self.lore.history.remove(&*writer, &repo) {
+            if self.indexed(alias)?.is_some() {
                 return Err(failure);
             }
             // Nobody finds it any more, so it is removed; what is left of it is room on the disk.
             tracing::warn!(%alias, %failure, "not all of a removed repository could be deleted");
         }
-        if let Err(error) = writer.collect().await {
+        if let Err(error) = writer.collect() {
             // It is room on the disk, which the next one who collects gives back.
             tracing::warn!(%alias, %error, "the segments of a removed repository could not be collected");
         }
         Ok(())
     }
 
-    async fn writer(&self, report: &Report, cancel: &Cancel) -> Result<Box<dyn IndexWriter>, Failure> {
-        if let Ok(writer) = self.lore.history.store().try_writer().await {
+    fn writer(&self, report: &Report, cancel: &Cancel) -> Result<Box<dyn IndexWriter>, Failure> {
+        if let Ok(writer) = self.lore.history.store().try_writer() {
             return Ok(writer);
         }
         report.say("waits until another job has written the index");
-        self.writer_for(cancel).await
+        self.writer_for(cancel)
     }
 
-    async fn writer_for(&self, cancel: &Cancel) -> Result<Box<dyn IndexWriter>, Failure> {
-        tokio::select! {
-            writer = self.lore.history.writer(|| {}) => writer,
-            () = stopped(cancel) => Err(Failure::new(Code::Interrupted, "it was stopped")),
-        }
+    fn writer_for(&self, cancel: &Cancel) -> Result<Box<dyn IndexWriter>, Failure> {
+        let _entered = cancel.enter();
+        self.lore.history.writer(|| {})
     }
 }
 

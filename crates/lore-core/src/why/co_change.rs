@@ -10,7 +10,7 @@ use super::{
     file::path_in,
     keys::{keys_in, slug},
 };
-use crate::{Lore, blocking, files::nearest_path, history::Freshness, store_failure};
+use crate::{Lore, files::nearest_path, history::Freshness, store_failure};
 
 /// Commits with more files than this say nothing of what belongs together.
 pub const MAX_FILES: usize = 50;
@@ -126,44 +126,43 @@ pub struct OtherCommit {
 
 impl Lore {
     /// Tells which files change together with these.
-    pub async fn co_changed(&self, request: &CoChangeRequest) -> Result<CoChangeAnswer, Failure> {
+    pub fn co_changed(&self, request: &CoChangeRequest) -> Result<CoChangeAnswer, Failure> {
         if request.files.is_empty() || request.files.len() > ASKED_MAX {
             return Err(Failure::new(Code::InvalidArgument, format!("`files` names {}", request.files.len()))
                 .hint(format!("name 1 to {ASKED_MAX} files")));
         }
         let (repo, place) = match &request.known {
             Some(repo) => (repo.clone(), repo.info.local_path.clone()),
-            None => self.find_place(&request.folder, request.repo.as_deref()).await?,
+            None => self.find_place(&request.folder, request.repo.as_deref())?,
         };
         let path = |file: &PathBuf| path_in(&place, request.from.as_deref(), file);
         let asked = request.files.iter().map(path).collect::<Result<Vec<_>, _>>()?;
         let limit = usize::try_from(request.limit.max(1)).unwrap_or(LIMIT_MAX).min(LIMIT_MAX);
         let query = CoChangeQuery {
             repo: repo.id,
-            hidden: self.history.hidden(std::slice::from_ref(&repo)).await?,
+            hidden: self.history.hidden(std::slice::from_ref(&repo))?,
             paths: asked.clone(),
             max_files: MAX_FILES,
             max_commits: MAX_COMMITS,
             limit,
         };
-        let found = self.history.store().list_co_changes(&query).await.map_err(store_failure)?;
-        let unchanged = self.unchanged(&query, &found).await?;
-        let (root, branch) = (place.clone(), repo.shown.clone());
-        let unchanged = blocking(move || look_for(&root, branch.as_deref(), unchanged)).await;
+        let found = self.history.store().list_co_changes(&query).map_err(store_failure)?;
+        let unchanged = self.unchanged(&query, &found)?;
+        let unchanged = look_for(&place, repo.shown.as_deref(), unchanged);
         let paths: Vec<RepoPath> = found.files.iter().map(|file| file.path.clone()).collect();
         let shown = repo.shown.clone();
-        let gone = blocking(move || gone(&place, shown.as_deref(), &paths)).await;
+        let gone = gone(&place, shown.as_deref(), &paths);
         #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]
         let confidence = |support: usize| support as f64 / found.commits.max(1) as f64;
         let files = found.files.into_iter().zip(gone);
         let files = files.map(|(file, gone)| CoChanged { confidence: confidence(file.support), gone, file }).collect();
         let mut told = match &request.others {
             Some(others) => others.clone(),
-            None => self.history.repos().await?,
+            None => self.history.repos()?,
         };
         told.retain(|other| other.id != repo.id);
-        let others = self.others(&repo, &told, &found.subjects).await?;
-        let freshness = self.history.freshness(std::slice::from_ref(&repo), None).await;
+        let others = self.others(&repo, &told, &found.subjects)?;
+        let freshness = self.history.freshness(std::slice::from_ref(&repo), None);
         Ok(CoChangeAnswer {
             repo: repo.name().to_owned(),
             asked,
@@ -180,7 +179,7 @@ impl Lore {
     }
 
     /// The files that no commit changed.
-    async fn unchanged(&self, query: &CoChangeQuery, found: &CoChanges) -> Result<Vec<RepoPath>, Failure> {
+    fn unchanged(&self, query: &CoChangeQuery, found: &CoChanges) -> Result<Vec<RepoPath>, Failure> {
         let changed_by = |found: &CoChanges| found.commits + found.too_large + found.too_old;
         if let [_] = query.paths.as_slice() {
             return Ok(if changed_by(found) == 0 { query.paths.clone() } else { Vec::new() });
@@ -188,7 +187,7 @@ impl Lore {
         let mut unchanged = Vec::new();
         for path in &query.paths {
             let alone = CoChangeQuery { paths: vec![path.clone()], limit: 1, max_commits: 1, ..query.clone() };
-            let found = self.history.store().list_co_changes(&alone).await.map_err(store_failure)?;
+            let found = self.history.store().list_co_changes(&alone).map_err(store_failure)?;
             if changed_by(&found) == 0 {
                 unchanged.push(path.clone());
             }
@@ -197,12 +196,12 @@ impl Lore {
     }
 
     /// Commits of other repositories whose subjects name the same issues as these.
-    async fn others(&self, repo: &Repo, repos: &[Repo], subjects: &[String]) -> Result<Vec<OtherRepo>, Failure> {
+    fn others(&self, repo: &Repo, repos: &[Repo], subjects: &[String]) -> Result<Vec<OtherRepo>, Failure> {
         if repos.is_empty() {
             return Ok(Vec::new());
         }
         let all: Vec<Repo> = std::iter::once(repo).chain(repos).cloned().collect();
-        let mut slugs: Vec<Option<String>> = blocking(move || all.iter().map(slug_of).collect()).await;
+        let mut slugs: Vec<Option<String>> = all.iter().map(slug_of).collect();
         let own = slugs.remove(0);
         let mut keys: Vec<String> = Vec::new();
         for key in subjects.iter().flat_map(|subject| keys_in(subject, own.as_deref())) {
@@ -221,14 +220,14 @@ impl Lore {
             text: format!("subject : ({})", phrases.join(" OR ")),
             repos: Some(others.iter().map(|(other, _)| other.id).collect()),
             prefixes: Vec::new(),
-            hidden: self.history.hidden(repos).await?,
+            hidden: self.history.hidden(repos)?,
             paths: Vec::new(),
             since: None,
             until: None,
             author: None,
             limit: OTHERS_MAX,
         };
-        let mut hits = self.history.store().search_commits(&query).await.map_err(store_failure)?.hits;
+        let mut hits = self.history.store().search_commits(&query).map_err(store_failure)?.hits;
         hits.sort_by(|a, b| b.author_time.cmp(&a.author_time).then(a.commit.cmp(&b.commit)));
         let mut found: Vec<OtherRepo> = Vec::new();
         for hit in hits {
@@ -236,7 +235,7 @@ impl Lore {
             // The index finds words; the key must be written as a key.
             let named = keys_in(&hit.subject, slug.as_deref());
             // The same commit in both is one piece of work, seen twice.
-            if !keys.iter().any(|key| named.contains(key)) || self.has_commit(repo, &hit).await? {
+            if !keys.iter().any(|key| named.contains(key)) || self.has_commit(repo, &hit)? {
                 continue;
             }
             for key in keys.iter().filter(|key| named.contains(key)) {
@@ -246,9 +245,9 @@ impl Lore {
         Ok(found)
     }
 
-    async fn has_commit(&self, repo: &Repo, hit: &CommitHit) -> Result<bool, Failure> {
-        let hidden = self.history.hidden(std::slice::from_ref(repo)).await?;
-        let found = self.history.store().find_commit(repo.id, hit.commit).await.map_err(store_failure)?;
+    fn has_commit(&self, repo: &Repo, hit: &CommitHit) -> Result<bool, Failure> {
+        let hidden = self.history.hidden(std::slice::from_ref(repo))?;
+        let found = self.history.store().find_commit(repo.id, hit.commit).map_err(store_failure)?;
         Ok(found.is_some() && !hidden.has(repo.id, hit.commit))
     }
 }

@@ -15,7 +15,7 @@ use super::{
     patch::{Hunk, hunks_of},
 };
 use crate::{
-    Lore, blocking,
+    Lore,
     files::nearest_path,
     git_failure,
     history::Freshness,
@@ -132,10 +132,9 @@ struct Seen {
 
 impl Lore {
     /// Tells why lines are as they are.
-    pub async fn explain_lines(&self, request: &ExplainRequest) -> Result<Explained, Failure> {
-        let at = self.find_file(&request.at).await?;
-        let (place, path, shown) = (at.place.clone(), at.path.clone(), at.repo.shown.clone());
-        let seen = blocking(move || look(&place, &path, shown.as_deref())).await?;
+    pub fn explain_lines(&self, request: &ExplainRequest) -> Result<Explained, Failure> {
+        let at = self.find_file(&request.at)?;
+        let seen = look(&at.place, &at.path, at.repo.shown.as_deref())?;
         let lines = asked(&at.path, seen.numbers.len(), request.lines)?;
         let numbered = || {
             let from = lines.map_or(1, |(first, _)| first);
@@ -147,7 +146,7 @@ impl Lore {
         let committed: Vec<(u32, u32)> = numbered().filter_map(|(now, then)| Some((now, then?))).collect();
         let mut commits = match seen.head {
             Some(head) if !committed.is_empty() => {
-                shaped(&*self.history.blame(&at.repo, &at.place, head, &at.path).await?, &committed)
+                shaped(&*self.history.blame(&at.repo, &at.place, head, &at.path)?, &committed)
             }
             _ => Vec::new(),
         };
@@ -155,14 +154,14 @@ impl Lore {
             // Equal ones stay as they are: newest first.
             commits.sort_by_key(|shaped| std::cmp::Reverse(shaped.count));
         }
-        let (comments, comments_left_out) = self.comments(&at, lines, &commits).await?;
+        let (comments, comments_left_out) = self.comments(&at, lines, &commits)?;
         let commits_left_out = commits.len().saturating_sub(COMMITS_MAX);
         commits.truncate(COMMITS_MAX);
-        self.describe(&at, &mut commits).await?;
+        self.describe(&at, &mut commits)?;
         if request.lines.is_some() {
-            self.add_hunks(&at, &mut commits).await?;
+            self.add_hunks(&at, &mut commits)?;
         }
-        let freshness = self.history.freshness(std::slice::from_ref(&at.repo), None).await;
+        let freshness = self.history.freshness(std::slice::from_ref(&at.repo), None);
         Ok(Explained {
             repo: at.repo.name().to_owned(),
             path: at.path,
@@ -179,9 +178,9 @@ impl Lore {
     }
 
     /// Tells commits as every other answer does, where the index has them.
-    async fn describe(&self, at: &FileAt, commits: &mut [Shaped]) -> Result<(), Failure> {
+    fn describe(&self, at: &FileAt, commits: &mut [Shaped]) -> Result<(), Failure> {
         for shaped in commits {
-            let found = self.history.store().find_commit(at.repo.id, shaped.commit).await.map_err(store_failure)?;
+            let found = self.history.store().find_commit(at.repo.id, shaped.commit).map_err(store_failure)?;
             if let Some(found) = found {
                 (shaped.subject, shaped.author_time) = (found.subject, found.author_time);
                 shaped.author = found.mapped_author.unwrap_or(found.author).name;
@@ -191,10 +190,10 @@ impl Lore {
     }
 
     /// Adds what of their diffs made the lines.
-    async fn add_hunks(&self, at: &FileAt, commits: &mut [Shaped]) -> Result<(), Failure> {
+    fn add_hunks(&self, at: &FileAt, commits: &mut [Shaped]) -> Result<(), Failure> {
         let mut unknown: HashMap<CommitId, usize> = HashMap::new();
         for (number, shaped) in commits.iter_mut().enumerate().take(HUNKS_MAX) {
-            let patch = self.history.store().find_patch(at.repo.id, shaped.commit).await.map_err(store_failure)?;
+            let patch = self.history.store().find_patch(at.repo.id, shaped.commit).map_err(store_failure)?;
             let is_told = match patch {
                 Some(PatchText::Bytes(patch)) => shaped.take_hunks(&patch),
                 Some(PatchText::Absent(_)) | None => false,
@@ -207,7 +206,7 @@ impl Lore {
         if unknown.is_empty() {
             return Ok(());
         }
-        let read = self.history.read_patches(&at.repo, &at.place, unknown.keys().copied().collect()).await;
+        let read = self.history.read_patches(&at.repo, &at.place, unknown.keys().copied().collect());
         // The commits themselves are the answer; a diff that cannot be read is missing from it.
         match read {
             Err(failure) if failure.code == Code::Interrupted => return Err(failure),
@@ -225,7 +224,7 @@ impl Lore {
 
     /// What reviewers said about these lines, wherever the code was when they said it, and whether there is more that was
     /// not looked through. Nothing counts as delivered by this.
-    async fn comments(
+    fn comments(
         &self,
         at: &FileAt,
         lines: Option<(u32, u32)>,
@@ -246,7 +245,7 @@ impl Lore {
                 limit: COMMENTS_MAX,
                 ..MessageQuery::default()
             };
-            let (placed, more) = self.messages.list(&query).await?;
+            let (placed, more) = self.messages.list(&query)?;
             left_out |= more;
             let is_here = |placed: &Placed| {
                 let overlaps =

@@ -35,10 +35,10 @@ pub struct FileAt {
 
 impl Lore {
     /// Finds the repository that is meant: the named one, or the project.
-    pub async fn find_place(&self, folder: &Path, repo: Option<&str>) -> Result<(Repo, PathBuf), Failure> {
-        let project = self.find_project(folder).await;
+    pub fn find_place(&self, folder: &Path, repo: Option<&str>) -> Result<(Repo, PathBuf), Failure> {
+        let project = self.find_project(folder);
         if let Some(name) = repo {
-            let repo = self.history.repo(name).await?;
+            let repo = self.history.repo(name)?;
             // The project may be another work tree of it than the registered one.
             let here = project.ok().filter(|found| found.repo.as_ref().is_some_and(|known| known.id == repo.id));
             let place = here.map_or_else(|| repo.info.local_path.clone(), |found| found.place);
@@ -46,7 +46,7 @@ impl Lore {
         }
         let project = match project {
             Err(failure) if failure.code == Code::NotARepository => {
-                let names = self.history.repos().await.unwrap_or_default();
+                let names = self.history.repos().unwrap_or_default();
                 let names: Vec<&str> = names.iter().map(Repo::name).take(50).collect();
                 let hint = match names.as_slice() {
                     [] => "run `lore add PATH` to register a repository".to_owned(),
@@ -65,10 +65,10 @@ impl Lore {
     }
 
     /// Finds the file that is meant. That there is one is not said.
-    pub async fn find_file(&self, request: &FileRequest) -> Result<FileAt, Failure> {
+    pub fn find_file(&self, request: &FileRequest) -> Result<FileAt, Failure> {
         let (repo, place) = match &request.known {
             Some(repo) => (repo.clone(), repo.info.local_path.clone()),
-            None => self.find_place(&request.folder, request.repo.as_deref()).await?,
+            None => self.find_place(&request.folder, request.repo.as_deref())?,
         };
         let path = path_in(&place, request.from.as_deref(), &request.file)?;
         Ok(FileAt { repo, place, path })

@@ -85,30 +85,30 @@ impl Tried {
 
 impl Lore {
     /// Looks for code like a text that was there and is not any more, and why it is not.
-    pub async fn was_tried(&self, request: &TriedRequest) -> Result<Tried, Failure> {
+    pub fn was_tried(&self, request: &TriedRequest) -> Result<Tried, Failure> {
         let limit = request.limit.clamp(1, LIMIT_MAX);
         let mut asked = CodeRequest::new(request.text.clone(), vec![request.repo.clone()]);
         asked.limit = (limit * SPARE).min(LIMIT_MAX);
         asked.min_score = MIN_SCORE;
         asked.when = When::During(Period { removed: true, gone: true, ..Period::default() });
         asked.check()?;
-        let mut found = self.search.search(&asked).await?;
+        let mut found = self.search.search(&asked)?;
         let kept = found.gaps.not_kept.is_empty();
         // Without a past, what is there now answered: that was not taken away.
         let mut hits = if kept { std::mem::take(&mut found.hits) } else { Vec::new() };
-        self.search.tell_past(&asked.repos, &mut hits, None).await?;
+        self.search.tell_past(&asked.repos, &mut hits, None)?;
         let mut removed = Vec::new();
         for hit in hits {
-            if removed.len() < limit && !self.is_still_there(&asked, &hit).await? {
+            if removed.len() < limit && !self.is_still_there(&asked, &hit)? {
                 removed.push(hit);
             }
         }
-        let reverted = self.reverted(&request.repo.0, &request.text, limit).await?;
+        let reverted = self.reverted(&request.repo.0, &request.text, limit)?;
         Ok(Tried { removed, reverted, gaps: found.gaps, freshness: found.freshness })
     }
 
     /// Whether a definition is there in another form, or the same text elsewhere.
-    async fn is_still_there(&self, asked: &CodeRequest, hit: &CodeHit) -> Result<bool, Failure> {
+    fn is_still_there(&self, asked: &CodeRequest, hit: &CodeHit) -> Result<bool, Failure> {
         let by = hit.told.as_ref().and_then(|told| told.removed_by.as_ref());
         let Some(name) = &hit.name else {
             // Text without a name that was written anew is still there; of a file that is gone nothing is.
@@ -116,7 +116,7 @@ impl Lore {
         };
         let mut namesakes = CodeRequest::new(name.clone(), asked.repos.clone());
         namesakes.limit = NAMESAKES;
-        let now = self.search.search(&namesakes).await?;
+        let now = self.search.search(&namesakes)?;
         let is_it = |other: &CodeHit| {
             let is_namesake = other.name.as_ref() == Some(name);
             // Many a file has its own `main` or `setup`: elsewhere, one of that name is the same only if it says the same.
@@ -130,7 +130,7 @@ impl Lore {
         Ok(now.hits.iter().any(is_it))
     }
 
-    async fn reverted(&self, repo: &Repo, text: &str, limit: usize) -> Result<Vec<Reverted>, Failure> {
+    fn reverted(&self, repo: &Repo, text: &str, limit: usize) -> Result<Vec<Reverted>, Failure> {
         let words = content_words(text, MAX_WORDS);
         if words.is_empty() {
             return Ok(Vec::new());
@@ -143,7 +143,7 @@ impl Lore {
             ),
             repos: Some(vec![repo.id]),
             prefixes: Vec::new(),
-            hidden: self.history.hidden(std::slice::from_ref(repo)).await?,
+            hidden: self.history.hidden(std::slice::from_ref(repo))?,
             paths: Vec::new(),
             since: None,
             until: None,
@@ -151,7 +151,7 @@ impl Lore {
             limit: MAX_COMMITS,
         };
         let store = self.history.store();
-        let matches = store.search_commits(&query).await.map_err(store_failure)?;
+        let matches = store.search_commits(&query).map_err(store_failure)?;
         let mut reverted = Vec::new();
         for hit in matches.hits {
             let subject = hit.subject.to_lowercase();
@@ -160,7 +160,7 @@ impl Lore {
             if !is_one || reverted.len() >= limit {
                 continue;
             }
-            let detail = store.find_commit(repo.id, hit.commit).await.map_err(store_failure)?;
+            let detail = store.find_commit(repo.id, hit.commit).map_err(store_failure)?;
             reverted.push(Reverted {
                 commit: hit.commit,
                 subject: hit.subject,

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_model::{is_this_machine, without_secrets};
+use lore_model::{Cancel, is_this_machine, without_secrets};
 use ureq::{
     Agent, Proxy,
     http::{HeaderValue, Uri, header},
@@ -85,11 +85,11 @@ impl Client {
     }
 
     /// Sends a JSON body and gives the bytes of the answer, each attempt within that time.
-    pub(super) async fn post(&self, body: Vec<u8>, limit: Duration, once: bool) -> Result<Vec<u8>, EmbedError> {
+    pub(super) fn post(&self, body: Vec<u8>, limit: Duration, once: bool) -> Result<Vec<u8>, EmbedError> {
         let (body, begun) = (Arc::new(body), Instant::now());
         let mut pause = self.patience.pause;
         for attempt in 1.. {
-            let refusal = match self.attempt(&body, limit).await {
+            let refusal = match self.attempt(&body, limit) {
                 Ok(answer) => return Ok(answer),
                 Err(refusal) => refusal,
             };
@@ -99,16 +99,20 @@ impl Client {
                 return Err(refusal.error);
             }
             tracing::debug!(error = %refusal.error, ?wait, "the embedding service is asked again");
-            tokio::time::sleep(wait).await;
+            if !Cancel::current().sleep(wait) {
+                return Err(EmbedError::Cancelled);
+            }
             pause *= 2;
         }
         Err(self.unreachable("it was not asked"))
     }
 
-    async fn attempt(&self, body: &Arc<Vec<u8>>, limit: Duration) -> Result<Vec<u8>, Refusal> {
-        let (client, body) = (self.clone(), Arc::clone(body));
-        let done = tokio::task::spawn_blocking(move || client.attempt_blocking(&body, limit)).await;
-        done.unwrap_or_else(|_| Err(Refusal::last(self.unreachable("the request was given up"))))
+    /// One attempt, on a thread of its own: neither a request under way nor the lookup of a host can be interrupted.
+    fn attempt(&self, body: &Arc<Vec<u8>>, limit: Duration) -> Result<Vec<u8>, Refusal> {
+        let (client, body, cancel) = (self.clone(), Arc::clone(body), Cancel::current());
+        cancel.run_detached(limit * 2, move || client.attempt_blocking(&body, limit)).unwrap_or_else(|| {
+            Err(Refusal::last(if cancel.is_cancelled() { EmbedError::Cancelled } else { self.late(limit) }))
+        })
     }
 
     fn attempt_blocking(&self, body: &[u8], limit: Duration) -> Result<Vec<u8>, Refusal> {

@@ -1,22 +1,22 @@
 //! Embedding services elsewhere, behind the same trait as the built-in model.
 //!
-//! Requests are blocking calls on tokio's threads for such: only a few are under way at once, so that an asynchronous
-//! client would bring its dependencies and gain nothing.
+//! Requests are blocking calls: only a few are under way at once, so that an asynchronous client would bring its dependencies
+//! and gain nothing.
 
 mod client;
 mod service;
 
 use std::{
+    collections::VecDeque,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
+    thread::{self, ScopedJoinHandle},
     time::Duration,
 };
 
-use async_trait::async_trait;
-use lore_model::without_secrets;
-use tokio::task::JoinSet;
+use lore_model::{Cancel, without_secrets};
 use ureq::http::{
     Uri,
     uri::{Parts, PathAndQuery},
@@ -50,7 +50,7 @@ const PROBE: &str = "hello";
 const GROW_AFTER: usize = 32;
 
 /// A service.
-pub(crate) struct Remote(Arc<Inner>);
+pub(crate) struct Remote(Inner);
 
 struct Inner {
     service: Service,
@@ -90,7 +90,7 @@ impl Remote {
         }
         let (configured, batch) = (config.dimensions, AtomicUsize::new(BATCH_TEXTS));
         let taken = AtomicUsize::new(0);
-        Ok(Self(Arc::new(Inner { service, client, asked, configured, dimensions, batch, taken, name })))
+        Ok(Self(Inner { service, client, asked, configured, dimensions, batch, taken, name }))
     }
 }
 
@@ -118,14 +118,14 @@ enum Done {
 }
 
 impl Inner {
-    async fn request(&self, texts: &[&str], mode: Mode, hurry: Option<Duration>) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn request(&self, texts: &[&str], mode: Mode, hurry: Option<Duration>) -> Result<Vec<Vec<f32>>, EmbedError> {
         let asked = Asked { model: self.asked.as_deref(), dimensions: self.configured, mode };
         let body = self.service.request(&asked, texts).to_string().into_bytes();
         let usual = match mode {
             Mode::Query => self.client.timeout,
             Mode::Passage => self.client.passages_timeout,
         };
-        let answer = self.client.post(body, hurry.unwrap_or(usual), hurry.is_some()).await?;
+        let answer = self.client.post(body, hurry.unwrap_or(usual), hurry.is_some())?;
         let mut vectors = self.service.vectors(&answer, texts.len()).map_err(|what| self.client.malformed(&what))?;
         for vector in &mut vectors {
             if !LENGTHS.contains(&vector.len()) {
@@ -142,9 +142,9 @@ impl Inner {
     }
 
     /// One request for a batch, and what is left to be asked where the service did not take so much.
-    async fn send(self: Arc<Self>, batch: Batch, mode: Mode) -> Result<Done, EmbedError> {
+    fn send(&self, batch: Batch, mode: Mode) -> Result<Done, EmbedError> {
         let texts: Vec<&str> = batch.texts.iter().map(|(_, text)| text.as_str()).collect();
-        let error = match self.request(&texts, mode, None).await {
+        let error = match self.request(&texts, mode, None) {
             Ok(vectors) => {
                 self.learn(&batch);
                 return Ok(Done::Given(batch.texts.iter().map(|(at, _)| *at).zip(vectors).collect()));
@@ -199,8 +199,8 @@ impl Inner {
     }
 
     /// Whether the service gives vectors at all at this moment.
-    async fn works(&self) -> bool {
-        self.request(&[PROBE], Mode::Passage, Some(self.client.timeout)).await.is_ok()
+    fn works(&self) -> bool {
+        self.request(&[PROBE], Mode::Passage, Some(self.client.timeout)).is_ok()
     }
 
     /// The texts in batches, so that the first is taken from the end.
@@ -220,7 +220,6 @@ impl Inner {
     }
 }
 
-#[async_trait]
 impl Embedder for Remote {
     fn model(&self) -> &str {
         &self.0.name
@@ -230,24 +229,52 @@ impl Embedder for Remote {
         self.0.dimensions.get().copied().unwrap_or(0)
     }
 
-    async fn embed(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
+    fn embed(&self, texts: &[&str], mode: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let cancel = Cancel::current().child();
+        thread::scope(|scope| {
+            // After a failure the other requests are not waited for.
+            let _failed = cancel.on_drop();
+            self.embed_batches(texts, |batch| {
+                let cancel = &cancel;
+                scope.spawn(move || {
+                    let _entered = cancel.enter();
+                    self.0.send(batch, mode)
+                })
+            })
+        })
+    }
+
+    fn embed_query(&self, text: &str, limit: Duration) -> Result<Vec<f32>, EmbedError> {
+        let text = cut(text);
+        if text.is_empty() {
+            return Ok(vec![0.0; self.dimensions()]);
+        }
+        Ok(self.0.request(&[text], Mode::Query, Some(limit))?.pop().unwrap_or_default())
+    }
+}
+
+impl Remote {
+    /// Embeds texts in batches, of which `start` sends each on a thread of its own.
+    fn embed_batches<'scope>(
+        &self,
+        texts: &[&str],
+        start: impl Fn(Batch) -> ScopedJoinHandle<'scope, Result<Done, EmbedError>>,
+    ) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = vec![Vec::new(); texts.len()];
         let mut waiting = self.0.batches(texts);
-        // Dropped, they end: nothing goes on being asked for somebody who has gone.
-        let mut under_way = JoinSet::new();
+        let mut in_flight = VecDeque::new();
         let most = if self.0.client.is_here { 1 } else { IN_FLIGHT };
         // Texts that were not taken, and how many of them since the service was last seen to work.
         let (mut refused, mut in_doubt) = (Vec::new(), 0);
         let (mut works, mut has_given) = (false, false);
         loop {
-            while under_way.len() < most
+            while in_flight.len() < most
                 && let Some(batch) = waiting.pop()
             {
-                under_way.spawn(Arc::clone(&self.0).send(batch, mode));
+                in_flight.push_back(start(batch));
             }
-            let Some(done) = under_way.join_next().await else { break };
-            let done = done.unwrap_or_else(|_| Err(self.0.client.unreachable("the request was given up")));
-            match done? {
+            let Some(oldest) = in_flight.pop_front() else { break };
+            match oldest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))? {
                 Done::Given(given) => {
                     (works, has_given, in_doubt) = (true, true, 0);
                     for (at, vector) in given {
@@ -255,7 +282,7 @@ impl Embedder for Remote {
                     }
                 }
                 Done::Parts(parts, error, is_doubtful) => {
-                    if is_doubtful && !works && !self.0.works().await {
+                    if is_doubtful && !works && !self.0.works() {
                         return Err(error);
                     }
                     works |= is_doubtful;
@@ -264,7 +291,7 @@ impl Embedder for Remote {
                 Done::Refused(at, error) => {
                     in_doubt += 1;
                     if !works || in_doubt >= DOUBT_AFTER {
-                        if !self.0.works().await {
+                        if !self.0.works() {
                             return Err(error);
                         }
                         (works, in_doubt) = (true, 0);
@@ -274,7 +301,7 @@ impl Embedder for Remote {
             }
         }
         // No vector is made up for a text because the service stopped to work meanwhile.
-        if !refused.is_empty() && (!has_given || (in_doubt > 0 && !self.0.works().await)) {
+        if !refused.is_empty() && (!has_given || (in_doubt > 0 && !self.0.works())) {
             return Err(refused.swap_remove(0).1);
         }
         for (at, error) in refused {
@@ -288,14 +315,6 @@ impl Embedder for Remote {
         let length = self.dimensions();
         vectors.iter_mut().filter(|vector| vector.is_empty()).for_each(|vector| vector.resize(length, 0.0));
         Ok(vectors)
-    }
-
-    async fn embed_query(&self, text: &str, limit: Duration) -> Result<Vec<f32>, EmbedError> {
-        let text = cut(text);
-        if text.is_empty() {
-            return Ok(vec![0.0; self.dimensions()]);
-        }
-        Ok(self.0.request(&[text], Mode::Query, Some(limit)).await?.pop().unwrap_or_default())
     }
 }
 

@@ -17,8 +17,8 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use forward::Bert;
+use lore_model::Cancel;
 use tokens::Tokens;
 
 use crate::{EmbedError, Embedder, MINILM, MINILM_FILES, MINILM_SPACE, Mode, ProviderConfig};
@@ -52,15 +52,6 @@ impl Transformer {
         let folder = config.models.clone().unwrap_or_default().join(MINILM);
         Ok(Self { folder, loaded: Arc::default() })
     }
-
-    /// Computes on threads that may be kept busy.
-    async fn compute(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let (folder, loaded) = (self.folder.clone(), Arc::clone(&self.loaded));
-        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-        let work = move || Ok(load(&folder, &loaded)?.embed(&texts));
-        let given_up = || EmbedError::BadModelFiles { what: "the computation was given up".to_owned() };
-        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(given_up()))
-    }
 }
 
 /// The model, read at first use. After a failure it is tried again: it may be installed meanwhile.
@@ -90,7 +81,7 @@ impl Model {
     }
 
     /// The vectors of texts, computed on several threads: one text has not enough work for two.
-    fn embed(&self, texts: &[String]) -> Vec<Vec<f32>> {
+    fn embed(&self, texts: &[&str]) -> Vec<Vec<f32>> {
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS).min(texts.len());
         let next = AtomicUsize::new(0);
         let work = || {
@@ -122,7 +113,6 @@ impl Model {
     }
 }
 
-#[async_trait]
 impl Embedder for Transformer {
     fn model(&self) -> &str {
         MINILM_SPACE
@@ -132,14 +122,22 @@ impl Embedder for Transformer {
         LENGTH
     }
 
-    async fn embed(&self, texts: &[&str], _: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
-        self.compute(texts).await
+    fn embed(&self, texts: &[&str], _: Mode) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(load(&self.folder, &self.loaded)?.embed(texts))
     }
 
-    async fn embed_query(&self, text: &str, limit: Duration) -> Result<Vec<f32>, EmbedError> {
-        let late = |_| EmbedError::Slow { model: MINILM.to_owned(), after: limit };
-        let vectors = tokio::time::timeout(limit, self.compute(&[text])).await.map_err(late)?;
-        Ok(vectors?.pop().unwrap_or_default())
+    fn embed_query(&self, text: &str, limit: Duration) -> Result<Vec<f32>, EmbedError> {
+        let (folder, loaded, text, cancel) =
+            (self.folder.clone(), Arc::clone(&self.loaded), text.to_owned(), Cancel::current());
+        let vectors =
+            cancel.run_detached(limit, move || Ok(load(&folder, &loaded)?.embed(&[&text]))).unwrap_or_else(|| {
+                Err(if cancel.is_cancelled() {
+                    EmbedError::Cancelled
+                } else {
+                    EmbedError::Slow { model: MINILM.to_owned(), after: limit }
+                })
+            })?;
+        Ok(vectors.into_iter().next().unwrap_or_default())
     }
 
     fn group(&self) -> usize {
@@ -157,12 +155,12 @@ mod tests {
         folder.join(MINILM).is_dir().then_some(folder)
     }
 
-    #[tokio::test]
-    async fn what_is_not_installed_is_told_with_what_to_do() {
+    #[test]
+    fn what_is_not_installed_is_told_with_what_to_do() {
         let models = tempfile::tempdir().unwrap();
         let config = ProviderConfig { models: Some(models.path().to_owned()), ..ProviderConfig::default() };
         let transformer = Transformer::new(&config).unwrap();
-        let error = transformer.embed(&["x"], Mode::Passage).await.unwrap_err();
+        let error = transformer.embed(&["x"], Mode::Passage).unwrap_err();
         assert_eq!(error, EmbedError::NotInstalled { model: MINILM.to_owned() });
         assert!(error.hint().contains("lore model install"));
         let folder = models.path().join(MINILM);
@@ -171,14 +169,14 @@ mod tests {
             for name in MINILM_FILES {
                 std::fs::write(folder.join(name), content).unwrap();
             }
-            let error = transformer.embed(&["x"], Mode::Passage).await.unwrap_err();
+            let error = transformer.embed(&["x"], Mode::Passage).unwrap_err();
             assert!(matches!(error, EmbedError::BadModelFiles { .. }), "{error}");
         }
     }
 
     /// The numbers are those of an independent computation in Python.
-    #[tokio::test]
-    async fn the_real_model_gives_the_reference_s_vectors() {
+    #[test]
+    fn the_real_model_gives_the_reference_s_vectors() {
         let Some(models) = installed() else {
             #[expect(clippy::print_stderr, reason = "whoever runs the tests should know")]
             {
@@ -196,7 +194,7 @@ mod tests {
                 [0.01987, 0.05644, -0.06561, -0.02378, 0.02039, -0.01533, 0.01422, 0.08629],
             ),
         ] {
-            let vector = transformer.embed(&[text], Mode::Query).await.unwrap().remove(0);
+            let vector = transformer.embed(&[text], Mode::Query).unwrap().remove(0);
             assert_eq!(vector.len(), LENGTH);
             for (found, expected) in vector.iter().zip(expected) {
                 assert!((found - expected).abs() < 1e-4, "{text}: {:?}", &vector[..8]);

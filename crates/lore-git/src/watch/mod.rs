@@ -15,14 +15,13 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
-        mpsc as inbox,
+        mpsc,
     },
     thread::JoinHandle,
     time::Duration,
 };
 
 use lore_model::RepoPath;
-use tokio::sync::mpsc;
 
 use self::{
     report::Report,
@@ -96,7 +95,7 @@ impl Default for WatchOptions {
 #[derive(Debug)]
 pub struct Watcher {
     stop: Arc<AtomicBool>,
-    inbox: inbox::SyncSender<Report>,
+    inbox: mpsc::SyncSender<Report>,
     thread: Option<JoinHandle<()>>,
     status: Arc<Mutex<Watching>>,
 }
@@ -104,8 +103,8 @@ pub struct Watcher {
 impl Watcher {
     /// Starts to watch. What changes after this has returned is told; it takes as long as a walk through the folders.
     pub fn start(repository: &Repository, options: WatchOptions) -> Result<(Self, mpsc::Receiver<Event>)> {
-        let (outbox, events) = mpsc::channel(OUTBOX);
-        let (reports, inbox) = inbox::sync_channel(INBOX);
+        let (outbox, events) = mpsc::sync_channel(OUTBOX);
+        let (reports, inbox) = mpsc::sync_channel(INBOX);
         let stop = Arc::new(AtomicBool::new(false));
         let status = Arc::new(Mutex::new(Watching::Events));
         let channels =
@@ -148,10 +147,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let poll = Duration::from_secs(1);
         let options = WatchOptions { debounce: Duration::from_millis(1), poll, ..WatchOptions::default() };
-        let (watcher, mut events) = Watcher::start(&empty(root.path()), options).unwrap();
-        let mut lose_count = || {
+        let (watcher, events) = Watcher::start(&empty(root.path()), options).unwrap();
+        let lose_count = || {
             watcher.inbox.send(Report::Overflow).unwrap();
-            assert_eq!(events.blocking_recv(), Some(Event::Rescan));
+            assert_eq!(events.recv(), Ok(Event::Rescan));
         };
         lose_count();
         assert_eq!(watcher.status(), Watching::Events);
@@ -160,7 +159,7 @@ mod tests {
         assert!(matches!(watcher.status(), Watching::Polling { .. }), "{:?}", watcher.status());
         // This is not told: it is not believed that it was all.
         watcher.inbox.send(Report::Overflow).unwrap();
-        assert_eq!(events.blocking_recv(), Some(Event::Rescan));
+        assert_eq!(events.recv(), Ok(Event::Rescan));
         assert_eq!(watcher.status(), Watching::Events);
         assert!(start.elapsed() >= poll, "{:?}", start.elapsed());
     }

@@ -7,7 +7,7 @@ use std::{
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
-        mpsc as inbox,
+        mpsc::{self, SyncSender},
     },
     time::{Duration, Instant},
 };
@@ -15,7 +15,6 @@ use std::{
 use gix::bstr::ByteSlice as _;
 use lore_model::RepoPath;
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
-use tokio::sync::mpsc;
 
 use super::{
     Event, WatchOptions, Watching, remote,
@@ -48,8 +47,8 @@ struct Pending {
 
 /// What the thread shares with others.
 pub(super) struct Channels {
-    pub(super) outbox: mpsc::Sender<Event>,
-    pub(super) reports: inbox::SyncSender<Report>,
+    pub(super) outbox: SyncSender<Event>,
+    pub(super) reports: mpsc::SyncSender<Report>,
     pub(super) status: Arc<Mutex<Watching>>,
     pub(super) stop: Arc<AtomicBool>,
 }
@@ -126,13 +125,13 @@ impl Task {
     }
 
     /// Collects and tells until it is asked to stop or nobody listens.
-    pub(super) fn run(mut self, inbox: &inbox::Receiver<Report>) {
+    pub(super) fn run(mut self, inbox: &mpsc::Receiver<Report>) {
         while !self.channels.stop.load(Ordering::Relaxed) {
             let report = match self.deadline() {
                 Some(at) => match inbox.recv_timeout(at.saturating_duration_since(Instant::now())) {
                     Ok(report) => Some(report),
-                    Err(inbox::RecvTimeoutError::Timeout) => None,
-                    Err(inbox::RecvTimeoutError::Disconnected) => return,
+                    Err(mpsc::RecvTimeoutError::Timeout) => None,
+                    Err(mpsc::RecvTimeoutError::Disconnected) => return,
                 },
                 None => match inbox.recv() {
                     Ok(report) => Some(report),
@@ -252,8 +251,8 @@ impl Task {
             self.watch_tracked_folders();
             match self.channels.outbox.try_send(Event::Refs) {
                 Ok(()) => self.pending.refs = false,
-                Err(mpsc::error::TrySendError::Closed(_)) => return false,
-                Err(mpsc::error::TrySendError::Full(_)) => return self.tell_later(now),
+                Err(mpsc::TrySendError::Disconnected(_)) => return false,
+                Err(mpsc::TrySendError::Full(_)) => return self.tell_later(now),
             }
         }
         let changes_rules = |path: &Vec<u8>| path.rsplit(|byte| *byte == b'/').next() == Some(b".gitignore");
@@ -282,8 +281,8 @@ impl Task {
         if event != Event::Paths(Vec::new()) {
             match self.channels.outbox.try_send(event) {
                 Ok(()) => {}
-                Err(mpsc::error::TrySendError::Closed(_)) => return false,
-                Err(mpsc::error::TrySendError::Full(_)) => return self.tell_later(now),
+                Err(mpsc::TrySendError::Disconnected(_)) => return false,
+                Err(mpsc::TrySendError::Full(_)) => return self.tell_later(now),
             }
         }
         self.pending = Pending::default();

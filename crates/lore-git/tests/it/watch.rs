@@ -1,10 +1,13 @@
 //! Watching, with real file operations.
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    sync::mpsc::{Receiver, RecvTimeoutError},
+    time::Duration,
+};
 
 use lore_git::{Event, WatchOptions, Watcher, Watching};
 use lore_model::RepoPath;
-use tokio::sync::mpsc::Receiver;
 
 use crate::repo::Repo;
 
@@ -14,7 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Watch {
     watcher: Watcher,
     events: Receiver<Event>,
-    runtime: tokio::runtime::Runtime,
 }
 
 impl Watch {
@@ -24,12 +26,15 @@ impl Watch {
 
     fn with(repo: &Repo, options: WatchOptions) -> Self {
         let (watcher, events) = Watcher::start(&repo.open(), options).unwrap();
-        Self { watcher, events, runtime: tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap() }
+        Self { watcher, events }
     }
 
     fn next(&mut self) -> Option<Event> {
-        let next = async { tokio::time::timeout(PATIENCE, self.events.recv()).await };
-        self.runtime.block_on(next).expect("an event comes in time")
+        match self.events.recv_timeout(PATIENCE) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("no event comes in time"),
+        }
     }
 
     /// All events up to and with the first that fits.

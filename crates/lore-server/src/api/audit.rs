@@ -1,7 +1,5 @@
 //! Who did what.
 
-use std::sync::Arc;
-
 use lore_tools::shown::AuditShown;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,7 +20,7 @@ pub(crate) struct Audit {
     total: usize,
 }
 
-pub(crate) async fn list(app: Arc<App>, _: Asked, query: ListQuery) -> Result<Json<Audit>, Refusal> {
-    let (entries, total) = app.team.acts(limit(query.limit)).await?;
+pub(crate) fn list(app: &App, _: &Asked, query: &ListQuery) -> Result<Json<Audit>, Refusal> {
+    let (entries, total) = app.team.acts(limit(query.limit))?;
     Ok(Json(Audit { entries: entries.into_iter().map(AuditShown::from).collect(), total }))
 }

@@ -1,7 +1,5 @@
 //! Logging in and out. What is secret is in types that nothing can print.
 
-use std::sync::Arc;
-
 use http::header::RETRY_AFTER;
 use lore_core::team::{LoginRefused, Session, Through};
 use lore_model::Permission;
@@ -66,9 +64,9 @@ impl From<LoginRefused> for Refusal {
     }
 }
 
-pub(crate) async fn login(app: Arc<App>, asked: Asked, login: Login) -> Result<Json<Tokens>, Refusal> {
+pub(crate) fn login(app: &App, asked: &Asked, login: &Login) -> Result<Json<Tokens>, Refusal> {
     let address = proxies::counted(asked.address);
-    let session = app.team.login(&login.username, &login.password, Some(&address)).await?;
+    let session = app.team.login(&login.username, &login.password, Some(&address))?;
     Ok(Json(session.into()))
 }
 
@@ -79,9 +77,9 @@ pub(crate) struct Refresh {
     refresh_token: String,
 }
 
-pub(crate) async fn refresh(app: Arc<App>, asked: Asked, given: Refresh) -> Result<Json<Tokens>, Refusal> {
+pub(crate) fn refresh(app: &App, asked: &Asked, given: &Refresh) -> Result<Json<Tokens>, Refusal> {
     let address = asked.address.to_string();
-    Ok(Json(app.team.refresh(&given.refresh_token, Some(&address)).await?.into()))
+    Ok(Json(app.team.refresh(&given.refresh_token, Some(&address))?.into()))
 }
 
 /// Which login is to end besides that of the request.
@@ -91,14 +89,14 @@ pub(crate) struct Logout {
     refresh_token: Option<String>,
 }
 
-pub(crate) async fn logout(app: Arc<App>, asked: Asked, given: Logout) -> Result<Json<Done>, Refusal> {
+pub(crate) fn logout(app: &App, asked: &Asked, given: &Logout) -> Result<Json<Done>, Refusal> {
     let known = asked.known()?;
     if let (Through::Token(..), None) = (&known.through, &given.refresh_token) {
         return Err(Refusal::invalid("this is a personal token and no login: there is nothing to end")
             .hint("`DELETE /api/tokens/{id}` revokes a personal token"));
     }
     let address = asked.address.to_string();
-    app.team.logout(known, given.refresh_token.as_deref(), Some(&address)).await?;
+    app.team.logout(known, given.refresh_token.as_deref(), Some(&address))?;
     Ok(Json(DONE))
 }
 
@@ -110,8 +108,8 @@ pub(crate) struct Me {
     permissions: Vec<&'static str>,
 }
 
-pub(crate) async fn me(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<Me>, Refusal> {
-    let user = app.team.user(asked.caller()?.name.as_str()).await?;
+pub(crate) fn me(app: &App, asked: &Asked, _: &Nothing) -> Result<Json<Me>, Refusal> {
+    let user = app.team.user(asked.caller()?.name.as_str())?;
     let may = Permission::ALL.into_iter().filter(|permission| user.role.may(*permission));
     Ok(Json(Me { user: UserShown::from(&user), permissions: may.map(Permission::as_str).collect() }))
 }
@@ -124,9 +122,9 @@ pub(crate) struct NewPassword {
     new_password: String,
 }
 
-pub(crate) async fn password(app: Arc<App>, asked: Asked, given: NewPassword) -> Result<Json<Done>, Refusal> {
+pub(crate) fn password(app: &App, asked: &Asked, given: &NewPassword) -> Result<Json<Done>, Refusal> {
     let address = proxies::counted(asked.address);
     let asker = asked.asker()?;
-    app.team.change_password(&asker, Some(&address), &given.current_password, &given.new_password).await?;
+    app.team.change_password(&asker, Some(&address), &given.current_password, &given.new_password)?;
     Ok(Json(DONE))
 }

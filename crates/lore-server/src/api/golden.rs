@@ -1,6 +1,6 @@
 //! The repositories that the server keeps.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use lore_core::team::{AddGolden, GoldenChange};
 use lore_model::{Job, Permission, brief, parse_interval};
@@ -25,10 +25,10 @@ pub(crate) struct GoldenList {
     total: usize,
 }
 
-pub(crate) async fn list(app: Arc<App>, asked: Asked, query: ListQuery) -> Result<Json<GoldenList>, Refusal> {
+pub(crate) fn list(app: &App, asked: &Asked, query: &ListQuery) -> Result<Json<GoldenList>, Refusal> {
     let manages = asked.caller()?.role.may(Permission::ManageGoldenRepos);
-    let (golden, total) = cut(app.team.golden().await?, limit(query.limit));
-    let repos = app.team.lore().history.repos().await?;
+    let (golden, total) = cut(app.team.golden()?, limit(query.limit));
+    let repos = app.team.lore().history.repos()?;
     let told = |error: &str| manages.then(|| app.team.lore().without_home(error));
     let repositories = golden.iter().map(|golden| GoldenShown::new(golden, &repos, told)).collect();
     Ok(Json(GoldenList { repositories, total }))
@@ -94,16 +94,16 @@ fn begun(job: &Job, message: String) -> Json<Begun> {
     Json(Begun { success: true, job_id: Some(job.id.to_string()), message })
 }
 
-pub(crate) async fn add(app: Arc<App>, asked: Asked, new: NewGolden) -> Result<Json<Begun>, Refusal> {
+pub(crate) fn add(app: &App, asked: &Asked, new: &NewGolden) -> Result<Json<Begun>, Refusal> {
     let request = AddGolden {
-        url: new.url,
-        alias: new.alias,
-        branch: new.branch,
+        url: new.url.clone(),
+        alias: new.alias.clone(),
+        branch: new.branch.clone(),
         temporal: new.enable_temporal.unwrap_or(false),
         refresh_every: new.refresh_every.map(|span| span.0),
     };
     let alias = brief(&request.alias).to_string();
-    let job = app.team.add_golden(&asked.asker()?, request).await?;
+    let job = app.team.add_golden(&asked.asker()?, &request)?;
     Ok(begun(&job, format!("`{alias}` is being added")))
 }
 
@@ -129,25 +129,25 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Interval
     Option::<Span>::deserialize(deserializer).map(|span| Some(Interval(span)))
 }
 
-pub(crate) async fn change(app: Arc<App>, asked: Asked, change: Change) -> Result<Json<Begun>, Refusal> {
+pub(crate) fn change(app: &App, asked: &Asked, change: &Change) -> Result<Json<Begun>, Refusal> {
     let change = GoldenChange {
         refresh_every: change.refresh_every.map(|every| every.0.map(|span| span.0)),
         temporal: change.enable_temporal,
-        branch: change.branch.map(|branch| Some(branch).filter(|branch| !branch.trim().is_empty())),
+        branch: change.branch.clone().map(|branch| Some(branch).filter(|branch| !branch.trim().is_empty())),
     };
     if change == GoldenChange::default() {
         return Err(
             Refusal::invalid("nothing is to change").hint("give `refresh_every`, `enable_temporal` or `branch`")
         );
     }
-    let job = app.team.change_golden(&asked.asker()?, asked.name(), &change).await?;
+    let job = app.team.change_golden(&asked.asker()?, asked.name(), &change)?;
     let once = if job.is_some() { " once its job is done" } else { "" };
     let message = format!("`{}` is kept as you said{once}", brief(asked.name()));
     Ok(Json(Begun { success: true, job_id: job.map(|job| job.id.to_string()), message }))
 }
 
-pub(crate) async fn refresh(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<Begun>, Refusal> {
-    let job = app.team.refresh_golden(&asked.asker()?, asked.name()).await?;
+pub(crate) fn refresh(app: &App, asked: &Asked, _: &Nothing) -> Result<Json<Begun>, Refusal> {
+    let job = app.team.refresh_golden(&asked.asker()?, asked.name())?;
     Ok(begun(&job, format!("`{}` is being refreshed", brief(asked.name()))))
 }
 
@@ -159,9 +159,9 @@ pub(crate) struct Removal {
     force: Option<bool>,
 }
 
-pub(crate) async fn remove(app: Arc<App>, asked: Asked, removal: Removal) -> Result<Json<Begun>, Refusal> {
+pub(crate) fn remove(app: &App, asked: &Asked, removal: &Removal) -> Result<Json<Begun>, Refusal> {
     let force = removal.force.unwrap_or(false);
-    let (job, concerned) = app.team.remove_golden(&asked.asker()?, asked.name(), force).await?;
+    let (job, concerned) = app.team.remove_golden(&asked.asker()?, asked.name(), force)?;
     Ok(begun(&job, format!("`{}` is being removed{concerned}", brief(asked.name()))))
 }
 

@@ -1,7 +1,5 @@
 //! Jobs.
 
-use std::{sync::Arc, time::Duration};
-
 use lore_model::{Code, Failure, JobStatus};
 use lore_store::Cancelled;
 use lore_tools::shown::{JobLog, JobShown, StatusWord};
@@ -15,9 +13,6 @@ use crate::{
     input::Nothing,
     routes::Asked,
 };
-
-/// So long the server tries in vain to write down what becomes of jobs before whoever asks about one is told.
-const UNWRITTEN: Duration = Duration::from_secs(5);
 
 /// Which jobs.
 #[derive(Deserialize, JsonSchema)]
@@ -38,10 +33,10 @@ pub(crate) struct JobList {
     total: usize,
 }
 
-pub(crate) async fn list(app: Arc<App>, asked: Asked, query: JobsQuery) -> Result<Json<JobList>, Refusal> {
+pub(crate) fn list(app: &App, asked: &Asked, query: &JobsQuery) -> Result<Json<JobList>, Refusal> {
     let status = query.status.map(JobStatus::from);
-    let (jobs, total) = app.team.jobs(&asked.asker()?, status, limit(query.limit)).await?;
-    Ok(Json(JobList { jobs: jobs.into_iter().map(|job| JobShown::new(job, without_home(&app))).collect(), total }))
+    let (jobs, total) = app.team.jobs(&asked.asker()?, status, limit(query.limit))?;
+    Ok(Json(JobList { jobs: jobs.into_iter().map(|job| JobShown::new(job, without_home(app))).collect(), total }))
 }
 
 /// How texts of jobs are told: where the server keeps its files is nobody's business.
@@ -68,20 +63,23 @@ struct Unwritten {
     message: String,
 }
 
-pub(crate) async fn show(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<JobDetails>, Refusal> {
-    let report = app.team.job(&asked.asker()?, asked.name()).await?;
-    let unwritten =
-        if report.job.status.is_over() { None } else { app.team.unwritten(Some(&report.job.id), UNWRITTEN) };
+pub(crate) fn show(app: &App, asked: &Asked, _: &Nothing) -> Result<Json<JobDetails>, Refusal> {
+    let report = app.team.job(&asked.asker()?, asked.name())?;
+    let unwritten = if report.job.status.is_over() {
+        None
+    } else {
+        app.team.unwritten(Some(&report.job.id), app.options.limits.failing_writes)
+    };
     let unwritten = unwritten.map(|failure| Unwritten {
         code: failure.code.name(),
         message: app.team.lore().without_home(&failure.message),
     });
-    let logs = report.lines.iter().map(|line| JobLog::new(line, without_home(&app))).collect();
-    Ok(Json(JobDetails { job: JobShown::new(report.job, without_home(&app)), logs, unwritten }))
+    let logs = report.lines.iter().map(|line| JobLog::new(line, without_home(app))).collect();
+    Ok(Json(JobDetails { job: JobShown::new(report.job, without_home(app)), logs, unwritten }))
 }
 
-pub(crate) async fn cancel(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<Told>, Refusal> {
-    let cancelled = app.team.cancel_job(&asked.asker()?, asked.name()).await?;
+pub(crate) fn cancel(app: &App, asked: &Asked, _: &Nothing) -> Result<Json<Told>, Refusal> {
+    let cancelled = app.team.cancel_job(&asked.asker()?, asked.name())?;
     match cancelled {
         Cancelled::Now => Ok(Json(told("the job is cancelled"))),
         Cancelled::Asked => Ok(Json(told("the job was told to stop"))),

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use http::StatusCode;
 use lore_core::team::{Asker, Missing};
-use lore_model::{Code, Failure};
+use lore_model::{Cancel, Code, Failure};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -23,11 +23,12 @@ const READY: Duration = Duration::from_secs(5);
 /// How long a call waits for a worker before the server counts as starved.
 const STARVED: Duration = Duration::from_secs(5);
 
-pub(crate) async fn healthz(_: Arc<App>, _: Asked, _: Nothing) -> Result<Text, Refusal> {
+#[expect(clippy::unnecessary_wraps, reason = "the signature of a handler")]
+pub(crate) fn healthz(_: &App, _: &Asked, _: &Nothing) -> Result<Text, Refusal> {
     Ok(Text("ok".to_owned()))
 }
 
-pub(crate) async fn readyz(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text, Refusal> {
+pub(crate) fn readyz(app: &App, _: &Asked, _: &Nothing) -> Result<Text, Refusal> {
     let not_ready = |why: String| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Code::Busy, why);
     if app.is_stopping() {
         return Err(not_ready("the server is stopping".to_owned()));
@@ -45,13 +46,14 @@ pub(crate) async fn readyz(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text, 
         tracing::error!(%failure, "not ready: {what} cannot be read");
         not_ready(format!("{what} cannot be read ({})", failure.code.name()))
     };
-    let check = async {
-        app.team.check().await.map_err(|failure| broken("the team's records", failure))?;
-        app.team.lore().history.repos().await.map_err(|failure| broken("the index", failure))
-    };
-    match tokio::time::timeout(READY, check).await {
-        Ok(checked) => drop(checked?),
-        Err(_) => return Err(not_ready("the index does not answer in time".to_owned())),
+    let team = Arc::clone(&app.team);
+    let check = move || (team.check(), team.lore().history.repos());
+    match Cancel::current().run_detached(READY, check) {
+        Some((team, index)) => {
+            team.map_err(|failure| broken("the team's records", failure))?;
+            drop(index.map_err(|failure| broken("the index", failure))?);
+        }
+        None => return Err(not_ready("the index does not answer in time".to_owned())),
     }
     // How many, and not which: whoever asks may be nobody.
     match app.team.missing() {
@@ -77,8 +79,8 @@ fn told(missing: Missing) -> String {
     }
 }
 
-pub(crate) async fn metrics(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text, Refusal> {
-    let jobs = app.team.count_jobs(&Asker::local()).await?;
+pub(crate) fn metrics(app: &App, _: &Asked, _: &Nothing) -> Result<Text, Refusal> {
+    let jobs = app.team.count_jobs(&Asker::local())?;
     Ok(Text(app.metrics.text(&Gauges {
         jobs,
         sessions: app.mcp.sessions.count(),
@@ -88,7 +90,8 @@ pub(crate) async fn metrics(app: Arc<App>, _: Asked, _: Nothing) -> Result<Text,
     })))
 }
 
-pub(crate) async fn openapi(app: Arc<App>, _: Asked, _: Nothing) -> Result<Json<Value>, Refusal> {
+#[expect(clippy::unnecessary_wraps, reason = "the signature of a handler")]
+pub(crate) fn openapi(app: &App, _: &Asked, _: &Nothing) -> Result<Json<Value>, Refusal> {
     Ok(Json(crate::openapi::document(&app.routes)))
 }
 
@@ -114,21 +117,17 @@ fn protected(app: &App, resource: String) -> Result<Json<ProtectedResource>, Ref
     }))
 }
 
-pub(crate) async fn resource(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<ProtectedResource>, Refusal> {
-    protected(&app, asked.base)
+pub(crate) fn resource(app: &App, asked: &Asked, _: &Nothing) -> Result<Json<ProtectedResource>, Refusal> {
+    protected(app, asked.base.clone())
 }
 
-pub(crate) async fn toolset_resource(
-    app: Arc<App>,
-    asked: Asked,
-    _: Nothing,
-) -> Result<Json<ProtectedResource>, Refusal> {
+pub(crate) fn toolset_resource(app: &App, asked: &Asked, _: &Nothing) -> Result<Json<ProtectedResource>, Refusal> {
     if !app.mcp.has(asked.name()) {
         return Err(Refusal::new(StatusCode::NOT_FOUND, Code::InvalidArgument, "there is no such path"));
     }
-    protected(&app, format!("{}/mcp/{}", asked.base, asked.name()))
+    protected(app, format!("{}/mcp/{}", asked.base, asked.name()))
 }
 
-pub(crate) async fn mcp_resource(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<ProtectedResource>, Refusal> {
-    protected(&app, format!("{}/mcp", asked.base))
+pub(crate) fn mcp_resource(app: &App, asked: &Asked, _: &Nothing) -> Result<Json<ProtectedResource>, Refusal> {
+    protected(app, format!("{}/mcp", asked.base))
 }

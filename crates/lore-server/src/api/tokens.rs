@@ -1,7 +1,5 @@
 //! Personal tokens.
 
-use std::sync::Arc;
-
 use lore_core::{
     rfc3339,
     team::{Known, Through},
@@ -38,14 +36,14 @@ pub(crate) struct TokenList {
     total: usize,
 }
 
-pub(crate) async fn list(app: Arc<App>, asked: Asked, query: TokensQuery) -> Result<Json<TokenList>, Refusal> {
+pub(crate) fn list(app: &App, asked: &Asked, query: &TokensQuery) -> Result<Json<TokenList>, Refusal> {
     let caller = asked.caller()?;
     let all = query.all.unwrap_or(false);
     if all && !caller.role.may(Permission::ManageUsers) {
         let message = "the tokens of all users are for those with the permission `manage_users`";
         return Err(Failure::new(Code::PermissionDenied, message).into());
     }
-    let tokens = app.team.tokens((!all).then_some(caller.id)).await?;
+    let tokens = app.team.tokens((!all).then_some(caller.id))?;
     let (tokens, total) = cut(tokens, limit(query.limit));
     Ok(Json(TokenList { tokens: tokens.into_iter().map(TokenShown::from).collect(), total }))
 }
@@ -71,10 +69,10 @@ pub(crate) struct CreatedToken {
     expires_at: Option<String>,
 }
 
-pub(crate) async fn create(app: Arc<App>, asked: Asked, given: NewToken) -> Result<Json<CreatedToken>, Refusal> {
+pub(crate) fn create(app: &App, asked: &Asked, given: &NewToken) -> Result<Json<CreatedToken>, Refusal> {
     let owner = asked.caller()?.id;
     outlives_not(asked.known()?, given.expires_in_days, app.clock.now())?;
-    let created = app.team.create_token(&asked.asker()?, owner, &given.name, given.expires_in_days).await?;
+    let created = app.team.create_token(&asked.asker()?, owner, &given.name, given.expires_in_days)?;
     Ok(Json(CreatedToken {
         token: created.secret,
         id: created.token.id.0,
@@ -102,9 +100,9 @@ fn outlives_not(known: &Known, days: Option<u32>, now: i64) -> Result<(), Refusa
 
 const DAY: i64 = 86_400;
 
-pub(crate) async fn revoke(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<Done>, Refusal> {
+pub(crate) fn revoke(app: &App, asked: &Asked, _: &Nothing) -> Result<Json<Done>, Refusal> {
     let absent = || Failure::new(Code::TokenNotFound, format!("there is no token `{}`", brief(asked.name())));
     let id = asked.name().parse::<i64>().map_err(|_| absent())?;
-    app.team.revoke_token(&asked.asker()?, TokenId(id)).await?;
+    app.team.revoke_token(&asked.asker()?, TokenId(id))?;
     Ok(Json(DONE))
 }

@@ -1,7 +1,5 @@
 //! Users, for those who manage them.
 
-use std::sync::Arc;
-
 use lore_tools::shown::{RoleWord, UserShown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,8 +21,8 @@ pub(crate) struct UserList {
     total: usize,
 }
 
-pub(crate) async fn list(app: Arc<App>, _: Asked, query: ListQuery) -> Result<Json<UserList>, Refusal> {
-    let (users, total) = cut(app.team.users().await?, limit(query.limit));
+pub(crate) fn list(app: &App, _: &Asked, query: &ListQuery) -> Result<Json<UserList>, Refusal> {
+    let (users, total) = cut(app.team.users()?, limit(query.limit));
     Ok(Json(UserList { users: users.iter().map(UserShown::from).collect(), total }))
 }
 
@@ -45,8 +43,8 @@ pub(crate) struct UserChanged {
     message: String,
 }
 
-pub(crate) async fn create(app: Arc<App>, asked: Asked, new: NewUser) -> Result<Json<UserChanged>, Refusal> {
-    let user = app.team.create_user(&asked.asker()?, &new.username, &new.password, new.role.into()).await?;
+pub(crate) fn create(app: &App, asked: &Asked, new: &NewUser) -> Result<Json<UserChanged>, Refusal> {
+    let user = app.team.create_user(&asked.asker()?, &new.username, &new.password, new.role.into())?;
     let message = format!("user `{}` is added", user.name);
     Ok(Json(UserChanged { success: true, user: UserShown::from(&user), message }))
 }
@@ -59,20 +57,20 @@ pub(crate) struct UserChange {
     password: Option<String>,
 }
 
-pub(crate) async fn change(app: Arc<App>, asked: Asked, change: UserChange) -> Result<Json<UserChanged>, Refusal> {
+pub(crate) fn change(app: &App, asked: &Asked, change: &UserChange) -> Result<Json<UserChanged>, Refusal> {
     let by = asked.asker()?;
     let mut done = Vec::new();
-    let mut user = app.team.user(asked.name()).await?;
+    let mut user = app.team.user(asked.name())?;
     // What can be refused comes before what is changed: a password for what it is, a role where nobody else is an admin.
     if let Some(password) = &change.password {
         app.team.check_password(&user, password)?;
     }
     if let Some(role) = change.role {
-        user = app.team.set_role(&by, asked.name(), role.into()).await?;
+        user = app.team.set_role(&by, asked.name(), role.into())?;
         done.push(format!("is now `{}`", user.role.as_str()));
     }
     if let Some(password) = &change.password {
-        user = app.team.set_password(&by, asked.name(), password).await?;
+        user = app.team.set_password(&by, asked.name(), password)?;
         done.push("has a new password, which ended all their logins".to_owned());
     }
     if done.is_empty() {
@@ -82,7 +80,7 @@ pub(crate) async fn change(app: Arc<App>, asked: Asked, change: UserChange) -> R
     Ok(Json(UserChanged { success: true, user: UserShown::from(&user), message }))
 }
 
-pub(crate) async fn remove(app: Arc<App>, asked: Asked, _: Nothing) -> Result<Json<Told>, Refusal> {
-    let user = app.team.remove_user(&asked.asker()?, asked.name()).await?;
+pub(crate) fn remove(app: &App, asked: &Asked, _: &Nothing) -> Result<Json<Told>, Refusal> {
+    let user = app.team.remove_user(&asked.asker()?, asked.name())?;
     Ok(Json(told(format!("user `{}` is removed", user.name))))
 }

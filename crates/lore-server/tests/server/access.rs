@@ -48,7 +48,7 @@ async fn every_path_but_a_few_wants_a_token() {
 async fn each_role_gets_where_its_permissions_lead() {
     let server = server(ServerOptions::default()).await;
     for (name, role) in [("admin", Role::Admin), ("power", Role::PowerUser), ("normal", Role::NormalUser)] {
-        let token = server.token_of(name).await;
+        let token = server.token_of(name);
         for row in server.app.rows() {
             // These would take away what the next row needs.
             if ["/auth/logout", "/auth/password"].contains(&row.path) || row.path.starts_with("/mcp") {
@@ -75,7 +75,7 @@ async fn each_role_gets_where_its_permissions_lead() {
 #[tokio::test]
 async fn whoever_shows_no_token_does_not_learn_which_paths_there_are() {
     let server = server(ServerOptions::default()).await;
-    let token = server.token_of("normal").await;
+    let token = server.token_of("normal");
     for line in ["GET /nothing", "GET /api/users/", "GET //api/users", "GET /api", "GET /%2e%2e/api/users", "FOO /x"] {
         assert_eq!(ask(line).of(&server).await.status, StatusCode::UNAUTHORIZED, "{line}");
         assert_eq!(ask(line).token(&token).of(&server).await.status, StatusCode::NOT_FOUND, "{line}");
@@ -97,18 +97,18 @@ async fn a_role_that_changes_counts_at_once() {
     let access = login["access_token"].as_str().unwrap();
     let look = || ask("GET /api/users").token(access);
     assert_eq!(look().of(&server).await.status, StatusCode::FORBIDDEN);
-    server.team.set_role(&Asker::local(), "normal", Role::Admin).await.unwrap();
+    server.team.set_role(&Asker::local(), "normal", Role::Admin).unwrap();
     assert_eq!(look().of(&server).await.status, StatusCode::OK);
-    server.team.set_role(&Asker::local(), "normal", Role::NormalUser).await.unwrap();
+    server.team.set_role(&Asker::local(), "normal", Role::NormalUser).unwrap();
     assert_eq!(look().of(&server).await.status, StatusCode::FORBIDDEN);
-    server.team.remove_user(&Asker::local(), "normal").await.unwrap();
+    server.team.remove_user(&Asker::local(), "normal").unwrap();
     assert_eq!(look().of(&server).await.status, StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]
 async fn a_token_is_taken_from_one_header_and_nowhere_else() {
     let server = server(ServerOptions::default()).await;
-    let token = server.token_of("admin").await;
+    let token = server.token_of("admin");
     let unauthorized = |told: crate::support::Told| assert_eq!(told.status, StatusCode::UNAUTHORIZED, "{}", told.text);
     for name in ["access_token", "token", "authorization"] {
         unauthorized(ask(&format!("GET /auth/me?{name}={token}")).of(&server).await);
@@ -125,7 +125,7 @@ async fn a_token_is_taken_from_one_header_and_nowhere_else() {
 #[tokio::test]
 async fn nothing_in_a_request_widens_what_a_user_may_do() {
     let server = server(ServerOptions::default()).await;
-    let token = server.token_of("normal").await;
+    let token = server.token_of("normal");
     for (name, value) in [
         ("x-http-method-override", "GET"),
         ("x-original-url", "/healthz"),
@@ -143,7 +143,7 @@ async fn nothing_in_a_request_widens_what_a_user_may_do() {
 #[tokio::test]
 async fn the_document_says_what_the_table_says() {
     let server = server(ServerOptions::default()).await;
-    let token = server.token_of("normal").await;
+    let token = server.token_of("normal");
     let told = ask("GET /openapi.json").token(&token).of(&server).await;
     let document = told.json();
     assert_eq!(document["openapi"], "3.1.0");

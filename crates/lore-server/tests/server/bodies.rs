@@ -9,7 +9,7 @@ use crate::support::{ask, login, server};
 #[tokio::test]
 async fn bodies_are_bounded() {
     let server = server(ServerOptions::default()).await;
-    let token = server.token_of("admin").await;
+    let token = server.token_of("admin");
     let large = format!(r#"{{"username":"a","password":"{}"}}"#, "x".repeat(1024 * 1024));
     for line in ["POST /auth/login", "POST /auth/refresh", "POST /api/users"] {
         let told = ask(line).token(&token).body("application/json", large.as_bytes()).of(&server).await;
@@ -54,7 +54,7 @@ async fn only_json_is_taken() {
 #[tokio::test]
 async fn a_wrong_name_is_answered_with_the_right_one() {
     let server = server(ServerOptions::default()).await;
-    let token = server.token_of("admin").await;
+    let token = server.token_of("admin");
     for (line, body, message, hint) in [
         (
             "POST /auth/login",
@@ -105,7 +105,7 @@ async fn nonsense_is_refused_and_the_server_goes_on() {
         let told = ask("POST /auth/login").body("application/json", body).of(&server).await;
         assert_eq!(told.status, StatusCode::BAD_REQUEST, "{:?}", String::from_utf8_lossy(&body[..body.len().min(80)]));
     }
-    let token = server.token_of("admin").await;
+    let token = server.token_of("admin");
     for path in
         ["/api/users/%00", "/api/users/..%2f..%2fetc", "/api/golden/%ff", "/api/jobs/%F0%9F%92%A9", "/api/tokens/-1"]
     {

@@ -27,8 +27,8 @@ async fn forged_tokens_open_nothing() {
     let server = server(ServerOptions::default()).await;
     let login = server.login("admin").await;
     let real = login["access_token"].as_str().unwrap().to_owned();
-    let key = server.store.signing_key([0; 32]).await.unwrap();
-    let id = server.user("admin").await.id.0.to_string();
+    let key = server.store.signing_key([0; 32]).unwrap();
+    let id = server.user("admin").id.0.to_string();
     let claims = |change: &dyn Fn(&mut Value)| {
         let mut claims =
             json!({"iss": "lore", "aud": "lore-server", "sub": id, "login": 1, "iat": NOW, "exp": NOW + 600});

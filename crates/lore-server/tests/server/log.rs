@@ -59,7 +59,7 @@ async fn secrets_are_never_logged() {
     let next = refreshed.of(&server).await.json();
     let again = ask("POST /auth/refresh").json(&json!({"refresh_token": tokens["refresh_token"]}));
     again.of(&server).await;
-    let personal = server.token_of("admin").await;
+    let personal = server.token_of("admin");
     secrets.extend([access.clone(), personal.clone()]);
     secrets.extend(["access_token", "refresh_token"].map(|key| next[key].as_str().unwrap().to_owned()));
     secrets.push(tokens["refresh_token"].as_str().unwrap().to_owned());
@@ -74,7 +74,7 @@ async fn secrets_are_never_logged() {
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
         "params": {"name": "create_user", "arguments": new}});
     let told = ask("POST /mcp").token(&personal).json(&call).of(&server).await;
-    assert!(told.text.contains("eve") && server.team.user("eve").await.is_ok(), "{}", told.text);
+    assert!(told.text.contains("eve") && server.team.user("eve").is_ok(), "{}", told.text);
     secrets.push("a password of eve".to_owned());
     server.clock.panic_from_now_on(true);
     login("power", PASSWORD).of(&server).await;
@@ -99,7 +99,7 @@ async fn only_names_that_the_server_has_are_logged() {
     let captured = Captured::default();
     let _guard = capture(&captured);
     let server = server(ServerOptions::default()).await;
-    let token = server.token_of("normal").await;
+    let token = server.token_of("normal");
     let message = |method: &str, params: serde_json::Value| {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         ask("POST /mcp").token(&token).json(&message)
@@ -137,7 +137,7 @@ async fn a_client_that_leaves_is_no_fault_of_the_server() {
     let is_line = |line: &&str| line.contains(" INFO ") && line.contains("status=499");
     assert_eq!(log.lines().filter(is_line).count(), 1, "{log}");
     assert!(!log.contains("ERROR") && !log.contains("WARN") && !log.contains("status=500"), "{log}");
-    let metrics = ask("GET /metrics").token(&server.token_of("admin").await).of(&server).await.text;
+    let metrics = ask("GET /metrics").token(&server.token_of("admin")).of(&server).await.text;
     let counted = "lore_http_requests_total{method=\"POST\",route=\"/auth/login\",status=\"499\"} 1";
     assert!(metrics.contains(counted), "{metrics}");
     // It is the server that leaves then.

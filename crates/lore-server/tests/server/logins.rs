@@ -129,7 +129,7 @@ async fn whoever_has_a_network_of_ipv6_has_no_more_attempts_than_others() {
 #[tokio::test]
 async fn a_personal_token_is_no_login_that_could_end() {
     let server = server(ServerOptions::default()).await;
-    let token = server.token_of("power").await;
+    let token = server.token_of("power");
     let told = ask("POST /auth/logout").token(&token).of(&server).await;
     assert_eq!((told.status, told.code().as_str()), (StatusCode::BAD_REQUEST, "invalid_argument"));
     // Of another login it can tell.

@@ -25,7 +25,7 @@ async fn tools(server: &Fixture, path: &str, token: &str) -> Vec<String> {
 #[tokio::test]
 async fn tools_are_at_mcp_and_those_of_a_toolset_at_its_own_path() {
     let server = server(ServerOptions::default()).await;
-    let token = server.token_of("normal").await;
+    let token = server.token_of("normal");
     let all = tools(&server, "/mcp", &token).await;
     assert!(all.iter().any(|tool| tool == "commitmux_search") && all.iter().any(|tool| tool == "list_repositories"));
     let some = tools(&server, "/mcp/history", &token).await;
@@ -44,14 +44,14 @@ async fn tools_are_at_mcp_and_those_of_a_toolset_at_its_own_path() {
 #[tokio::test]
 async fn a_tool_that_is_called_is_counted() {
     let server = server(ServerOptions::default()).await;
-    let token = server.token_of("normal").await;
+    let token = server.token_of("normal");
     let call = |name: &str| rpc("/mcp", &token, "tools/call", &json!({"name": name, "arguments": {}}));
     let told = call("list_repositories").of(&server).await;
     assert_eq!(told.status, StatusCode::OK, "{}", told.text);
     call("no_such_tool\" x").of(&server).await;
     let denied = ask("GET /metrics").token(&token).of(&server).await;
     assert_eq!(denied.status, StatusCode::FORBIDDEN, "what others do is not everybody's business");
-    let text = ask("GET /metrics").token(&server.token_of("admin").await).of(&server).await.text;
+    let text = ask("GET /metrics").token(&server.token_of("admin")).of(&server).await.text;
     assert!(text.contains(r#"lore_mcp_tool_calls_total{tool="list_repositories",outcome="ok"} 1"#), "{text}");
     assert!(text.contains(r#"lore_mcp_tool_calls_total{tool="(unknown)",outcome="unknown_tool"} 1"#), "{text}");
     assert!(!text.contains("no_such_tool"), "{text}");
@@ -69,7 +69,7 @@ async fn open_session(server: &Fixture, token: &str) -> String {
 #[tokio::test]
 async fn a_session_belongs_to_its_user() {
     let server = server(ServerOptions::default()).await;
-    let (normal, power) = (server.token_of("normal").await, server.token_of("power").await);
+    let (normal, power) = (server.token_of("normal"), server.token_of("power"));
     let session = open_session(&server, &normal).await;
     let with = |ask: Ask| ask.header("mcp-session-id", &session);
     let is_absent = |told: Told| assert_eq!(told.status, StatusCode::NOT_FOUND, "{}", told.text);
@@ -79,7 +79,7 @@ async fn a_session_belongs_to_its_user() {
     is_absent(with(ask("DELETE /mcp").token(&power)).of(&server).await);
     is_absent(with(ask("DELETE /mcp/history").token(&normal)).of(&server).await);
     assert_eq!(with(ask("DELETE /mcp")).of(&server).await.status, StatusCode::UNAUTHORIZED);
-    let text = ask("GET /metrics").token(&server.token_of("admin").await).of(&server).await.text;
+    let text = ask("GET /metrics").token(&server.token_of("admin")).of(&server).await.text;
     assert!(text.contains("lore_mcp_sessions 1\n"), "{text}");
     let own = with(ask("DELETE /mcp").token(&normal)).of(&server).await;
     assert!(own.status.is_success(), "{}", own.text);
@@ -89,9 +89,9 @@ async fn a_session_belongs_to_its_user() {
 async fn nobody_listens_for_longer_than_they_are_let_in() {
     let limits = Limits { listening: Duration::from_millis(10), ..Limits::default() };
     let server = server(ServerOptions { limits, ..ServerOptions::default() }).await;
-    let (normal, power) = (server.token_of("normal").await, server.token_of("power").await);
+    let (normal, power) = (server.token_of("normal"), server.token_of("power"));
     let login = server.login("admin").await["access_token"].as_str().unwrap().to_owned();
-    let other = server.token_of("admin").await;
+    let other = server.token_of("admin");
     for (what, token) in [("revoked", &normal), ("another role", &power), ("removed", &power), ("expired", &login)] {
         let session = open_session(&server, token).await;
         let listening = ask("GET /mcp").token(token).header("accept", "text/event-stream");
@@ -101,11 +101,11 @@ async fn nobody_listens_for_longer_than_they_are_let_in() {
         let by = Asker::local();
         match what {
             "revoked" => {
-                let tokens = server.team.tokens(Some(server.user("normal").await.id)).await.unwrap();
-                server.team.revoke_token(&by, tokens[0].id).await.unwrap();
+                let tokens = server.team.tokens(Some(server.user("normal").id)).unwrap();
+                server.team.revoke_token(&by, tokens[0].id).unwrap();
             }
-            "another role" => drop(server.team.set_role(&by, "power", Role::NormalUser).await.unwrap()),
-            "removed" => drop(server.team.remove_user(&by, "power").await.unwrap()),
+            "another role" => drop(server.team.set_role(&by, "power", Role::NormalUser).unwrap()),
+            "removed" => drop(server.team.remove_user(&by, "power").unwrap()),
             _ => server.clock.pass(900),
         }
         let told = tokio::time::timeout(Duration::from_secs(20), listening).await;
@@ -121,7 +121,7 @@ async fn nobody_listens_for_longer_than_they_are_let_in() {
 #[tokio::test]
 async fn a_page_of_the_server_itself_may_use_mcp() {
     let server = server(ServerOptions::default()).await;
-    let token = server.token_of("normal").await;
+    let token = server.token_of("normal");
     let own = rpc("/mcp", &token, "tools/list", &json!({})).header("origin", "http://localhost:8000").of(&server).await;
     assert_eq!(own.status, StatusCode::OK);
     assert!(own.headers[BODY_TYPE].to_str().unwrap().starts_with("application/json"));

@@ -18,7 +18,7 @@ fn options() -> ServerOptions {
 #[tokio::test]
 async fn a_foreign_host_is_refused_on_every_path() {
     let server = server(options()).await;
-    let token = server.token_of("admin").await;
+    let token = server.token_of("admin");
     for row in server.app.rows() {
         let line = format!("{} {}", row.method, crate::support::filled(row.path));
         if ["/healthz", "/readyz"].contains(&row.path) {
@@ -71,7 +71,7 @@ async fn what_a_proxy_says_about_the_host_is_not_looked_at() {
 #[tokio::test]
 async fn foreign_pages_are_refused_on_every_path() {
     let server = server(options()).await;
-    let token = server.token_of("admin").await;
+    let token = server.token_of("admin");
     for row in server.app.rows() {
         let line = format!("{} {}", row.method, crate::support::filled(row.path));
         let told = ask(&line).header("origin", "https://evil.example").token(&token).of(&server).await;
@@ -162,7 +162,7 @@ async fn behind_a_trusted_proxy_each_client_is_counted_for_itself() {
     assert_eq!(status("2001:db8::ffff").await, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(status("2001:db8:1::1").await, StatusCode::OK);
     // The audit log tells the same address.
-    let token = server.token_of("admin").await;
+    let token = server.token_of("admin");
     let new = json!({"username": "eve", "password": crate::support::PASSWORD, "role": "normal_user"});
     let ask_from = ask("POST /api/users").token(&token).json(&new).from("10.0.0.1");
     assert_eq!(ask_from.header("x-forwarded-for", "6.6.6.6, 4.4.4.4").of(&server).await.status, StatusCode::OK);

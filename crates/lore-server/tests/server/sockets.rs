@@ -138,7 +138,7 @@ async fn nobody_keeps_the_server_from_reading_what_others_send() {
     let limits = Limits { reading: 4 * mcp_body, auth_reading: 8 * auth_body, ..limits };
     let trusted_proxies = vec!["127.0.0.1".parse().unwrap()];
     let server = start(ServerOptions { limits, trusted_proxies, ..ServerOptions::default() }).await;
-    let (greedy, other) = (server.fixture.token_of("normal").await, server.fixture.token_of("power").await);
+    let (greedy, other) = (server.fixture.token_of("normal"), server.fixture.token_of("power"));
     let mut waiting = Vec::new();
     for _ in 0..6 {
         let head = format!("POST /mcp HTTP/1.1\r\nAuthorization: Bearer {greedy}\r\n");
@@ -184,7 +184,7 @@ async fn only_so_many_connections_are_served_at_a_time() {
 async fn a_client_that_asks_and_does_not_read_loses_its_place() {
     let limits = Limits { connections: 1, writing: Duration::from_millis(300), ..Limits::default() };
     let server = start(ServerOptions { limits, ..ServerOptions::default() }).await;
-    let token = server.fixture.token_of("normal").await;
+    let token = server.fixture.token_of("normal");
     let greedy = tokio::net::TcpSocket::new_v4().unwrap();
     greedy.set_recv_buffer_size(4096).unwrap();
     let mut greedy = greedy.connect(server.address).await.unwrap();
@@ -308,7 +308,7 @@ async fn flood(
 #[tokio::test]
 async fn a_flood_of_requests_and_of_nonsense_leaves_memory_as_it_was() {
     let server = start(ServerOptions::default()).await;
-    let token = server.fixture.token_of("normal").await;
+    let token = server.fixture.token_of("normal");
     let post = |path: &str, body: &str| {
         let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n");
         let media = "Accept: application/json\r\nContent-Type: application/json\r\n";
@@ -351,7 +351,7 @@ async fn a_flood_of_requests_and_of_nonsense_leaves_memory_as_it_was() {
 async fn a_stopped_server_ends_idle_connections_and_streams() {
     let limits = Limits { head: LONG, stopping: LONG, ..Limits::default() };
     let server = start(ServerOptions { limits, ..ServerOptions::default() }).await;
-    let token = server.fixture.token_of("normal").await;
+    let token = server.fixture.token_of("normal");
     let _silent = server.connect().await;
     let mut kept = server.connect().await;
     kept.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
@@ -384,7 +384,7 @@ async fn a_stopped_server_ends_idle_connections_and_streams() {
 async fn a_call_under_way_is_answered_after_the_server_was_told_to_stop() {
     let server =
         start(ServerOptions { limits: Limits { stopping: LONG, ..short() }, ..ServerOptions::default() }).await;
-    let token = server.fixture.token_of("admin").await;
+    let token = server.fixture.token_of("admin");
     let new = json!({"url": "https://git.example/api.git", "alias": "api"});
     let begun = crate::support::ask("POST /api/golden").token(&token).json(&new).of(&server.fixture).await.json();
     // Nobody does the job, so this takes as long as it may.

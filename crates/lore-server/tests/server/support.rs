@@ -109,7 +109,7 @@ pub(crate) async fn server_with(options: ServerOptions, limits: SessionLimits, m
     let settings = TeamSettings::default();
     let team = Arc::new(Team::new(Arc::clone(&store) as _, Arc::clone(&lore), Arc::clone(&clock) as _, settings));
     for (name, role) in [("admin", Role::Admin), ("power", Role::PowerUser), ("normal", Role::NormalUser)] {
-        team.create_user(&Asker::local(), name, PASSWORD, role).await.unwrap();
+        team.create_user(&Asker::local(), name, PASSWORD, role).unwrap();
     }
     let context = Context::for_team(Arc::clone(&team));
     let serving = |sets: &[Toolset]| {
@@ -212,13 +212,13 @@ impl Ask {
 
 impl Fixture {
     /// A personal token of a user.
-    pub(crate) async fn token_of(&self, name: &str) -> String {
-        let user = self.user(name).await;
-        self.team.create_token(&Asker::local(), user.id, "test", None).await.unwrap().secret
+    pub(crate) fn token_of(&self, name: &str) -> String {
+        let user = self.user(name);
+        self.team.create_token(&Asker::local(), user.id, "test", None).unwrap().secret
     }
 
-    pub(crate) async fn user(&self, name: &str) -> User {
-        self.team.user(name).await.unwrap()
+    pub(crate) fn user(&self, name: &str) -> User {
+        self.team.user(name).unwrap()
     }
 
     /// What logging in gives.

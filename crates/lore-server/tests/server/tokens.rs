@@ -36,8 +36,8 @@ async fn a_personal_token_works_until_it_expires_or_is_revoked() {
 #[tokio::test]
 async fn tokens_of_others_are_not_there() {
     let server = server(ServerOptions::default()).await;
-    let (normal, power) = (server.token_of("normal").await, server.token_of("power").await);
-    let admin = server.token_of("admin").await;
+    let (normal, power) = (server.token_of("normal"), server.token_of("power"));
+    let admin = server.token_of("admin");
     let list = async |path: &str, token: &str| ask(&format!("GET {path}")).token(token).of(&server).await.json();
     let of_power = list("/api/tokens", &power).await;
     assert_eq!((&of_power["total"], &of_power["tokens"][0]["username"]), (&json!(1), &json!("power")));

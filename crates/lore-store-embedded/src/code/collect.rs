@@ -10,7 +10,7 @@ use rusqlite::{Transaction, params};
 
 use super::{SegmentRow, damaged, open_segment, pack::unpack_files, past, retired_before, segment_fault, segment_rows};
 use crate::{
-    db::{file_id, run},
+    db::file_id,
     segment::{Segment, merge, remove_unnamed, write_atomically},
     writer::Shared,
 };
@@ -34,9 +34,8 @@ pub(crate) enum Thoroughness {
     Everything,
 }
 
-pub(crate) async fn collect(shared: &Arc<Shared>, how: Thoroughness) -> Result<Collected> {
-    let shared = Arc::clone(shared);
-    run(move || collect_here(&shared, how)).await
+pub(crate) fn collect(shared: &Arc<Shared>, how: Thoroughness) -> Result<Collected> {
+    collect_here(shared, how)
 }
 
 fn collect_here(shared: &Shared, how: Thoroughness) -> Result<Collected> {

@@ -347,7 +347,7 @@ fn known(store: &EmbeddedStore, number: i64) -> Option<Arc<Past>> {
 
 /// The past of a repository with its number, unpacked once; `None` where there is none.
 pub(super) fn open(store: &EmbeddedStore, repo: RepoId) -> Result<Option<(i64, Arc<Past>)>> {
-    let number = store.read_here(|connection| {
+    let number = store.read(|connection| {
         let sql = "SELECT number FROM pasts WHERE repo_id = ?1 AND rules_id IS NOT NULL";
         connection.prepare_cached(sql)?.query_row([repo.0], |row| row.get::<_, i64>(0)).optional()
     })?;
@@ -355,7 +355,7 @@ pub(super) fn open(store: &EmbeddedStore, repo: RepoId) -> Result<Option<(i64, A
     if let Some(past) = known(store, number) {
         return Ok(Some((number, past)));
     }
-    let packed = store.read_here(|connection| {
+    let packed = store.read(|connection| {
         connection
             .prepare_cached("SELECT commits, paths FROM pasts WHERE number = ?1")?
             .query_row([number], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?)))
@@ -397,7 +397,7 @@ pub(super) fn path_versions(
     };
     let Ok(at) = past.paths.binary_search_by(|known| known.path.cmp(path)) else { return Ok(Vec::new()) };
     let versions = &past.paths[at].versions;
-    let read = store.read_here(|connection| {
+    let read = store.read(|connection| {
         let mut find = connection.prepare_cached("SELECT oid FROM blobs WHERE blob_id = ?1")?;
         let find = |version: &Version| find.query_row([version.blob], |row| row.get::<_, Vec<u8>>(0)).optional();
         versions.iter().map(find).collect::<rusqlite::Result<Vec<_>>>()

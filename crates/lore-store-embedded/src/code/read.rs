@@ -2,7 +2,6 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use async_trait::async_trait;
 use lore_model::{CommitId, LineCommit, RepoId, RepoPath, Tip};
 use lore_store::{
     BlobKey, ChunkInput, ChunkKey, ChunkSink, CodeState, CodeStore, CodeView, EvidenceInfo, LeftOut, PathVersion,
@@ -17,7 +16,7 @@ use super::{
     view::EmbeddedView,
     write::prepare,
 };
-use crate::{EmbeddedStore, db::run, rows};
+use crate::{EmbeddedStore, rows};
 
 /// How often a view is opened again when segments are replaced meanwhile.
 const TRIES: usize = 5;
@@ -111,67 +110,58 @@ impl ChunkSink for OverlaySink {
     }
 }
 
-#[async_trait]
 impl CodeStore for EmbeddedStore {
-    async fn code_state(&self, repo: RepoId) -> Result<CodeState> {
+    fn code_state(&self, repo: RepoId) -> Result<CodeState> {
         let none = CodeState { partial: true, ..CodeState::default() };
-        Ok(self.read(move |connection| code_state(connection, repo)).await?.unwrap_or(none))
+        Ok(self.read(|connection| code_state(connection, repo))?.unwrap_or(none))
     }
 
-    async fn summarise(&self, snapshot: SnapshotId) -> Result<SnapshotSummary> {
-        let store = self.clone();
-        run(move || summarise(&store, snapshot)).await
+    fn summarise(&self, snapshot: SnapshotId) -> Result<SnapshotSummary> {
+        summarise(self, snapshot)
     }
 
     fn overlay_sink(&self) -> Arc<dyn ChunkSink> {
         Arc::new(OverlaySink)
     }
 
-    async fn open_view(&self, parts: Vec<ViewPart>) -> Result<Arc<dyn CodeView>> {
-        let store = self.clone();
-        run(move || {
-            let (bases, overlays): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.base, part.overlay)).unzip();
-            let mut tries = 0;
-            let opened = loop {
-                tries += 1;
-                // One that is gone was replaced between reading its name and opening it, unless it is gone for good.
-                match super::view::read_parts(&store, &bases, tries == TRIES) {
-                    Err(StoreError::Absent(_)) if tries < TRIES => {}
-                    other => break other?,
-                }
-            };
-            Ok(Arc::new(EmbeddedView::new(store, opened, overlays)?) as _)
-        })
-        .await
+    fn open_view(&self, parts: Vec<ViewPart>) -> Result<Arc<dyn CodeView>> {
+        let (bases, overlays): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.base, part.overlay)).unzip();
+        let mut tries = 0;
+        let opened = loop {
+            tries += 1;
+            // One that is gone was replaced between reading its name and opening it, unless it is gone for good.
+            match super::view::read_parts(self, &bases, tries == TRIES) {
+                Err(StoreError::Absent(_)) if tries < TRIES => {}
+                other => break other?,
+            }
+        };
+        Ok(Arc::new(EmbeddedView::new(self.clone(), opened, overlays)?) as _)
     }
 
-    async fn held_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>> {
-        let rules = rules.to_owned();
-        Ok(self.read(move |connection| held_blobs(connection, &rules, keys)).await?.unwrap_or_default())
+    fn held_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>> {
+        Ok(self.read(|connection| held_blobs(connection, rules, keys))?.unwrap_or_default())
     }
 
-    async fn past_commits(&self, repo: RepoId) -> Result<Option<(i64, Arc<Vec<LineCommit>>)>> {
-        let store = self.clone();
-        let opened = run(move || past::open(&store, repo)).await?;
+    fn past_commits(&self, repo: RepoId) -> Result<Option<(i64, Arc<Vec<LineCommit>>)>> {
+        let opened = past::open(self, repo)?;
         Ok(opened.map(|(number, past)| (number, Arc::clone(&past.commits))))
     }
 
-    async fn path_versions(&self, repo: RepoId, past: i64, path: &RepoPath) -> Result<Vec<PathVersion>> {
-        let (store, path) = (self.clone(), path.clone());
-        run(move || past::path_versions(&store, repo, past, &path)).await
+    fn path_versions(&self, repo: RepoId, past: i64, path: &RepoPath) -> Result<Vec<PathVersion>> {
+        past::path_versions(self, repo, past, path)
     }
 
-    async fn evidence(&self, repo: RepoId) -> Result<Option<(i64, Vec<u8>)>> {
-        let found = self.read(move |connection| {
+    fn evidence(&self, repo: RepoId) -> Result<Option<(i64, Vec<u8>)>> {
+        let found = self.read(|connection| {
             connection
                 .prepare_cached("SELECT number, packed FROM evidence WHERE repo_id = ?1")?
                 .query_row([repo.0], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()
         });
-        Ok(found.await?.flatten())
+        Ok(found?.flatten())
     }
 
-    async fn code_bytes(&self) -> Result<u64> {
+    fn code_bytes(&self) -> Result<u64> {
         let sizes = self.read(|connection| {
             let segments: u64 = segment_rows(connection)?.iter().map(|row| row.bytes).sum();
             let records: i64 = connection.query_row(
@@ -184,18 +174,14 @@ impl CodeStore for EmbeddedStore {
             )?;
             Ok(segments + records.unsigned_abs())
         });
-        Ok(sizes.await?.unwrap_or(0))
+        Ok(sizes?.unwrap_or(0))
     }
 
-    async fn check_code(&self, deep: bool) -> Result<Vec<String>> {
-        let store = self.clone();
-        run(move || {
-            let rows = store.read_here(segment_rows)?.unwrap_or_default();
-            let mut wrong: Vec<String> = rows.iter().filter_map(|row| check_segment(&store, &row.file, deep)).collect();
-            wrong.extend(crate::vectors::check(&store, deep)?);
-            Ok(wrong)
-        })
-        .await
+    fn check_code(&self, deep: bool) -> Result<Vec<String>> {
+        let rows = self.read(segment_rows)?.unwrap_or_default();
+        let mut wrong: Vec<String> = rows.iter().filter_map(|row| check_segment(self, &row.file, deep)).collect();
+        wrong.extend(crate::vectors::check(self, deep)?);
+        Ok(wrong)
     }
 }
 
@@ -214,7 +200,7 @@ fn check_segment(store: &EmbeddedStore, file: &str, deep: bool) -> Option<String
 
 fn summarise(store: &EmbeddedStore, snapshot: SnapshotId) -> Result<SnapshotSummary> {
     let absent = || StoreError::Absent(format!("snapshot {}", snapshot.0));
-    let packed = store.read_here(|connection| {
+    let packed = store.read(|connection| {
         connection
             .prepare_cached("SELECT files, left_out FROM snapshots WHERE snapshot_id = ?1")?
             .query_row([snapshot.0], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Vec<u8>>(1)?)))
@@ -225,7 +211,7 @@ fn summarise(store: &EmbeddedStore, snapshot: SnapshotId) -> Result<SnapshotSumm
     let files = unpack_files(&files).map_err(broken)?;
     let mut left_out = unpack_left_out(&left_out).map_err(broken)?;
     let mut languages: std::collections::BTreeMap<Arc<str>, [u64; 3]> = std::collections::BTreeMap::new();
-    store.read_here(|connection| {
+    store.read(|connection| {
         let mut find = connection.prepare_cached("SELECT lines, plain FROM blobs WHERE blob_id = ?1")?;
         for file in &files {
             let row = find.query_row([file.blob], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Option<String>>(1)?)));

@@ -53,7 +53,7 @@ pub(super) fn read_parts(store: &EmbeddedStore, bases: &[Base], last: bool) -> R
         return Ok(Parts { segments: Vec::new(), fault: None, shown: bases.iter().map(|_| alone()).collect() });
     }
     // In one transaction: what is named then lies in the segments that are.
-    let read = store.read_here(|connection| {
+    let read = store.read(|connection| {
         let read = bases.iter().map(|base| read_base(connection, base)).collect::<rusqlite::Result<Vec<_>>>()?;
         Ok((segment_rows(connection)?, read))
     })?;
@@ -260,7 +260,7 @@ impl EmbeddedView {
 impl EmbeddedView {
     /// Reads what is known of these contents, in one transaction.
     fn read_records(&self, blobs: &[i64]) -> Result<Vec<(i64, Arc<BlobRecord<ChunkId>>)>> {
-        let read = self.store.read_here(|connection| {
+        let read = self.store.read(|connection| {
             let sql = "SELECT language, size, lines, plain, package, imports, types, functions, tags, entries
                        FROM blobs WHERE blob_id = ?1";
             let mut find = connection.prepare_cached(sql)?;

@@ -6,7 +6,6 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
 };
 
-use async_trait::async_trait;
 use lore_model::{CommitId, RepoId, Tip};
 use lore_store::{
     BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeWriter, Collected, Entry,
@@ -23,9 +22,7 @@ use super::{
     retired_before, segment_fault, segment_rows,
 };
 use crate::{
-    EmbeddedStore,
-    db::run,
-    rows,
+    EmbeddedStore, rows,
     segment::{Prepared, Scratch, Segment, SegmentBuilder, make_folder, write_atomically},
     sums,
     writer::{Shared, Writer},
@@ -64,7 +61,7 @@ impl Claims {
 
     fn look(&self) -> Result<Vec<Arc<Segment>>> {
         let read = |connection: &Connection| Ok((retired_before(connection)?, segment_rows(connection)?));
-        let Some((retired, rows)) = self.store.read_here(read)? else { return Ok(Vec::new()) };
+        let Some((retired, rows)) = self.store.read(read)? else { return Ok(Vec::new()) };
         let mut segments = Vec::new();
         for row in rows.iter().filter(|row| row.id >= retired) {
             match open_segment(&self.store, &row.file) {
@@ -369,13 +366,11 @@ pub(super) fn drop_snapshots(
     Ok(())
 }
 
-#[async_trait]
 impl CodeWriter for Writer {
-    async fn begin_code(&self, repo: RepoId, rules: &str) -> Result<CodeState> {
-        let rules = rules.to_owned();
+    fn begin_code(&self, repo: RepoId, rules: &str) -> Result<CodeState> {
         // A sync that failed may have left claims that nobody will honour.
         start_anew(&self.shared);
-        self.write(move |transaction, _| {
+        self.write(|transaction, _| {
             let before = code_state(transaction, repo)?;
             transaction.execute(
                 "INSERT INTO code_state (repo_id, rules, scope, tips, partial) VALUES (?1, ?2, '', '[]', 1)
@@ -384,41 +379,35 @@ impl CodeWriter for Writer {
             )?;
             Ok(before)
         })
-        .await
     }
 
-    async fn known_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>> {
-        let rules = rules.to_owned();
-        self.query(move |connection| held_blobs(connection, &rules, keys)).await
+    fn known_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> Result<HashSet<BlobKey>> {
+        self.query(|connection| held_blobs(connection, rules, keys))
     }
 
     fn sink(&self) -> Arc<dyn ChunkSink> {
         Arc::clone(&self.shared.claims) as _
     }
 
-    async fn put_blobs(&self, rules: &str, blobs: Vec<NewBlob>) -> Result<()> {
+    fn put_blobs(&self, rules: &str, blobs: Vec<NewBlob>) -> Result<()> {
         let (shared, rules): (_, Arc<str>) = (Arc::clone(&self.shared), rules.into());
-        run(move || {
-            let mut pending = shared.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            for blob in blobs {
-                pending.put(&rules, blob)?;
-            }
-            let full = pending.memory() >= SEGMENT_MEMORY;
-            drop(pending);
-            if full { flush(&shared) } else { Ok(()) }
-        })
-        .await
+        let mut pending = shared.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        for blob in blobs {
+            pending.put(&rules, blob)?;
+        }
+        let full = pending.memory() >= SEGMENT_MEMORY;
+        drop(pending);
+        if full { flush(&shared) } else { Ok(()) }
     }
 
-    async fn flush(&self) -> Result<()> {
-        let shared = Arc::clone(&self.shared);
-        run(move || flush(&shared)).await
+    fn flush(&self) -> Result<()> {
+        flush(&self.shared)
     }
 
-    async fn end_code(&self, repo: RepoId, end: CodeEnd) -> Result<CodeState> {
-        self.flush().await?;
+    fn end_code(&self, repo: RepoId, end: CodeEnd) -> Result<CodeState> {
+        self.flush()?;
         let ended = self
-            .write(move |transaction, _| {
+            .write(|transaction, _| {
                 let rules = rules_id(transaction, &end.rules)?;
                 let known: HashSet<CommitId> = if end.partial {
                     HashSet::new()
@@ -443,15 +432,13 @@ impl CodeWriter for Writer {
                     params![repo.0, end.at, end.rules, end.scope, tips_json(&end.tips), partial, complete],
                 )?;
                 code_state(transaction, repo)
-            })
-            .await?;
-        self.checkpoint().await?;
+            })?;
+        self.checkpoint()?;
         Ok(ended)
     }
 
-    async fn put_evidence(&self, repo: RepoId, made_of: &str, bytes: Vec<u8>) -> Result<()> {
-        let made_of = made_of.to_owned();
-        self.write(move |transaction, _| {
+    fn put_evidence(&self, repo: RepoId, made_of: &str, bytes: Vec<u8>) -> Result<()> {
+        self.write(|transaction, _| {
             // A new row, so that it has a new number.
             transaction.execute("DELETE FROM evidence WHERE repo_id = ?1", [repo.0])?;
             let values = params![repo.0, made_of, bytes];
@@ -461,31 +448,28 @@ impl CodeWriter for Writer {
                 &*sums::with_sum(values, &sum),
             )?;
             Ok(())
-        })
-        .await?;
-        self.checkpoint().await
+        })?;
+        self.checkpoint()
     }
 
-    async fn want_past(&self, repo: RepoId, wanted: bool) -> Result<()> {
-        self.write(move |transaction, _| past::want(transaction, repo, wanted)).await
+    fn want_past(&self, repo: RepoId, wanted: bool) -> Result<()> {
+        self.write(|transaction, _| past::want(transaction, repo, wanted))
     }
 
-    async fn put_past(&self, repo: RepoId, past: NewPast) -> Result<PastInfo> {
-        self.flush().await?;
-        let info = self
-            .write(move |transaction, _| {
-                let rules = rules_id(transaction, &past.rules)?;
-                past::put(transaction, repo, rules, past)?;
-                past::past_info(transaction, repo)
-            })
-            .await?;
-        self.checkpoint().await?;
+    fn put_past(&self, repo: RepoId, past: NewPast) -> Result<PastInfo> {
+        self.flush()?;
+        let info = self.write(|transaction, _| {
+            let rules = rules_id(transaction, &past.rules)?;
+            past::put(transaction, repo, rules, past)?;
+            past::past_info(transaction, repo)
+        })?;
+        self.checkpoint()?;
         info.ok_or_else(|| StoreError::Absent(format!("the past of {repo}")))
     }
 
-    async fn retire_code(&self, repos: Vec<RepoId>) -> Result<()> {
-        self.flush().await?;
-        self.write(move |transaction, _| {
+    fn retire_code(&self, repos: Vec<RepoId>) -> Result<()> {
+        self.flush()?;
+        self.write(|transaction, _| {
             // Under another name, what was read is not found again, and what shows it stays.
             let sql =
                 "UPDATE rules SET text = 'retired ' || (SELECT value FROM meta WHERE key = 'generation') || ' ' || text
@@ -501,14 +485,13 @@ impl CodeWriter for Writer {
                 transaction.execute("UPDATE code_state SET partial = 1 WHERE repo_id = ?1", [repo.0])?;
             }
             Ok(())
-        })
-        .await?;
+        })?;
         self.shared.claims.renew();
         Ok(())
     }
 
-    async fn collect(&self) -> Result<Collected> {
-        collect(&self.shared, Thoroughness::WhatIsWorthIt).await
+    fn collect(&self) -> Result<Collected> {
+        collect(&self.shared, Thoroughness::WhatIsWorthIt)
     }
 }
 

@@ -12,18 +12,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use async_trait::async_trait;
-use lore_model::{Message, MessageId, MessageState, NewMessage, RepoPath};
+use lore_model::{Message, MessageId, MessageState, NewMessage, RepoPath, Signal};
 use lore_store::{
     Added, Claimed, MESSAGE_WORDS_BYTES, MESSAGE_WORDS_MAX, MessageQuery, MessageStore, Others, Result, StoreError,
     Withdrawal,
 };
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use tokio::sync::watch as tokio_watch;
 
 use self::readers::Readers;
 use crate::{
-    db::{make_home, run},
+    db::make_home,
     error::explain_io,
     migrate::MESSAGES,
     rows::{count, path_value, repo_path},
@@ -62,21 +60,13 @@ impl EmbeddedMessages {
     }
 
     /// Runs `query` in a read transaction; where nothing was ever written, the answer is the default.
-    async fn read<T: Default + Send + 'static>(
-        &self,
-        query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let inner = Arc::clone(&self.inner);
-        run(move || inner.file.read(|connection| Ok(query(connection)?))).await
+    fn read<T: Default>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.inner.file.read(|connection| Ok(query(connection)?))
     }
 
     /// Runs `work` as one step that is on disk before this returns.
-    async fn write<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Inner, &Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let inner = Arc::clone(&self.inner);
-        run(move || inner.file.write(|transaction| Ok(work(&inner, transaction)?))).await
+    fn write<T>(&self, work: impl FnOnce(&Inner, &Transaction<'_>) -> rusqlite::Result<T>) -> Result<T> {
+        self.inner.file.write(|transaction| Ok(work(&self.inner, transaction)?))
     }
 }
 
@@ -106,44 +96,35 @@ fn with_key(connection: &Connection, key: [u8; 32]) -> rusqlite::Result<Option<M
     connection.prepare_cached(known)?.query_row([key], |row| row.get(0).map(MessageId)).optional()
 }
 
-#[async_trait]
 impl MessageStore for EmbeddedMessages {
-    async fn add(&self, message: &NewMessage, at: i64) -> Result<Added> {
-        let message = message.clone();
-        let inner = Arc::clone(&self.inner);
-        run(move || {
-            let added = inner.file.write(|transaction| match with_key(transaction, message.key)? {
-                Some(id) => Ok(Added::Known(id)),
-                None => Ok(rows::insert(transaction, &message, at).map(Added::New)?),
-            })?;
-            // What was known is no news: whoever finds the same message again and again must not wake everybody.
-            if matches!(added, Added::New(_))
-                && let Err(error) = watch::ring(inner.file.home())
-            {
-                // Whoever watches looks by himself a little later.
-                tracing::debug!(%error, "nobody is told of a new message");
-            }
-            Ok(added)
-        })
-        .await
+    fn add(&self, message: &NewMessage, at: i64) -> Result<Added> {
+        let added = self.write(|_, transaction| match with_key(transaction, message.key)? {
+            Some(id) => Ok(Added::Known(id)),
+            None => rows::insert(transaction, message, at).map(Added::New),
+        })?;
+        // What was known is no news: whoever finds the same message again and again must not wake everybody.
+        if matches!(added, Added::New(_))
+            && let Err(error) = watch::ring(self.home())
+        {
+            // Whoever watches looks by himself a little later.
+            tracing::debug!(%error, "nobody is told of a new message");
+        }
+        Ok(added)
     }
 
-    async fn find_key(&self, key: [u8; 32]) -> Result<Option<MessageId>> {
-        self.read(move |connection| with_key(connection, key)).await
+    fn find_key(&self, key: [u8; 32]) -> Result<Option<MessageId>> {
+        self.read(|connection| with_key(connection, key))
     }
 
-    async fn claim(&self, project: &Path, limit: usize, others: Others) -> Result<Claimed> {
-        let project = project.to_owned();
+    fn claim(&self, project: &Path, limit: usize, others: Others) -> Result<Claimed> {
         // Agents ask often, and mostly for nothing: that takes no lock.
-        let asked = project.clone();
-        if self.read(move |connection| waiting_count(connection, &asked)).await? == 0 {
+        if self.read(|connection| waiting_count(connection, project))? == 0 {
             return Ok(Claimed::Messages(Vec::new(), 0));
         }
-        let inner = Arc::clone(&self.inner);
-        let reader = run(move || inner.readers.lock().unwrap_or_else(PoisonError::into_inner).own()).await?;
-        self.write(move |inner, transaction| {
+        let reader = self.inner.readers.lock().unwrap_or_else(PoisonError::into_inner).own()?;
+        self.write(|inner, transaction| {
             inner.void_claims(transaction)?;
-            let place = path_value(&project);
+            let place = path_value(project);
             let claimed: bool = transaction.query_row(
                 &format!("SELECT EXISTS (SELECT 1 FROM claims JOIN messages ON id = message WHERE {WAITING})"),
                 params![place],
@@ -169,12 +150,10 @@ impl MessageStore for EmbeddedMessages {
             )?;
             Ok(Claimed::Messages(messages, usize::try_from(left).unwrap_or(0)))
         })
-        .await
     }
 
-    async fn acknowledge(&self, messages: &[MessageId], at: i64) -> Result<()> {
-        let messages = messages.to_vec();
-        self.write(move |_, transaction| {
+    fn acknowledge(&self, messages: &[MessageId], at: i64) -> Result<()> {
+        self.write(|_, transaction| {
             for message in messages {
                 transaction.execute(
                     "UPDATE messages SET state = 'delivered', state_since = ?2 WHERE id = ?1 AND state = 'waiting'",
@@ -184,12 +163,10 @@ impl MessageStore for EmbeddedMessages {
             }
             Ok(())
         })
-        .await
     }
 
-    async fn release(&self, messages: &[MessageId]) -> Result<()> {
-        let messages = messages.to_vec();
-        self.write(move |inner, transaction| {
+    fn release(&self, messages: &[MessageId]) -> Result<()> {
+        self.write(|inner, transaction| {
             let readers = inner.readers.lock().unwrap_or_else(PoisonError::into_inner);
             let own = readers.name();
             for message in messages {
@@ -198,45 +175,39 @@ impl MessageStore for EmbeddedMessages {
             }
             Ok(())
         })
-        .await
     }
 
-    async fn list_waiting(&self, project: &Path, limit: usize) -> Result<(Vec<Message>, usize)> {
-        let project = project.to_owned();
-        self.read(move |connection| {
+    fn list_waiting(&self, project: &Path, limit: usize) -> Result<(Vec<Message>, usize)> {
+        self.read(|connection| {
             let rest = format!("WHERE {WAITING} ORDER BY id LIMIT ?2");
-            let messages = rows::select(connection, &rest, params![path_value(&project), count(limit)])?;
-            Ok((messages, waiting_count(connection, &project)?))
+            let messages = rows::select(connection, &rest, params![path_value(project), count(limit)])?;
+            Ok((messages, waiting_count(connection, project)?))
         })
-        .await
     }
 
-    async fn list_messages(&self, query: &MessageQuery) -> Result<(Vec<Message>, bool)> {
+    fn list_messages(&self, query: &MessageQuery) -> Result<(Vec<Message>, bool)> {
         if query.words.as_deref().is_some_and(search::are_too_many) {
             let most = format!("it has more than {MESSAGE_WORDS_MAX} words, or {MESSAGE_WORDS_BYTES} bytes");
             return Err(StoreError::BadQuery(most));
         }
-        let query = query.clone();
-        self.read(move |connection| search::list(connection, &query)).await
+        self.read(|connection| search::list(connection, query))
     }
 
-    async fn list_bare(&self, after: MessageId, limit: usize) -> Result<Vec<Message>> {
-        self.read(move |connection| {
+    fn list_bare(&self, after: MessageId, limit: usize) -> Result<Vec<Message>> {
+        self.read(|connection| {
             rows::select_bare(connection, "WHERE id > ?1 ORDER BY id LIMIT ?2", params![after.0, count(limit)])
         })
-        .await
     }
 
-    async fn find_message(&self, message: MessageId) -> Result<Option<Message>> {
-        self.read(move |connection| rows::select(connection, "WHERE id = ?1", [message.0]).map(|mut found| found.pop()))
-            .await
+    fn find_message(&self, message: MessageId) -> Result<Option<Message>> {
+        self.read(|connection| rows::select(connection, "WHERE id = ?1", [message.0]).map(|mut found| found.pop()))
     }
 
-    async fn withdraw(&self, message: MessageId, at: i64) -> Result<Withdrawal> {
+    fn withdraw(&self, message: MessageId, at: i64) -> Result<Withdrawal> {
         if !self.inner.file.exists() {
             return Ok(Withdrawal::Absent);
         }
-        self.write(move |inner, transaction| {
+        self.write(|inner, transaction| {
             inner.void_claims(transaction)?;
             let Some(found) = rows::select(transaction, "WHERE id = ?1", [message.0])?.pop() else {
                 return Ok(Withdrawal::Absent);
@@ -258,12 +229,11 @@ impl MessageStore for EmbeddedMessages {
             )?;
             Ok(Withdrawal::Done)
         })
-        .await
     }
 
-    async fn newest(&self, project: Option<&Path>) -> Result<Option<(MessageId, RepoPath)>> {
+    fn newest(&self, project: Option<&Path>) -> Result<Option<(MessageId, RepoPath)>> {
         let project = project.map(path_value);
-        self.read(move |connection| {
+        self.read(|connection| {
             let row = |row: &rusqlite::Row<'_>| Ok((MessageId(row.get(0)?), repo_path(row, 1)?));
             let rest = "ORDER BY id DESC LIMIT 1";
             let columns = "SELECT id, file, file_exact FROM messages";
@@ -275,22 +245,15 @@ impl MessageStore for EmbeddedMessages {
             }
             .optional()
         })
-        .await
     }
 
-    async fn watch(&self) -> Result<tokio_watch::Receiver<u64>> {
-        let inner = Arc::clone(&self.inner);
-        let runtime = tokio::runtime::Handle::current();
-        run(move || {
-            let home = inner.file.home();
-            make_home(home).map_err(|error| explain_io(home, &error))?;
-            let _entered = runtime.enter();
-            Ok(inner.watched.start(home))
-        })
-        .await
+    fn watch(&self) -> Result<Signal> {
+        let home = self.home();
+        make_home(home).map_err(|error| explain_io(home, &error))?;
+        Ok(self.inner.watched.start(home))
     }
 
-    async fn check_messages(&self) -> Result<Vec<String>> {
+    fn check_messages(&self) -> Result<Vec<String>> {
         self.read(|connection| {
             let mut damage = broken_pages(connection)?;
             if damage.is_empty() {
@@ -299,6 +262,5 @@ impl MessageStore for EmbeddedMessages {
             }
             Ok(damage)
         })
-        .await
     }
 }

@@ -7,11 +7,12 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
+    thread,
     time::Duration,
 };
 
+use lore_model::{Cancel, Signal};
 use notify::{RecursiveMode, Watcher as _};
-use tokio::sync::watch;
 
 /// What is written to.
 const BELL: &str = "messages.bell";
@@ -31,31 +32,32 @@ pub(super) struct Watched {
 }
 
 struct Started {
-    sender: watch::Sender<u64>,
+    signal: Signal,
     _watcher: Option<notify::RecommendedWatcher>,
 }
 
 impl Watched {
-    /// Changes after each write, from now on.
-    pub(super) fn start(&self, home: &Path) -> watch::Receiver<u64> {
+    /// Notifies after each write, from now on.
+    pub(super) fn start(&self, home: &Path) -> Signal {
         let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
         let started = started.get_or_insert_with(|| {
-            let sender = watch::Sender::new(0);
-            let watcher = match watch_folder(home, sender.clone()) {
+            let signal = Signal::default();
+            let watcher = match watch_folder(home, signal.clone()) {
                 Ok(watcher) => Some(watcher),
                 Err(error) => {
                     tracing::debug!(%error, "the system does not tell of new messages; they are looked for instead");
-                    tokio::spawn(poll(home.to_owned(), sender.clone()));
+                    let (home, signal) = (home.to_owned(), signal.clone());
+                    thread::spawn(move || poll(&home, &signal));
                     None
                 }
             };
-            Started { sender, _watcher: watcher }
+            Started { signal, _watcher: watcher }
         });
-        started.sender.subscribe()
+        started.signal.clone()
     }
 }
 
-fn watch_folder(home: &Path, sender: watch::Sender<u64>) -> notify::Result<notify::RecommendedWatcher> {
+fn watch_folder(home: &Path, signal: Signal) -> notify::Result<notify::RecommendedWatcher> {
     let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| name == BELL);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let concerns = match &event {
@@ -63,7 +65,7 @@ fn watch_folder(home: &Path, sender: watch::Sender<u64>) -> notify::Result<notif
             Err(_) => true,
         };
         if concerns {
-            sender.send_modify(|count| *count += 1);
+            signal.notify();
         }
     })?;
     watcher.watch(home, RecursiveMode::NonRecursive)?;
@@ -71,16 +73,14 @@ fn watch_folder(home: &Path, sender: watch::Sender<u64>) -> notify::Result<notif
 }
 
 /// Looks at the bell again and again.
-async fn poll(home: PathBuf, sender: watch::Sender<u64>) {
+fn poll(home: &Path, signal: &Signal) {
     let look = || fs::metadata(home.join(BELL)).and_then(|meta| meta.modified()).ok();
     let mut seen = look();
-    let mut ticks = tokio::time::interval(POLL);
-    loop {
-        ticks.tick().await;
+    while Cancel::default().sleep(POLL) {
         let now = look();
         if now != seen {
             seen = now;
-            sender.send_modify(|count| *count += 1);
+            signal.notify();
         }
     }
 }

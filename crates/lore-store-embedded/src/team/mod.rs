@@ -6,7 +6,6 @@ mod users;
 
 use std::{path::PathBuf, sync::Arc};
 
-use async_trait::async_trait;
 use lore_model::{
     Activation, Actor, AuditEntry, Golden, Job, JobId, JobLine, JobStatus, LoginId, RepoName, Role, Token, TokenId,
     User, UserId, UserName,
@@ -18,7 +17,6 @@ use lore_store::{
 use rusqlite::{Connection, Transaction, params};
 
 use crate::{
-    db::run,
     migrate::TEAM,
     rows::count,
     sums,
@@ -40,20 +38,12 @@ impl EmbeddedTeam {
         Self { file: Arc::new(TruthFile::new(home.into(), "team.db", &TEAM)) }
     }
 
-    async fn read<T: Default + Send + 'static>(
-        &self,
-        query: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T> {
-        let file = Arc::clone(&self.file);
-        run(move || file.read(query)).await
+    fn read<T: Default>(&self, query: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T> {
+        self.file.read(query)
     }
 
-    async fn write<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault> + Send + 'static,
-    ) -> Result<T> {
-        let file = Arc::clone(&self.file);
-        run(move || file.write(work)).await
+    fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Fault>) -> Result<T> {
+        self.file.write(work)
     }
 }
 
@@ -89,56 +79,49 @@ fn forget_acts(transaction: &Transaction<'_>) -> std::result::Result<(), Fault> 
     Ok(())
 }
 
-#[async_trait]
 impl TeamStore for EmbeddedTeam {
-    async fn add_user(&self, name: &UserName, role: Role, password: &str, by: &Actor) -> Result<User> {
-        let (name, password, by) = (name.clone(), password.to_owned(), by.clone());
-        self.write(move |transaction| users::add(transaction, &name, role, &password, &by)).await
+    fn add_user(&self, name: &UserName, role: Role, password: &str, by: &Actor) -> Result<User> {
+        self.write(|transaction| users::add(transaction, name, role, password, by))
     }
 
-    async fn list_users(&self) -> Result<Vec<User>> {
-        self.read(|connection| users::select(connection, "ORDER BY name", [])).await
+    fn list_users(&self) -> Result<Vec<User>> {
+        self.read(|connection| users::select(connection, "ORDER BY name", []))
     }
 
-    async fn find_user(&self, name: &UserName) -> Result<Option<User>> {
-        let name = name.clone();
-        self.read(move |connection| Ok(users::select(connection, "WHERE name = ?1", [name.as_str()])?.pop())).await
+    fn find_user(&self, name: &UserName) -> Result<Option<User>> {
+        self.read(|connection| Ok(users::select(connection, "WHERE name = ?1", [name.as_str()])?.pop()))
     }
 
-    async fn password_of(&self, user: UserId) -> Result<Option<String>> {
-        self.read(move |connection| users::password(connection, user)).await
+    fn password_of(&self, user: UserId) -> Result<Option<String>> {
+        self.read(|connection| users::password(connection, user))
     }
 
-    async fn set_password(&self, user: UserId, old: Option<&str>, password: &str, by: &Actor) -> Result<bool> {
-        let (old, password, by) = (old.map(str::to_owned), password.to_owned(), by.clone());
-        self.write(move |transaction| users::set_password(transaction, user, old.as_deref(), &password, &by)).await
+    fn set_password(&self, user: UserId, old: Option<&str>, password: &str, by: &Actor) -> Result<bool> {
+        let old = old.map(str::to_owned);
+        self.write(|transaction| users::set_password(transaction, user, old.as_deref(), password, by))
     }
 
-    async fn rehash_password(&self, user: UserId, old: &str, new: &str) -> Result<()> {
-        let (old, new) = (old.to_owned(), new.to_owned());
-        self.write(move |transaction| {
+    fn rehash_password(&self, user: UserId, old: &str, new: &str) -> Result<()> {
+        self.write(|transaction| {
             let sql = "UPDATE users SET password = ?3 WHERE id = ?1 AND password = ?2";
             transaction.execute(sql, params![user.0, old, new])?;
             Ok(())
         })
-        .await
     }
 
-    async fn set_role(&self, user: UserId, role: Role, by: &Actor) -> Result<User> {
-        let by = by.clone();
-        self.write(move |transaction| users::set_role(transaction, user, role, &by)).await
+    fn set_role(&self, user: UserId, role: Role, by: &Actor) -> Result<User> {
+        self.write(|transaction| users::set_role(transaction, user, role, by))
     }
 
-    async fn remove_user(&self, user: UserId, by: &Actor) -> Result<()> {
-        let by = by.clone();
-        self.write(move |transaction| users::remove(transaction, user, &by)).await
+    fn remove_user(&self, user: UserId, by: &Actor) -> Result<()> {
+        self.write(|transaction| users::remove(transaction, user, by))
     }
 
-    async fn signing_key(&self, fresh: [u8; 32]) -> Result<[u8; 32]> {
-        self.write(move |transaction| users::signing_key(transaction, fresh)).await
+    fn signing_key(&self, fresh: [u8; 32]) -> Result<[u8; 32]> {
+        self.write(|transaction| users::signing_key(transaction, fresh))
     }
 
-    async fn add_login(
+    fn add_login(
         &self,
         user: UserId,
         verified: &str,
@@ -146,76 +129,66 @@ impl TeamStore for EmbeddedTeam {
         at: i64,
         expires_at: i64,
     ) -> Result<Option<LoginId>> {
-        let verified = verified.to_owned();
-        self.write(move |transaction| {
+        self.write(|transaction| {
             if users::password(transaction, user)?.is_none_or(|kept| kept != verified) {
                 return Ok(None);
             }
             users::add_login(transaction, user, refresh, at, expires_at).map(Some)
         })
-        .await
     }
 
-    async fn find_refresh(&self, secret: SecretHash, at: i64) -> Result<Option<RefreshToken>> {
-        self.read(move |connection| users::find_refresh(connection, secret, at)).await
+    fn find_refresh(&self, secret: SecretHash, at: i64) -> Result<Option<RefreshToken>> {
+        self.read(|connection| users::find_refresh(connection, secret, at))
     }
 
-    async fn rotate_login(&self, renewal: &Renewal) -> Result<Rotation> {
+    fn rotate_login(&self, renewal: &Renewal) -> Result<Rotation> {
         // Anybody can show one that nobody was given: that keeps no writer waiting.
-        if self.find_refresh(renewal.old, renewal.at).await?.is_none() {
+        if self.find_refresh(renewal.old, renewal.at)?.is_none() {
             return Ok(Rotation::Unknown);
         }
-        let renewal = renewal.clone();
-        self.write(move |transaction| users::rotate(transaction, &renewal)).await
+        self.write(|transaction| users::rotate(transaction, renewal))
     }
 
-    async fn end_login(&self, login: LoginId) -> Result<()> {
-        self.write(move |transaction| {
+    fn end_login(&self, login: LoginId) -> Result<()> {
+        self.write(|transaction| {
             transaction.execute("DELETE FROM logins WHERE id = ?1", [login.0])?;
             Ok(())
         })
-        .await
     }
 
-    async fn user_of_login(&self, login: LoginId, at: i64) -> Result<Option<User>> {
-        self.read(move |connection| {
+    fn user_of_login(&self, login: LoginId, at: i64) -> Result<Option<User>> {
+        self.read(|connection| {
             let rest = "WHERE id = (SELECT user FROM logins WHERE id = ?1 AND expires_at > ?2)";
             Ok(users::select(connection, rest, params![login.0, at])?.pop())
         })
-        .await
     }
 
-    async fn add_token(&self, new: &NewToken, by: &Actor) -> Result<Token> {
-        let (user, name, secret, expires_at) = (new.user, new.name.clone(), new.secret, new.expires_at);
-        let by = by.clone();
-        self.write(move |transaction| users::add_token(transaction, user, &name, secret, expires_at, &by)).await
+    fn add_token(&self, new: &NewToken, by: &Actor) -> Result<Token> {
+        let (user, secret, expires_at) = (new.user, new.secret, new.expires_at);
+        self.write(|transaction| users::add_token(transaction, user, &new.name, secret, expires_at, by))
     }
 
-    async fn list_tokens(&self, user: Option<UserId>) -> Result<Vec<Token>> {
-        self.read(move |connection| match user {
+    fn list_tokens(&self, user: Option<UserId>) -> Result<Vec<Token>> {
+        self.read(|connection| match user {
             Some(user) => users::tokens(connection, "WHERE user = ?1 ORDER BY tokens.id DESC", [user.0]),
             None => users::tokens(connection, "ORDER BY tokens.id DESC", []),
         })
-        .await
     }
 
-    async fn revoke_token(&self, token: TokenId, user: Option<UserId>, by: &Actor) -> Result<bool> {
-        let by = by.clone();
-        self.write(move |transaction| users::revoke_token(transaction, token, user, &by)).await
+    fn revoke_token(&self, token: TokenId, user: Option<UserId>, by: &Actor) -> Result<bool> {
+        self.write(|transaction| users::revoke_token(transaction, token, user, by))
     }
 
-    async fn find_token(&self, secret: SecretHash) -> Result<Option<(Token, User)>> {
-        self.read(move |connection| {
+    fn find_token(&self, secret: SecretHash) -> Result<Option<(Token, User)>> {
+        self.read(|connection| {
             let Some(token) = users::tokens(connection, "WHERE hash = ?1", [secret])?.pop() else { return Ok(None) };
             let user = users::select(connection, "WHERE id = ?1", [token.user.0])?.pop();
             Ok(user.map(|user| (token, user)))
         })
-        .await
     }
 
-    async fn note_uses(&self, tokens: &[(TokenId, i64)], aliases: &[(UserId, RepoName, i64)]) -> Result<()> {
-        let (tokens, aliases) = (tokens.to_vec(), aliases.to_vec());
-        self.write(move |transaction| {
+    fn note_uses(&self, tokens: &[(TokenId, i64)], aliases: &[(UserId, RepoName, i64)]) -> Result<()> {
+        self.write(|transaction| {
             for (token, at) in tokens {
                 transaction.execute("UPDATE tokens SET last_used_at = ?2 WHERE id = ?1", params![token.0, at])?;
             }
@@ -227,128 +200,109 @@ impl TeamStore for EmbeddedTeam {
             }
             Ok(())
         })
-        .await
     }
 
-    async fn list_golden(&self) -> Result<Vec<Golden>> {
-        self.read(|connection| repos::golden(connection, "ORDER BY alias", [])).await
+    fn list_golden(&self) -> Result<Vec<Golden>> {
+        self.read(|connection| repos::golden(connection, "ORDER BY alias", []))
     }
 
-    async fn find_golden(&self, alias: &RepoName) -> Result<Option<Golden>> {
-        let alias = alias.clone();
-        self.read(move |connection| Ok(repos::golden(connection, "WHERE alias = ?1", [alias.as_str()])?.pop())).await
+    fn find_golden(&self, alias: &RepoName) -> Result<Option<Golden>> {
+        self.read(|connection| Ok(repos::golden(connection, "WHERE alias = ?1", [alias.as_str()])?.pop()))
     }
 
-    async fn list_activations(&self, user: Option<UserId>) -> Result<Vec<Activation>> {
-        self.read(move |connection| match user {
+    fn list_activations(&self, user: Option<UserId>) -> Result<Vec<Activation>> {
+        self.read(|connection| match user {
             Some(user) => repos::activations(connection, "WHERE user = ?1 ORDER BY alias", [user.0]),
             None => repos::activations(connection, "ORDER BY user, alias", []),
         })
-        .await
     }
 
-    async fn find_activation(&self, user: UserId, alias: &RepoName) -> Result<Option<Activation>> {
-        let alias = alias.clone();
-        self.read(move |connection| {
+    fn find_activation(&self, user: UserId, alias: &RepoName) -> Result<Option<Activation>> {
+        self.read(|connection| {
             let rest = "WHERE user = ?1 AND alias = ?2";
             Ok(repos::activations(connection, rest, params![user.0, alias.as_str()])?.pop())
         })
-        .await
     }
 
-    async fn wanted_branches(&self, alias: &RepoName) -> Result<Vec<String>> {
-        let alias = alias.clone();
-        self.read(move |connection| repos::wanted_branches(connection, &alias)).await
+    fn wanted_branches(&self, alias: &RepoName) -> Result<Vec<String>> {
+        self.read(|connection| repos::wanted_branches(connection, alias))
     }
 
-    async fn change(&self, changes: &[TeamChange], by: &Actor) -> Result<()> {
-        let (changes, by) = (changes.to_vec(), by.clone());
-        self.write(move |transaction| repos::apply(transaction, &changes, &by)).await
+    fn change(&self, changes: &[TeamChange], by: &Actor) -> Result<()> {
+        self.write(|transaction| repos::apply(transaction, changes, by))
     }
 
-    async fn add_job(&self, new: &NewJob, changes: &[TeamChange], by: &Actor) -> Result<Job> {
-        let (new, changes, by) = (new.clone(), changes.to_vec(), by.clone());
-        self.write(move |transaction| jobs::add(transaction, &new, &changes, &by)).await
+    fn add_job(&self, new: &NewJob, changes: &[TeamChange], by: &Actor) -> Result<Job> {
+        self.write(|transaction| jobs::add(transaction, new, changes, by))
     }
 
-    async fn claim_job(&self, limits: &JobLimits, at: i64) -> Result<Option<Job>> {
+    fn claim_job(&self, limits: &JobLimits, at: i64) -> Result<Option<Job>> {
         let limits = *limits;
         // Mostly nothing waits, and that takes no lock.
         let waits = "SELECT EXISTS (SELECT 1 FROM jobs WHERE status = 'pending')";
-        if !self.read(move |connection| Ok(connection.query_row(waits, [], |row| row.get::<_, bool>(0))?)).await? {
+        if !self.read(|connection| Ok(connection.query_row(waits, [], |row| row.get::<_, bool>(0))?))? {
             return Ok(None);
         }
-        self.write(move |transaction| jobs::claim(transaction, limits, at)).await
+        self.write(|transaction| jobs::claim(transaction, limits, at))
     }
 
-    async fn note_progress(&self, job: &JobId, progress: u8) -> Result<()> {
-        let job = job.clone();
-        self.write(move |transaction| {
+    fn note_progress(&self, job: &JobId, progress: u8) -> Result<()> {
+        self.write(|transaction| {
             let sql = "UPDATE jobs SET progress = max(progress, ?2) WHERE id = ?1 AND status = 'running'";
             transaction.execute(sql, params![job.as_str(), progress])?;
             Ok(())
         })
-        .await
     }
 
-    async fn log_job(&self, job: &JobId, at: i64, text: &str) -> Result<()> {
-        let (job, text) = (job.clone(), text.to_owned());
-        self.write(move |transaction| jobs::log(transaction, &job, at, &text)).await
+    fn log_job(&self, job: &JobId, at: i64, text: &str) -> Result<()> {
+        self.write(|transaction| jobs::log(transaction, job, at, text))
     }
 
-    async fn end_job(&self, job: &JobId, end: &JobEnd, changes: &[TeamChange], by: &Actor) -> Result<bool> {
-        let (job, end, changes, by) = (job.clone(), end.clone(), changes.to_vec(), by.clone());
-        self.write(move |transaction| jobs::end(transaction, &job, &end, &changes, &by)).await
+    fn end_job(&self, job: &JobId, end: &JobEnd, changes: &[TeamChange], by: &Actor) -> Result<bool> {
+        self.write(|transaction| jobs::end(transaction, job, end, changes, by))
     }
 
-    async fn requeue_job(&self, job: &JobId, again: &Requeue) -> Result<()> {
-        let (job, again) = (job.clone(), again.clone());
-        self.write(move |transaction| jobs::requeue(transaction, &job, &again)).await
+    fn requeue_job(&self, job: &JobId, again: &Requeue) -> Result<()> {
+        self.write(|transaction| jobs::requeue(transaction, job, again))
     }
 
-    async fn cancel_job(&self, job: &JobId, by: &Actor) -> Result<Option<Cancelled>> {
-        let (job, by) = (job.clone(), by.clone());
-        self.write(move |transaction| jobs::cancel(transaction, &job, &by)).await
+    fn cancel_job(&self, job: &JobId, by: &Actor) -> Result<Option<Cancelled>> {
+        self.write(|transaction| jobs::cancel(transaction, job, by))
     }
 
-    async fn running_jobs(&self) -> Result<Vec<Job>> {
-        self.read(|connection| jobs::select(connection, "WHERE status = 'running' ORDER BY number", [])).await
+    fn running_jobs(&self) -> Result<Vec<Job>> {
+        self.read(|connection| jobs::select(connection, "WHERE status = 'running' ORDER BY number", []))
     }
 
-    async fn find_job(&self, job: &JobId) -> Result<Option<Job>> {
-        let job = job.clone();
-        self.read(move |connection| jobs::find(connection, &job)).await
+    fn find_job(&self, job: &JobId) -> Result<Option<Job>> {
+        self.read(|connection| jobs::find(connection, job))
     }
 
-    async fn list_jobs(&self, query: &JobQuery) -> Result<(Vec<Job>, usize)> {
-        let query = query.clone();
-        self.read(move |connection| jobs::list(connection, &query)).await
+    fn list_jobs(&self, query: &JobQuery) -> Result<(Vec<Job>, usize)> {
+        self.read(|connection| jobs::list(connection, query))
     }
 
-    async fn job_log(&self, job: &JobId) -> Result<Vec<JobLine>> {
-        let job = job.clone();
-        self.read(move |connection| jobs::lines(connection, &job)).await
+    fn job_log(&self, job: &JobId) -> Result<Vec<JobLine>> {
+        self.read(|connection| jobs::lines(connection, job))
     }
 
-    async fn count_jobs(&self, user: Option<UserId>) -> Result<Vec<(JobStatus, u64)>> {
-        self.read(move |connection| jobs::count_by_status(connection, user)).await
+    fn count_jobs(&self, user: Option<UserId>) -> Result<Vec<(JobStatus, u64)>> {
+        self.read(|connection| jobs::count_by_status(connection, user))
     }
 
-    async fn forget_jobs(&self, before: i64) -> Result<u64> {
-        self.write(move |transaction| {
+    fn forget_jobs(&self, before: i64) -> Result<u64> {
+        self.write(|transaction| {
             forget_acts(transaction)?;
             jobs::forget(transaction, before)
         })
-        .await
     }
 
-    async fn note_act(&self, by: &Actor, act: &str, subject: &str, outcome: &str) -> Result<()> {
-        let (by, act, subject, outcome) = (by.clone(), act.to_owned(), subject.to_owned(), outcome.to_owned());
-        self.write(move |transaction| note(transaction, &by, &act, &subject, &outcome)).await
+    fn note_act(&self, by: &Actor, act: &str, subject: &str, outcome: &str) -> Result<()> {
+        self.write(|transaction| note(transaction, by, act, subject, outcome))
     }
 
-    async fn list_acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize)> {
-        self.read(move |connection| {
+    fn list_acts(&self, limit: usize) -> Result<(Vec<AuditEntry>, usize)> {
+        self.read(|connection| {
             let sql = "SELECT at, username, address, act, subject, outcome FROM acts ORDER BY id DESC LIMIT ?1";
             let mut statement = connection.prepare_cached(sql)?;
             let rows = statement.query_map([count(limit)], |row| {
@@ -365,19 +319,17 @@ impl TeamStore for EmbeddedTeam {
             let total: i64 = connection.query_row("SELECT count(*) FROM acts", [], |row| row.get(0))?;
             Ok((entries, usize::try_from(total).unwrap_or(0)))
         })
-        .await
     }
 
-    async fn check_writing(&self) -> Result<()> {
+    fn check_writing(&self) -> Result<()> {
         self.write(|transaction| {
             let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
             // It is that already; the page is written all the same.
             Ok(transaction.pragma_update(None, "user_version", version)?)
         })
-        .await
     }
 
-    async fn check_all(&self) -> Result<Vec<String>> {
+    fn check_all(&self) -> Result<Vec<String>> {
         self.read(|connection| {
             let mut findings = broken_pages(connection)?;
             if findings.is_empty() {
@@ -387,11 +339,10 @@ impl TeamStore for EmbeddedTeam {
             findings.extend((lost > 0).then(|| format!("{lost} rows belong to nothing")));
             Ok(findings)
         })
-        .await
     }
 
-    async fn check(&self) -> Result<()> {
-        self.read(|connection| Ok(connection.query_row("SELECT count(*) FROM users", [], |_| Ok(()))?)).await
+    fn check(&self) -> Result<()> {
+        self.read(|connection| Ok(connection.query_row("SELECT count(*) FROM users", [], |_| Ok(()))?))
     }
 }
 
@@ -401,101 +352,101 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
-    async fn nobody_pushes_out_what_others_did() {
+    #[test]
+    fn nobody_pushes_out_what_others_did() {
         let dir = tempfile::tempdir().unwrap();
         let store = EmbeddedTeam::new(dir.path());
         let actor = |name: &str| Actor { name: name.to_owned(), address: None, at: 1 };
-        store.note_act(&actor("root"), "create_user", "ada", "admin").await.unwrap();
-        store.note_act(&actor("ada"), "set_role", "bob", "admin").await.unwrap();
-        let tokens = store.write(move |transaction| {
+        store.note_act(&actor("root"), "create_user", "ada", "admin").unwrap();
+        store.note_act(&actor("ada"), "set_role", "bob", "admin").unwrap();
+        let tokens = store.write(|transaction| {
             (0..ACTS_MAX + 20).try_for_each(|_| note(transaction, &actor("ada"), "create_token", "x of ada", "created"))
         });
-        tokens.await.unwrap();
-        store.forget_jobs(0).await.unwrap();
-        let (acts, total) = store.list_acts(20_000).await.unwrap();
+        tokens.unwrap();
+        store.forget_jobs(0).unwrap();
+        let (acts, total) = store.list_acts(20_000).unwrap();
         assert_eq!(total, 10_002);
         let kept: Vec<&str> = acts[10_000..].iter().map(|act| act.act.as_str()).collect();
         assert_eq!(kept, ["set_role", "create_user"]);
     }
 
-    #[tokio::test]
-    async fn one_login_too_many_ends_the_one_that_was_renewed_longest_ago() {
+    #[test]
+    fn one_login_too_many_ends_the_one_that_was_renewed_longest_ago() {
         let dir = tempfile::tempdir().unwrap();
         let store = EmbeddedTeam::new(dir.path());
         let by = Actor { name: "root".to_owned(), address: None, at: 1 };
-        let ada = store.add_user(&UserName::parse("ada").unwrap(), Role::Admin, "hash", &by).await.unwrap().id;
+        let ada = store.add_user(&UserName::parse("ada").unwrap(), Role::Admin, "hash", &by).unwrap().id;
         let secret = |number: i64| -> SecretHash {
             let mut secret = [0; 32];
             secret[..8].copy_from_slice(&number.to_be_bytes());
             secret
         };
-        let logins = store.write(move |transaction| {
+        let logins = store.write(|transaction| {
             let add = |number| users::add_login(transaction, ada, secret(number), number, 1000 + number);
             (1..=200).map(add).collect::<std::result::Result<Vec<LoginId>, Fault>>()
         });
-        let logins = logins.await.unwrap();
+        let logins = logins.unwrap();
         let renewal = Renewal { old: secret(1), new: secret(900), at: 300, expires_at: 1300, address: None };
-        store.rotate_login(&renewal).await.unwrap();
+        store.rotate_login(&renewal).unwrap();
         // However short it is: it is what somebody has just asked for.
-        let newest = store.add_login(ada, "hash", secret(901), 301, 400).await.unwrap().unwrap();
+        let newest = store.add_login(ada, "hash", secret(901), 301, 400).unwrap().unwrap();
         let mut ended = Vec::new();
         for login in logins.iter().chain([&newest]) {
-            if store.user_of_login(*login, 302).await.unwrap().is_none() {
+            if store.user_of_login(*login, 302).unwrap().is_none() {
                 ended.push(*login);
             }
         }
         assert_eq!(ended, [logins[1]]);
     }
 
-    #[tokio::test]
-    async fn a_refresh_token_that_nobody_has_waits_for_no_writer() {
+    #[test]
+    fn a_refresh_token_that_nobody_has_waits_for_no_writer() {
         let dir = tempfile::tempdir().unwrap();
         let store = EmbeddedTeam::new(dir.path());
         let by = Actor { name: "root".to_owned(), address: None, at: 1 };
-        let ada = store.add_user(&UserName::parse("ada").unwrap(), Role::Admin, "hash", &by).await.unwrap().id;
-        let login = store.add_login(ada, "hash", [1; 32], 10, 100).await.unwrap().unwrap();
-        assert!(store.user_of_login(login, 20).await.unwrap().is_some());
+        let ada = store.add_user(&UserName::parse("ada").unwrap(), Role::Admin, "hash", &by).unwrap().id;
+        let login = store.add_login(ada, "hash", [1; 32], 10, 100).unwrap().unwrap();
+        assert!(store.user_of_login(login, 20).unwrap().is_some());
         let other = Connection::open(dir.path().join("team.db")).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let renewal = |old, at| Renewal { old: [old; 32], new: [9; 32], at, expires_at: 200, address: None };
-        assert_eq!(store.rotate_login(&renewal(7, 20)).await.unwrap(), Rotation::Unknown);
-        assert_eq!(store.rotate_login(&renewal(1, 100)).await.unwrap(), Rotation::Unknown, "its time is over");
+        assert_eq!(store.rotate_login(&renewal(7, 20)).unwrap(), Rotation::Unknown);
+        assert_eq!(store.rotate_login(&renewal(1, 100)).unwrap(), Rotation::Unknown, "its time is over");
         other.execute_batch("ROLLBACK").unwrap();
-        let rotated = store.rotate_login(&renewal(1, 20)).await.unwrap();
+        let rotated = store.rotate_login(&renewal(1, 20)).unwrap();
         assert!(matches!(rotated, Rotation::Rotated(..)), "{rotated:?}");
     }
 
-    #[tokio::test]
-    async fn whether_something_can_be_written_is_found_out_by_writing() {
+    #[test]
+    fn whether_something_can_be_written_is_found_out_by_writing() {
         let dir = tempfile::tempdir().unwrap();
         let store = EmbeddedTeam::new(dir.path());
-        store.check_writing().await.unwrap();
+        store.check_writing().unwrap();
         let length = || std::fs::metadata(dir.path().join("team.db-wal")).unwrap().len();
         let before = length();
-        store.check_writing().await.unwrap();
+        store.check_writing().unwrap();
         assert!(length() > before, "nothing was written");
-        assert!(store.check_all().await.unwrap().is_empty());
+        assert!(store.check_all().unwrap().is_empty());
         std::fs::rename(dir.path().join("team.db"), dir.path().join("aside.db")).unwrap();
         std::fs::create_dir(dir.path().join("team.db")).unwrap();
-        let refused = store.check_writing().await;
+        let refused = store.check_writing();
         assert!(matches!(refused, Err(StoreError::NoAccess { .. })), "{refused:?}");
     }
 
-    #[tokio::test]
-    async fn what_has_to_be_upgraded_and_cannot_be_is_not_taken_for_empty() {
+    #[test]
+    fn what_has_to_be_upgraded_and_cannot_be_is_not_taken_for_empty() {
         let dir = tempfile::tempdir().unwrap();
         let actor = Actor { name: "root".to_owned(), address: None, at: 1 };
-        EmbeddedTeam::new(dir.path()).note_act(&actor, "create_user", "ada", "admin").await.unwrap();
+        EmbeddedTeam::new(dir.path()).note_act(&actor, "create_user", "ada", "admin").unwrap();
         let connection = Connection::open(dir.path().join("team.db")).unwrap();
         let newer = "ALTER TABLE jobs DROP COLUMN error_told; DROP INDEX acts_by_actor; DROP TABLE sums";
         connection.execute_batch(&format!("{newer}; PRAGMA user_version = 1")).unwrap();
         drop(connection);
         // Where processes cannot share memory, nobody can write.
         std::fs::create_dir(dir.path().join("team.db-shm")).unwrap();
-        let refused = EmbeddedTeam::new(dir.path()).list_acts(9).await;
+        let refused = EmbeddedTeam::new(dir.path()).list_acts(9);
         assert!(matches!(refused, Err(StoreError::NoAccess { .. })), "{refused:?}");
         std::fs::remove_dir(dir.path().join("team.db-shm")).unwrap();
-        assert_eq!(EmbeddedTeam::new(dir.path()).list_acts(9).await.unwrap().1, 1);
+        assert_eq!(EmbeddedTeam::new(dir.path()).list_acts(9).unwrap().1, 1);
     }
 }

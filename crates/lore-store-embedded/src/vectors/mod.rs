@@ -6,17 +6,12 @@ mod write;
 
 use std::sync::{Arc, PoisonError, Weak};
 
-use async_trait::async_trait;
 pub(crate) use file::VectorFile;
 use lore_store::{Result, StoreError, VectorSet, VectorStore, VectorWriter};
 use rusqlite::{Connection, OptionalExtension};
 pub(crate) use view::{Opened, open};
 
-use crate::{
-    EmbeddedStore,
-    db::{file_id, run},
-    error::explain_io,
-};
+use crate::{EmbeddedStore, db::file_id, error::explain_io};
 
 /// A row of `vector_files`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +66,7 @@ fn open_file(store: &EmbeddedStore, name: &str, dimensions: usize) -> Result<Arc
 
 /// What is wrong with the files of all sets.
 pub(crate) fn check(store: &EmbeddedStore, deep: bool) -> Result<Vec<String>> {
-    let rows = store.read_here(|connection| {
+    let rows = store.read(|connection| {
         connection
             .prepare("SELECT file, dimensions FROM vector_files JOIN vector_sets USING (set_id) ORDER BY file_id")?
             .query_map([], |row| Ok((row.get(0)?, usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0))))?
@@ -89,9 +84,8 @@ pub(crate) fn check(store: &EmbeddedStore, deep: bool) -> Result<Vec<String>> {
     Ok(rows.unwrap_or_default().iter().filter_map(wrong).collect())
 }
 
-#[async_trait]
 impl VectorStore for EmbeddedStore {
-    async fn vector_sets(&self) -> Result<Vec<VectorSet>> {
+    fn vector_sets(&self) -> Result<Vec<VectorSet>> {
         let sets = self.read(|connection| {
             let sql = "SELECT model, dimensions, coalesce(sum(vectors), 0), coalesce(sum(bytes), 0)
                        FROM vector_sets LEFT JOIN vector_files USING (set_id) GROUP BY set_id ORDER BY model";
@@ -108,11 +102,10 @@ impl VectorStore for EmbeddedStore {
                 })?
                 .collect()
         });
-        Ok(sets.await?.unwrap_or_default())
+        Ok(sets?.unwrap_or_default())
     }
 
-    async fn vector_writer(&self) -> Result<Box<dyn VectorWriter>> {
-        let store = self.clone();
-        run(move || Ok(Box::new(write::Writer::new(store)?) as _)).await
+    fn vector_writer(&self) -> Result<Box<dyn VectorWriter>> {
+        Ok(Box::new(write::Writer::new(self.clone())?) as _)
     }
 }

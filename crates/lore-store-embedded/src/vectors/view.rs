@@ -32,7 +32,7 @@ pub(crate) fn open(
     let mut tries = 0;
     loop {
         tries += 1;
-        let found = store.read_here(|connection| {
+        let found = store.read(|connection| {
             let Some((set, dimensions)) = find_set(connection, model)? else { return Ok(None) };
             Ok(Some((set, dimensions, file_rows(connection, set)?)))
         })?;

@@ -5,7 +5,6 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use async_trait::async_trait;
 use lore_store::{ChunkId, Collected, NewVector, PassageKey, Result, SET_DIMENSIONS, StoreError, VectorWriter};
 use rusqlite::{Transaction, params};
 
@@ -17,7 +16,7 @@ use super::{
 use crate::{
     EmbeddedStore,
     code::living_chunks,
-    db::{file_id, make_home, run},
+    db::{file_id, make_home},
     error::explain_io,
     lock::WriterLock,
     segment::{make_folder, remove_unnamed, write_atomically},
@@ -84,47 +83,40 @@ impl Writer {
         Ok(Self { inner: Arc::new(Inner { store, known: Mutex::default(), _lock: lock }) })
     }
 
-    async fn run<T: Send + 'static>(&self, work: impl FnOnce(&Inner) -> Result<T> + Send + 'static) -> Result<T> {
-        let inner = Arc::clone(&self.inner);
-        run(move || work(&inner)).await
+    fn run<T>(&self, work: impl FnOnce(&Inner) -> Result<T>) -> Result<T> {
+        work(&self.inner)
     }
 }
 
-#[async_trait]
 impl VectorWriter for Writer {
-    async fn adopt(&self, model: &str, chunks: &[(ChunkId, PassageKey)]) -> Result<HashSet<ChunkId>> {
-        let (model, chunks) = (model.to_owned(), chunks.to_vec());
-        self.run(move |inner| inner.adopt(&model, &chunks)).await
+    fn adopt(&self, model: &str, chunks: &[(ChunkId, PassageKey)]) -> Result<HashSet<ChunkId>> {
+        self.run(|inner| inner.adopt(model, chunks))
     }
 
-    async fn put_vectors(&self, model: &str, vectors: Vec<NewVector>) -> Result<()> {
-        let model = model.to_owned();
-        self.run(move |inner| {
+    fn put_vectors(&self, model: &str, vectors: Vec<NewVector>) -> Result<()> {
+        self.run(|inner| {
             let Some(dimensions) = vectors.first().map(|new| new.vector.len()) else { return Ok(()) };
             if !SET_DIMENSIONS.contains(&dimensions) || vectors.iter().any(|new| new.vector.len() != dimensions) {
                 return Err(StoreError::Backend("vectors of unfit lengths were given".into()));
             }
             let rows = vectors.iter().map(|new| Row::new(new.chunk, new.passage, &new.vector)).collect();
-            inner.put(&model, dimensions, rows)
+            inner.put(model, dimensions, rows)
         })
-        .await
     }
 
-    async fn remove_set(&self, model: &str) -> Result<Option<Collected>> {
-        let model = model.to_owned();
-        self.run(move |inner| inner.remove(&model)).await
+    fn remove_set(&self, model: &str) -> Result<Option<Collected>> {
+        self.run(|inner| inner.remove(model))
     }
 
-    async fn collect_vectors(&self, model: &str) -> Result<Collected> {
-        let model = model.to_owned();
-        self.run(move |inner| inner.collect(&model)).await
+    fn collect_vectors(&self, model: &str) -> Result<Collected> {
+        self.run(|inner| inner.collect(model))
     }
 }
 
 impl Inner {
     /// The set and its files, where there is one.
     fn set(&self, model: &str) -> Result<Option<(i64, usize, Vec<FileRow>)>> {
-        let found = self.store.read_here(|connection| {
+        let found = self.store.read(|connection| {
             let Some((set, dimensions)) = find_set(connection, model)? else { return Ok(None) };
             Ok(Some((set, dimensions, file_rows(connection, set)?)))
         })?;
@@ -163,7 +155,7 @@ impl Inner {
         let rows: BTreeMap<ChunkId, Row> = rows.into_iter().map(|row| (row.chunk, row)).collect();
         let rows: Vec<Row> = rows.into_values().collect();
         let set = self.name(&writer, model, dimensions, &rows, &[])?;
-        let files = self.store.read_here(|connection| file_rows(connection, set))?.unwrap_or_default();
+        let files = self.store.read(|connection| file_rows(connection, set))?.unwrap_or_default();
         let small: Vec<FileRow> = files.into_iter().filter(|row| row.vectors < SMALL).collect();
         if small.len() >= MANY {
             self.replace(&writer, model, dimensions, &small, &|_| true)?;

@@ -17,16 +17,16 @@ const RULES: &str = "rules";
 const OUTLINE: &str = "outline:";
 
 /// Runs every check of [`CodeStore`](crate::CodeStore) and [`CodeWriter`](crate::CodeWriter), each on a store of its own.
-pub async fn check_code(make: impl Fn() -> Arc<dyn IndexStore>) {
-    nothing_is_indexed_at_first(&*make()).await;
-    what_is_published_is_found(&*make()).await;
-    a_chunk_is_claimed_once_and_kept_once(&*make()).await;
-    uncommitted_work_lies_on_top(&*make()).await;
-    other_snapshots_change_no_score(&*make()).await;
-    what_no_snapshot_needs_is_collected_and_readers_go_on(&*make()).await;
-    what_was_put_and_not_published_is_known_later(&*make()).await;
-    exact_text_is_among_the_candidates(&*make()).await;
-    evidence_is_kept_until_other_is_put(&*make()).await;
+pub fn check_code(make: impl Fn() -> Arc<dyn IndexStore>) {
+    nothing_is_indexed_at_first(&*make());
+    what_is_published_is_found(&*make());
+    a_chunk_is_claimed_once_and_kept_once(&*make());
+    uncommitted_work_lies_on_top(&*make());
+    other_snapshots_change_no_score(&*make());
+    what_no_snapshot_needs_is_collected_and_readers_go_on(&*make());
+    what_was_put_and_not_published_is_known_later(&*make());
+    exact_text_is_among_the_candidates(&*make());
+    evidence_is_kept_until_other_is_put(&*make());
 }
 
 fn blob(number: u8) -> BlobId {
@@ -95,14 +95,14 @@ pub(super) fn file(path: &str, number: u8) -> SnapshotFile {
     SnapshotFile { path: path.into(), key: BlobKey { blob: blob(number), hint: ".rs".into() } }
 }
 
-pub(super) async fn put(writer: &dyn IndexWriter, number: u8, texts: &[&str]) {
+pub(super) fn put(writer: &dyn IndexWriter, number: u8, texts: &[&str]) {
     let sink = writer.sink();
     let (record, chunks) = read(&*sink, texts);
     let key = BlobKey { blob: blob(number), hint: ".rs".into() };
-    writer.put_blobs(RULES, vec![NewBlob { key, record, chunks }]).await.expect(OK);
+    writer.put_blobs(RULES, vec![NewBlob { key, record, chunks }]).expect(OK);
 }
 
-pub(super) async fn publish(writer: &dyn IndexWriter, repo: RepoId, number: u8, files: Vec<SnapshotFile>) -> CodeState {
+pub(super) fn publish(writer: &dyn IndexWriter, repo: RepoId, number: u8, files: Vec<SnapshotFile>) -> CodeState {
     let left_out = vec![LeftOut { reason: "a symbolic link".to_owned(), path: "link".into() }];
     let end = CodeEnd {
         at: i64::from(number),
@@ -112,12 +112,12 @@ pub(super) async fn publish(writer: &dyn IndexWriter, repo: RepoId, number: u8, 
         snapshots: vec![NewSnapshot { commit: commit(number), files, left_out }],
         partial: false,
     };
-    writer.end_code(repo, end).await.expect(OK)
+    writer.end_code(repo, end).expect(OK)
 }
 
-pub(super) async fn view(store: &dyn IndexStore, state: &CodeState, overlay: OverlayInput) -> Arc<dyn CodeView> {
+pub(super) fn view(store: &dyn IndexStore, state: &CodeState, overlay: OverlayInput) -> Arc<dyn CodeView> {
     let parts = vec![ViewPart { base: Base::Snapshot(state.snapshots[0].id), overlay }];
-    store.open_view(parts).await.expect(OK)
+    store.open_view(parts).expect(OK)
 }
 
 /// The texts that are found, best first, each with the bits of its scores.
@@ -148,52 +148,47 @@ fn ask(view: &dyn CodeView, words: &[&str]) -> Vec<(String, u32, Option<u32>)> {
     found.into_iter().map(|(text, score, cosine)| (text, score.to_bits(), cosine.map(f32::to_bits))).collect()
 }
 
-async fn nothing_is_indexed_at_first(store: &dyn IndexStore) {
-    let state = store.code_state(RepoId(1)).await.expect(OK);
+fn nothing_is_indexed_at_first(store: &dyn IndexStore) {
+    let state = store.code_state(RepoId(1)).expect(OK);
     assert!(state.snapshots.is_empty() && state.tips.is_empty() && state.partial && state.at.is_none(), "{state:?}");
-    assert_eq!(store.code_bytes().await.expect(OK), 0);
-    let empty = store.open_view(Vec::new()).await.expect(OK);
+    assert_eq!(store.code_bytes().expect(OK), 0);
+    let empty = store.open_view(Vec::new()).expect(OK);
     assert!(empty.files().is_empty() && ask(&*empty, &["x"]).is_empty());
 }
 
-async fn evidence_is_kept_until_other_is_put(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let (repo, other) = (
-        writer.add_repo(&new_repo("code"), 5).await.expect(OK).id,
-        writer.add_repo(&new_repo("other"), 5).await.expect(OK).id,
-    );
-    assert_eq!(store.evidence(repo).await.expect(OK), None);
-    writer.put_evidence(repo, "first", vec![1, 2]).await.expect(OK);
-    writer.put_evidence(other, "another's", vec![9]).await.expect(OK);
-    let first = store.code_state(repo).await.expect(OK).evidence.expect("what was put");
-    assert_eq!(
-        (first.made_of.as_str(), store.evidence(repo).await.expect(OK)),
-        ("first", Some((first.number, vec![1, 2])))
-    );
+fn evidence_is_kept_until_other_is_put(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let (repo, other) =
+        (writer.add_repo(&new_repo("code"), 5).expect(OK).id, writer.add_repo(&new_repo("other"), 5).expect(OK).id);
+    assert_eq!(store.evidence(repo).expect(OK), None);
+    writer.put_evidence(repo, "first", vec![1, 2]).expect(OK);
+    writer.put_evidence(other, "another's", vec![9]).expect(OK);
+    let first = store.code_state(repo).expect(OK).evidence.expect("what was put");
+    assert_eq!((first.made_of.as_str(), store.evidence(repo).expect(OK)), ("first", Some((first.number, vec![1, 2]))));
     // A sync of code does not touch it.
-    publish(&*writer, repo, 1, Vec::new()).await;
-    writer.put_evidence(repo, "second", Vec::new()).await.expect(OK);
-    let second = store.code_state(repo).await.expect(OK).evidence.expect("what was put");
+    publish(&*writer, repo, 1, Vec::new());
+    writer.put_evidence(repo, "second", Vec::new()).expect(OK);
+    let second = store.code_state(repo).expect(OK).evidence.expect("what was put");
     assert!(second.number != first.number && second.made_of == "second", "{second:?}");
-    assert_eq!(store.evidence(repo).await.expect(OK), Some((second.number, Vec::new())));
-    writer.remove_repo(repo).await.expect(OK);
-    assert_eq!(store.evidence(repo).await.expect(OK), None);
-    assert!(store.evidence(other).await.expect(OK).is_some());
+    assert_eq!(store.evidence(repo).expect(OK), Some((second.number, Vec::new())));
+    writer.remove_repo(repo).expect(OK);
+    assert_eq!(store.evidence(repo).expect(OK), None);
+    assert!(store.evidence(other).expect(OK).is_some());
 }
 
-async fn what_is_published_is_found(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("code"), 5).await.expect(OK).id;
-    let before = writer.begin_code(repo, RULES).await.expect(OK);
+fn what_is_published_is_found(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let repo = writer.add_repo(&new_repo("code"), 5).expect(OK).id;
+    let before = writer.begin_code(repo, RULES).expect(OK);
     assert!(before.partial && before.snapshots.is_empty());
-    put(&*writer, 1, &["alpha beta", "beta gamma"]).await;
-    put(&*writer, 2, &["delta"]).await;
-    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b/c.rs", 2)]).await;
-    assert_eq!(state, store.code_state(repo).await.expect(OK));
+    put(&*writer, 1, &["alpha beta", "beta gamma"]);
+    put(&*writer, 2, &["delta"]);
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b/c.rs", 2)]);
+    assert_eq!(state, store.code_state(repo).expect(OK));
     assert!(!state.partial && state.rules == RULES && state.at == Some(1));
     let info = &state.snapshots[0];
     assert_eq!((info.commit, info.files, info.chunks, info.lines, info.bytes), (commit(1), 2, 3, 3, 30));
-    let view = view(store, &state, OverlayInput::default()).await;
+    let view = view(store, &state, OverlayInput::default());
     let paths: Vec<String> = view.files().iter().map(|file| file.path.to_string()).collect();
     assert_eq!(paths, ["a.rs", "b/c.rs"]);
     let found = ask(&*view, &["gamma"]);
@@ -211,34 +206,34 @@ async fn what_is_published_is_found(store: &dyn IndexStore) {
         (Some("package"), [1, 2, 3], &["tag".to_owned()][..])
     );
     assert_eq!((view.frequency("beta").expect(OK), view.frequency("nothing").expect(OK)), (2, 0));
-    let summary = store.summarise(info.id).await.expect(OK);
+    let summary = store.summarise(info.id).expect(OK);
     assert_eq!(summary.languages, [("rust".to_owned(), [2, 3, 3])]);
     assert_eq!(summary.left_out.len(), 1);
-    assert!(store.check_code(true).await.expect(OK).is_empty());
+    assert!(store.check_code(true).expect(OK).is_empty());
 }
 
-async fn a_chunk_is_claimed_once_and_kept_once(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("code"), 5).await.expect(OK).id;
+fn a_chunk_is_claimed_once_and_kept_once(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let repo = writer.add_repo(&new_repo("code"), 5).expect(OK).id;
     let sink = writer.sink();
     assert!(sink.claim(&key("unclaimed")) && !sink.claim(&key("unclaimed")));
-    put(&*writer, 1, &["shared text", "first"]).await;
-    put(&*writer, 2, &["shared text", "second"]).await;
-    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2)]).await;
+    put(&*writer, 1, &["shared text", "first"]);
+    put(&*writer, 2, &["shared text", "second"]);
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2)]);
     assert_eq!(state.snapshots[0].chunks, 3);
     assert!(!writer.sink().claim(&key("shared text")), "it is in the store");
-    let view = view(store, &state, OverlayInput::default()).await;
+    let view = view(store, &state, OverlayInput::default());
     assert_eq!(view.chunks_of(0)[0], view.chunks_of(1)[0]);
     assert_eq!(view.files_with(view.chunks_of(0)[0]), [0, 1]);
 }
 
-async fn uncommitted_work_lies_on_top(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("code"), 5).await.expect(OK).id;
-    put(&*writer, 1, &["alpha"]).await;
-    put(&*writer, 2, &["beta"]).await;
-    put(&*writer, 3, &["gamma"]).await;
-    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2), file("c.rs", 3)]).await;
+fn uncommitted_work_lies_on_top(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let repo = writer.add_repo(&new_repo("code"), 5).expect(OK).id;
+    put(&*writer, 1, &["alpha"]);
+    put(&*writer, 2, &["beta"]);
+    put(&*writer, 3, &["gamma"]);
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2), file("c.rs", 3)]);
     let sink = store.overlay_sink();
     let overlay_file = |path: &str, texts: &[&str]| {
         let (record, chunks) = read(&*sink, texts);
@@ -246,7 +241,7 @@ async fn uncommitted_work_lies_on_top(store: &dyn IndexStore) {
     };
     let files = vec![overlay_file("a.rs", &["alpha changed"]), overlay_file("d.rs", &["gamma", "new"])];
     let overlay = OverlayInput { hidden: vec![RepoPath::from("b.rs")], files };
-    let seen = view(store, &state, overlay.clone()).await;
+    let seen = view(store, &state, overlay.clone());
     let paths: Vec<(String, bool)> =
         seen.files().iter().map(|file| (file.path.to_string(), file.uncommitted)).collect();
     let expected = [("a.rs", true), ("c.rs", false), ("d.rs", true)].map(|(path, new)| (path.to_owned(), new));
@@ -256,81 +251,81 @@ async fn uncommitted_work_lies_on_top(store: &dyn IndexStore) {
     let gamma = seen.chunks_of(1)[0];
     assert_eq!(seen.files_with(gamma), [1, 2], "what is committed is the same chunk");
     // Committed, it gives the same answers.
-    put(&*writer, 4, &["alpha changed"]).await;
-    put(&*writer, 5, &["gamma", "new"]).await;
-    let state = publish(&*writer, repo, 2, vec![file("a.rs", 4), file("c.rs", 3), file("d.rs", 5)]).await;
-    let committed = view(store, &state, OverlayInput::default()).await;
+    put(&*writer, 4, &["alpha changed"]);
+    put(&*writer, 5, &["gamma", "new"]);
+    let state = publish(&*writer, repo, 2, vec![file("a.rs", 4), file("c.rs", 3), file("d.rs", 5)]);
+    let committed = view(store, &state, OverlayInput::default());
     for words in [&["alpha"][..], &["gamma", "new"], &["changed"]] {
         assert_eq!(ask(&*seen, words), ask(&*committed, words));
     }
 }
 
-async fn other_snapshots_change_no_score(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("one"), 5).await.expect(OK).id;
-    put(&*writer, 1, &["alpha beta", "beta", "gamma"]).await;
-    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1)]).await;
-    let alone = ask(&*view(store, &state, OverlayInput::default()).await, &["alpha", "beta"]);
-    let other = writer.add_repo(&new_repo("two"), 5).await.expect(OK).id;
-    put(&*writer, 2, &["alpha", "alpha alpha", "beta beta beta", "gamma"]).await;
-    let others = publish(&*writer, other, 2, vec![file("a.rs", 2)]).await;
-    assert_eq!(ask(&*view(store, &state, OverlayInput::default()).await, &["alpha", "beta"]), alone);
+fn other_snapshots_change_no_score(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let repo = writer.add_repo(&new_repo("one"), 5).expect(OK).id;
+    put(&*writer, 1, &["alpha beta", "beta", "gamma"]);
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1)]);
+    let alone = ask(&*view(store, &state, OverlayInput::default()), &["alpha", "beta"]);
+    let other = writer.add_repo(&new_repo("two"), 5).expect(OK).id;
+    put(&*writer, 2, &["alpha", "alpha alpha", "beta beta beta", "gamma"]);
+    let others = publish(&*writer, other, 2, vec![file("a.rs", 2)]);
+    assert_eq!(ask(&*view(store, &state, OverlayInput::default()), &["alpha", "beta"]), alone);
     let parts = [&state, &others].map(|state| ViewPart::snapshot(state.snapshots[0].id));
-    let both = store.open_view(parts.into()).await.expect(OK);
+    let both = store.open_view(parts.into()).expect(OK);
     assert_eq!(both.files().iter().map(|file| file.repo).collect::<Vec<_>>(), [repo, other]);
     assert_eq!(both.chunk_count(), 6);
 }
 
-async fn what_no_snapshot_needs_is_collected_and_readers_go_on(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("one"), 5).await.expect(OK).id;
-    let other = writer.add_repo(&new_repo("two"), 5).await.expect(OK).id;
-    put(&*writer, 1, &["alpha", "shared"]).await;
-    put(&*writer, 2, &["beta", "shared"]).await;
-    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1)]).await;
-    let kept = publish(&*writer, other, 2, vec![file("b.rs", 2)]).await;
-    let reader = view(store, &state, OverlayInput::default()).await;
+fn what_no_snapshot_needs_is_collected_and_readers_go_on(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let repo = writer.add_repo(&new_repo("one"), 5).expect(OK).id;
+    let other = writer.add_repo(&new_repo("two"), 5).expect(OK).id;
+    put(&*writer, 1, &["alpha", "shared"]);
+    put(&*writer, 2, &["beta", "shared"]);
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1)]);
+    let kept = publish(&*writer, other, 2, vec![file("b.rs", 2)]);
+    let reader = view(store, &state, OverlayInput::default());
     let before = ask(&*reader, &["alpha"]);
-    writer.remove_repo(repo).await.expect(OK);
+    writer.remove_repo(repo).expect(OK);
     assert_eq!(ask(&*reader, &["alpha"]), before, "a reader keeps what it has");
     let parts = vec![ViewPart::snapshot(state.snapshots[0].id)];
-    assert!(matches!(store.open_view(parts).await, Err(StoreError::Absent(_))));
-    let left = view(store, &kept, OverlayInput::default()).await;
+    assert!(matches!(store.open_view(parts), Err(StoreError::Absent(_))));
+    let left = view(store, &kept, OverlayInput::default());
     assert_eq!(left.chunk_count(), 2);
     assert_eq!(ask(&*left, &["beta"])[0].0, "beta");
     assert!(writer.sink().claim(&key("alpha")), "it is gone");
     assert!(!writer.sink().claim(&key("shared")), "it is still needed");
 }
 
-async fn what_was_put_and_not_published_is_known_later(store: &dyn IndexStore) {
+fn what_was_put_and_not_published_is_known_later(store: &dyn IndexStore) {
     let keys = || [1, 2].map(|number| BlobKey { blob: blob(number), hint: ".rs".into() }).to_vec();
     {
-        let writer = store.try_writer().await.expect(OK);
-        put(&*writer, 1, &["alpha"]).await;
-        writer.flush().await.expect(OK);
-        put(&*writer, 2, &["beta"]).await;
+        let writer = store.try_writer().expect(OK);
+        put(&*writer, 1, &["alpha"]);
+        writer.flush().expect(OK);
+        put(&*writer, 2, &["beta"]);
         // This one is dropped before it was flushed.
     }
-    let writer = store.try_writer().await.expect(OK);
-    let known = writer.known_blobs(RULES, keys()).await.expect(OK);
+    let writer = store.try_writer().expect(OK);
+    let known = writer.known_blobs(RULES, keys()).expect(OK);
     assert_eq!(known.into_iter().map(|key| key.blob).collect::<Vec<_>>(), [blob(1)]);
-    assert!(writer.known_blobs("other rules", keys()).await.expect(OK).is_empty());
-    let repo = writer.add_repo(&new_repo("code"), 5).await.expect(OK).id;
-    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2)]).await;
+    assert!(writer.known_blobs("other rules", keys()).expect(OK).is_empty());
+    let repo = writer.add_repo(&new_repo("code"), 5).expect(OK).id;
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2)]);
     assert_eq!(state.snapshots[0].files, 1, "only what the store holds can be published");
 }
 
-async fn exact_text_is_among_the_candidates(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let repo = writer.add_repo(&new_repo("code"), 5).await.expect(OK).id;
-    put(&*writer, 1, &["let Alpha = beta;\n", "x\n", "outline: Alpha beta"]).await;
-    put(&*writer, 2, &["gamma\n\u{e4}\u{f6}\u{fc}\n", "if beta\n"]).await;
-    put(&*writer, 3, &["Alpha elsewhere\n"]).await;
-    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2)]).await;
+fn exact_text_is_among_the_candidates(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let repo = writer.add_repo(&new_repo("code"), 5).expect(OK).id;
+    put(&*writer, 1, &["let Alpha = beta;\n", "x\n", "outline: Alpha beta"]);
+    put(&*writer, 2, &["gamma\n\u{e4}\u{f6}\u{fc}\n", "if beta\n"]);
+    put(&*writer, 3, &["Alpha elsewhere\n"]);
+    let state = publish(&*writer, repo, 1, vec![file("a.rs", 1), file("b.rs", 2)]);
     let sink = store.overlay_sink();
     let (record, chunks) = read(&*sink, &["let alpha be uncommitted\n", "outline: alpha"]);
     let files = vec![OverlayFile { path: "c.rs".into(), record, chunks }];
-    let seen = view(store, &state, OverlayInput { hidden: Vec::new(), files }).await;
+    let seen = view(store, &state, OverlayInput { hidden: Vec::new(), files });
     let candidates = |plan: &TextPlan| {
         let chunks = seen.chunks_with(plan).expect(OK);
         assert!(chunks.is_sorted_by(|a, b| a < b), "{chunks:?}");

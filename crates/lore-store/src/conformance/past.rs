@@ -17,12 +17,12 @@ use crate::{
 const RULES: &str = "rules";
 
 /// Runs every check of what is kept of the past, each on a store of its own.
-pub async fn check_past(make: impl Fn() -> Arc<dyn IndexStore>) {
-    versions_are_shown_as_they_stood(&*make()).await;
-    what_is_kept_can_be_cut_and_goes_on(&*make()).await;
-    only_touched_or_gone_chunks_are_shown(&*make()).await;
-    any_files_can_be_a_tree(&*make()).await;
-    a_past_is_wanted_forgotten_and_collected(&*make()).await;
+pub fn check_past(make: impl Fn() -> Arc<dyn IndexStore>) {
+    versions_are_shown_as_they_stood(&*make());
+    what_is_kept_can_be_cut_and_goes_on(&*make());
+    only_touched_or_gone_chunks_are_shown(&*make());
+    any_files_can_be_a_tree(&*make());
+    a_past_is_wanted_forgotten_and_collected(&*make());
 }
 
 fn line(numbers: Range<u8>) -> Vec<LineCommit> {
@@ -39,7 +39,7 @@ fn change(commit: u32, path: &str, number: Option<u8>) -> NewVersion {
     NewVersion { commit, path: path.into(), key: number.map(|number| file(path, number).key) }
 }
 
-async fn put_past(
+fn put_past(
     writer: &dyn IndexWriter,
     repo: RepoId,
     keep: u32,
@@ -47,19 +47,19 @@ async fn put_past(
     changes: Vec<NewVersion>,
 ) -> PastInfo {
     let past = NewPast { at: 7, rules: RULES.to_owned(), scope: "scope".to_owned(), keep, commits, changes };
-    writer.put_past(repo, past).await.expect(OK)
+    writer.put_past(repo, past).expect(OK)
 }
 
 /// A repository with a past of four commits: `a` has two versions, `b` comes, goes and comes again.
-async fn with_past(store: &dyn IndexStore, writer: &dyn IndexWriter) -> (RepoId, PastInfo) {
-    let repo = writer.add_repo(&new_repo("past"), 5).await.expect(OK).id;
-    writer.begin_code(repo, RULES).await.expect(OK);
-    put(writer, 1, &["alpha", "shared"]).await;
-    put(writer, 2, &["beta", "shared"]).await;
-    put(writer, 3, &["gamma"]).await;
-    publish(writer, repo, 4, vec![file("a.rs", 2), file("b.rs", 3)]).await;
-    writer.want_past(repo, true).await.expect(OK);
-    assert_eq!(store.code_state(repo).await.expect(OK).past.expect("it is wanted").at, None);
+fn with_past(store: &dyn IndexStore, writer: &dyn IndexWriter) -> (RepoId, PastInfo) {
+    let repo = writer.add_repo(&new_repo("past"), 5).expect(OK).id;
+    writer.begin_code(repo, RULES).expect(OK);
+    put(writer, 1, &["alpha", "shared"]);
+    put(writer, 2, &["beta", "shared"]);
+    put(writer, 3, &["gamma"]);
+    publish(writer, repo, 4, vec![file("a.rs", 2), file("b.rs", 3)]);
+    writer.want_past(repo, true).expect(OK);
+    assert_eq!(store.code_state(repo).expect(OK).past.expect("it is wanted").at, None);
     let changes = vec![
         change(0, "a.rs", Some(1)),
         change(0, "b.rs", Some(3)),
@@ -67,13 +67,13 @@ async fn with_past(store: &dyn IndexStore, writer: &dyn IndexWriter) -> (RepoId,
         change(2, "a.rs", Some(2)),
         change(3, "b.rs", Some(3)),
     ];
-    let info = put_past(writer, repo, 0, line(0..4), changes).await;
+    let info = put_past(writer, repo, 0, line(0..4), changes);
     (repo, info)
 }
 
-async fn open(store: &dyn IndexStore, repo: RepoId, number: i64, slice: PastSlice) -> Arc<dyn CodeView> {
+fn open(store: &dyn IndexStore, repo: RepoId, number: i64, slice: PastSlice) -> Arc<dyn CodeView> {
     let base = Base::Past(PastPart { repo, number, slice });
-    store.open_view(vec![ViewPart { base, ..ViewPart::default() }]).await.expect(OK)
+    store.open_view(vec![ViewPart { base, ..ViewPart::default() }]).expect(OK)
 }
 
 fn slice(commits: Range<u32>) -> PastSlice {
@@ -96,23 +96,23 @@ fn row(path: &str, version: Range<u32>, texts: &[&str]) -> (String, Range<u32>, 
     (path.to_owned(), version, texts.iter().map(|text| (*text).to_owned()).collect())
 }
 
-async fn versions_are_shown_as_they_stood(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let (repo, info) = with_past(store, &*writer).await;
+fn versions_are_shown_as_they_stood(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let (repo, info) = with_past(store, &*writer);
     assert_eq!((info.at, info.rules.as_str(), info.scope.as_str()), (Some(7), RULES, "scope"));
     assert_eq!((info.tip, info.commits, info.versions, info.chunks), (Some(commit(3)), 4, 4, 4));
     assert!(info.complete && info.bytes > 0, "{info:?}");
-    assert_eq!(store.code_state(repo).await.expect(OK).past.as_ref(), Some(&info));
-    let (number, commits) = store.past_commits(repo).await.expect(OK).expect("they were put");
+    assert_eq!(store.code_state(repo).expect(OK).past.as_ref(), Some(&info));
+    let (number, commits) = store.past_commits(repo).expect(OK).expect("they were put");
     assert_eq!((number, commits.as_slice()), (info.number, line(0..4).as_slice()));
 
     let at = |commit: u32| slice(commit..commit + 1);
-    let view = open(store, repo, number, at(0)).await;
+    let view = open(store, repo, number, at(0));
     assert_eq!(shown(&*view), [row("a.rs", 0..2, &["alpha", "shared"]), row("b.rs", 0..1, &["gamma"])]);
-    let view = open(store, repo, number, at(1)).await;
+    let view = open(store, repo, number, at(1));
     assert_eq!(shown(&*view), [row("a.rs", 0..2, &["alpha", "shared"])]);
     // Of all times, each text once for each path, where it stood last.
-    let view = open(store, repo, number, slice(0..4)).await;
+    let view = open(store, repo, number, slice(0..4));
     let all = [row("a.rs", 0..2, &["alpha"]), row("a.rs", 2..4, &["shared", "beta"]), row("b.rs", 3..4, &["gamma"])];
     let sorted = |mut rows: Vec<(String, Range<u32>, Vec<String>)>| {
         for (_, _, texts) in &mut rows {
@@ -129,24 +129,24 @@ async fn versions_are_shown_as_they_stood(store: &dyn IndexStore) {
     assert_eq!(of(2, "gamma"), [0..1, 3..4]);
     assert!((0..3).all(|file| view.is_at_tip(file)));
 
-    let versions = store.path_versions(repo, number, &"b.rs".into()).await.expect(OK);
+    let versions = store.path_versions(repo, number, &"b.rs".into()).expect(OK);
     let versions: Vec<_> = versions.into_iter().map(|version| (version.commits, version.blob)).collect();
     let blob = BlobId::from_bytes(&[3; 20]).expect("20 bytes");
     assert_eq!(versions, [(0..1, blob), (3..4, blob)]);
-    assert_eq!(store.path_versions(repo, number, &"none".into()).await.expect(OK), []);
+    assert_eq!(store.path_versions(repo, number, &"none".into()).expect(OK), []);
 }
 
-async fn what_is_kept_can_be_cut_and_goes_on(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let (repo, before) = with_past(store, &*writer).await;
+fn what_is_kept_can_be_cut_and_goes_on(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let (repo, before) = with_past(store, &*writer);
     // The last two commits are others now, and one more came.
     let mut commits = line(7..8);
     commits.extend(line(9..11));
     let changes = vec![change(3, "a.rs", None), change(4, "b.rs", Some(1)), change(4, "d.rs", Some(99))];
-    let info = put_past(&*writer, repo, 2, commits, changes).await;
+    let info = put_past(&*writer, repo, 2, commits, changes);
     assert!(info.number != before.number && !info.complete, "what is not held is missing: {info:?}");
     assert_eq!((info.commits, info.tip), (5, Some(commit(10))));
-    let view = open(store, repo, info.number, slice(0..5)).await;
+    let view = open(store, repo, info.number, slice(0..5));
     assert_eq!(
         shown(&*view),
         [
@@ -157,65 +157,65 @@ async fn what_is_kept_can_be_cut_and_goes_on(store: &dyn IndexStore) {
     );
     assert!(!view.is_at_tip(0) && view.is_at_tip(1));
     let replaced = Base::Past(PastPart { repo, number: before.number, slice: slice(0..1) });
-    let opened = store.open_view(vec![ViewPart { base: replaced, ..ViewPart::default() }]).await;
+    let opened = store.open_view(vec![ViewPart { base: replaced, ..ViewPart::default() }]);
     assert!(matches!(opened.map(|_| ()), Err(StoreError::Absent(_))));
 }
 
-async fn only_touched_or_gone_chunks_are_shown(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let (repo, info) = with_past(store, &*writer).await;
+fn only_touched_or_gone_chunks_are_shown(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let (repo, info) = with_past(store, &*writer);
     let all = slice(0..4);
-    let gone = open(store, repo, info.number, PastSlice { gone: true, ..all.clone() }).await;
+    let gone = open(store, repo, info.number, PastSlice { gone: true, ..all.clone() });
     assert_eq!(shown(&*gone), [row("a.rs", 0..2, &["alpha"])]);
     let touched = |wanted: Touch| {
         let filter = move |_: u32, _: &RepoPath, touch: Touch| touch == wanted;
         PastSlice { touched: Some(Arc::new(filter)), ..all.clone() }
     };
-    let deleted = open(store, repo, info.number, touched(Touch::Deleted)).await;
+    let deleted = open(store, repo, info.number, touched(Touch::Deleted));
     assert_eq!(shown(&*deleted), [row("b.rs", 0..1, &["gamma"])]);
-    let modified = open(store, repo, info.number, touched(Touch::Modified)).await;
+    let modified = open(store, repo, info.number, touched(Touch::Modified));
     assert_eq!(shown(&*modified), [row("a.rs", 0..2, &["alpha"]), row("a.rs", 2..4, &["beta"])]);
-    let there = open(store, repo, info.number, PastSlice { removed: false, ..slice(1..2) }).await;
+    let there = open(store, repo, info.number, PastSlice { removed: false, ..slice(1..2) });
     assert_eq!(shown(&*there), [row("a.rs", 0..2, &["alpha", "shared"])]);
 }
 
-async fn any_files_can_be_a_tree(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let (repo, _) = with_past(store, &*writer).await;
+fn any_files_can_be_a_tree(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let (repo, _) = with_past(store, &*writer);
     let tree = |numbers: &[u8]| {
         let files = numbers.iter().map(|number| file(&format!("x{number}.rs"), *number)).collect();
         let base = Base::Tree(TreePart { repo, rules: RULES.to_owned(), files: Arc::new(files) });
         vec![ViewPart { base, ..ViewPart::default() }]
     };
-    let view = store.open_view(tree(&[1, 3])).await.expect(OK);
+    let view = store.open_view(tree(&[1, 3])).expect(OK);
     let paths: Vec<String> = view.files().iter().map(|file| file.path.to_string()).collect();
     assert_eq!((paths, view.chunk_count()), (vec!["x1.rs".to_owned(), "x3.rs".to_owned()], 3));
-    assert!(matches!(store.open_view(tree(&[1, 42])).await.map(|_| ()), Err(StoreError::Absent(_))));
+    assert!(matches!(store.open_view(tree(&[1, 42])).map(|_| ()), Err(StoreError::Absent(_))));
     let keys = vec![file("a", 1).key, file("a", 42).key];
-    let held = store.held_blobs(RULES, keys.clone()).await.expect(OK);
+    let held = store.held_blobs(RULES, keys.clone()).expect(OK);
     assert_eq!(held.into_iter().collect::<Vec<_>>(), keys[..1]);
-    assert!(store.held_blobs("others", keys).await.expect(OK).is_empty());
+    assert!(store.held_blobs("others", keys).expect(OK).is_empty());
 }
 
-async fn a_past_is_wanted_forgotten_and_collected(store: &dyn IndexStore) {
-    let writer = store.try_writer().await.expect(OK);
-    let (repo, info) = with_past(store, &*writer).await;
+fn a_past_is_wanted_forgotten_and_collected(store: &dyn IndexStore) {
+    let writer = store.try_writer().expect(OK);
+    let (repo, info) = with_past(store, &*writer);
     // Snapshots come and go; what only the past needs stays.
     for number in 5..45 {
-        publish(&*writer, repo, number, vec![file("b.rs", 3)]).await;
-        writer.collect().await.expect(OK);
+        publish(&*writer, repo, number, vec![file("b.rs", 3)]);
+        writer.collect().expect(OK);
     }
-    let view = open(store, repo, info.number, slice(0..4)).await;
+    let view = open(store, repo, info.number, slice(0..4));
     assert_eq!(view.chunk_count(), 4);
-    writer.want_past(repo, true).await.expect(OK);
-    assert_eq!(store.code_state(repo).await.expect(OK).past, Some(info));
-    writer.want_past(repo, false).await.expect(OK);
-    assert_eq!(store.code_state(repo).await.expect(OK).past, None);
-    assert_eq!(store.past_commits(repo).await.expect(OK), None);
+    writer.want_past(repo, true).expect(OK);
+    assert_eq!(store.code_state(repo).expect(OK).past, Some(info));
+    writer.want_past(repo, false).expect(OK);
+    assert_eq!(store.code_state(repo).expect(OK).past, None);
+    assert_eq!(store.past_commits(repo).expect(OK), None);
     for number in 45..85 {
-        publish(&*writer, repo, number, vec![file("b.rs", 3)]).await;
-        writer.collect().await.expect(OK);
+        publish(&*writer, repo, number, vec![file("b.rs", 3)]);
+        writer.collect().expect(OK);
     }
-    let held = store.held_blobs(RULES, vec![file("a", 1).key, file("b", 3).key]).await.expect(OK);
+    let held = store.held_blobs(RULES, vec![file("a", 1).key, file("b", 3).key]).expect(OK);
     assert_eq!(held.into_iter().collect::<Vec<_>>(), [file("b", 3).key]);
 }

@@ -38,9 +38,9 @@ struct Input {
     user_alias: Option<String>,
 }
 
-async fn activate(context: Context, input: Input) -> Result<Answer, Failure> {
+fn activate(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
-    let one = input.golden_repo_alias.filter(|alias| !alias.trim().is_empty());
+    let one = input.golden_repo_alias.clone().filter(|alias| !alias.trim().is_empty());
     let composite = !input.golden_repo_aliases.is_empty();
     let golden = match (one, composite) {
         (Some(_), true) => {
@@ -51,10 +51,10 @@ async fn activate(context: Context, input: Input) -> Result<Answer, Failure> {
             .hint("name one repository, or several for a composite"));
         }
         (Some(one), false) => vec![one],
-        (None, _) => input.golden_repo_aliases,
+        (None, _) => input.golden_repo_aliases.clone(),
     };
-    let request = Activate { golden, composite, branch: input.branch_name, alias: input.user_alias };
-    let asked = team.activate(&by, request).await?;
+    let request = Activate { golden, composite, branch: input.branch_name.clone(), alias: input.user_alias.clone() };
+    let asked = team.activate(&by, &request)?;
     let alias = asked.task.alias.as_ref().map(ToString::to_string).unwrap_or_default();
     let message = match asked.status {
         JobStatus::Completed => format!("`{alias}` is activated"),

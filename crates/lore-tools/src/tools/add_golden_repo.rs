@@ -38,17 +38,17 @@ struct Input {
     refresh_every: Option<String>,
 }
 
-async fn add(context: Context, input: Input) -> Result<Answer, Failure> {
+fn add(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
     let request = AddGolden {
-        url: input.url,
-        alias: input.alias,
-        branch: input.branch,
+        url: input.url.clone(),
+        alias: input.alias.clone(),
+        branch: input.branch.clone(),
         temporal: input.enable_temporal.unwrap_or(false),
         refresh_every: input.refresh_every.as_deref().map(interval).transpose()?,
     };
     let alias = request.alias.trim().to_owned();
-    let asked = team.add_golden(&by, request).await?;
+    let asked = team.add_golden(&by, &request)?;
     Ok(job(&asked, &format!("golden repository `{alias}` is being added")))
 }
 

@@ -36,9 +36,9 @@ struct Input {
     recursive: Option<bool>,
 }
 
-async fn browse(context: Context, input: Input) -> Result<Answer, Failure> {
+fn browse(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let depth = if input.recursive.unwrap_or(true) { Depth::Everything } else { Depth::Folder };
-    let listed = list(&context, input.repository_alias.as_deref(), input.path.as_deref(), depth).await?;
+    let listed = list(context, input.repository_alias.as_deref(), input.path.as_deref(), depth)?;
     let mut structure = json!({"path": listed.folder, "files": listed.files, "total": listed.total});
     if depth == Depth::Folder {
         structure["directories"] = listed.directories.into();

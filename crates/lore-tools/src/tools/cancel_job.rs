@@ -30,10 +30,10 @@ struct Input {
     job_id: String,
 }
 
-async fn cancel(context: Context, input: Input) -> Result<Answer, Failure> {
+fn cancel(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
-    let cancelled = team.cancel_job(&by, &input.job_id).await?;
-    let report = team.job(&by, &input.job_id).await?;
+    let cancelled = team.cancel_job(&by, &input.job_id)?;
+    let report = team.job(&by, &input.job_id)?;
     Ok(job(&report.job, &cancelled_message(cancelled)))
 }
 

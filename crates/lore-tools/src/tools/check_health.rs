@@ -28,25 +28,25 @@ pub(super) static TOOL: Tool = Tool {
 #[derive(Deserialize, JsonSchema)]
 struct Input {}
 
-async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
+fn check(context: &Context, _: &Input) -> Result<Answer, Failure> {
     // Only a team server has jobs.
     let jobs = match context.team()? {
         Some(_) => {
             let (team, by) = context.on_server()?;
-            team.active_jobs(&by).await?
+            team.active_jobs(&by)?
         }
         None => 0,
     };
-    let health = context.lore.health().await;
+    let health = context.lore.health();
     #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
     let gigabytes = health.free_bytes.map(|bytes| rounded(bytes as f64 / 1e9));
     Ok(reported(json!({"health": {
         "status": health.status(),
         "timestamp": time(Some(health.at)),
         "services": {
-            "database": probe_json(&context, &health.database),
-            "vector_store": probe_json(&context, &health.vector_store),
-            "storage": probe_json(&context, &health.storage),
+            "database": probe_json(context, &health.database),
+            "vector_store": probe_json(context, &health.vector_store),
+            "storage": probe_json(context, &health.storage),
         },
         "system": {
             "memory_usage_percent": health.memory_percent.map(rounded),

@@ -24,12 +24,12 @@ pub(super) static TOOL: Tool = Tool {
 #[derive(Deserialize, JsonSchema)]
 struct Input {}
 
-async fn check(context: Context, _: Input) -> Result<Answer, Failure> {
-    let folder = context.folder().await;
-    let delivery = context.lore.messages.deliver(&folder).await?;
+fn check(context: &Context, _: &Input) -> Result<Answer, Failure> {
+    let folder = context.folder();
+    let delivery = context.lore.messages.deliver(&folder)?;
     let mut answer = messages::answer(&delivery.messages, delivery.left, "call check_lazygit_messages again");
     answer.notes(&messages::notes(&delivery.unreadable));
     let claim = delivery.claim;
-    answer.receipt(Receipt::new(move || Box::pin(claim.acknowledge())));
+    answer.receipt(Receipt::new(move || claim.acknowledge()));
     Ok(answer.done())
 }

@@ -44,14 +44,14 @@ struct Input {
     limit: Option<i64>,
 }
 
-async fn co_changed(context: Context, input: Input) -> Result<Answer, Failure> {
+fn co_changed(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (mut known, mut names, mut files): (Option<Repo>, _, _) = (None, Names::default(), Vec::new());
-    for file in input.files {
+    for file in input.files.clone() {
         if context.team()?.is_none() {
             files.push(PathBuf::from(file));
             continue;
         }
-        let (repo, its_names, path) = server_file(&context, input.repo.as_deref(), "files", &file).await?;
+        let (repo, its_names, path) = server_file(context, input.repo.as_deref(), "files", &file)?;
         if let Some(other) = known.as_ref().filter(|other| other.id != repo.id) {
             let message = format!("`files` are of two repositories, {} and {}", other.name(), repo.name());
             return Err(Failure::new(Code::InvalidArgument, message)
@@ -61,15 +61,15 @@ async fn co_changed(context: Context, input: Input) -> Result<Answer, Failure> {
         (known, names) = (Some(repo), its_names);
     }
     let request = CoChangeRequest {
-        folder: context.folder().await,
-        repo: input.repo,
+        folder: context.folder(),
+        repo: input.repo.clone(),
         known,
         from: None,
         files,
-        others: others(&context).await?,
+        others: others(context)?,
         limit: input.limit.unwrap_or(LIMIT),
     };
-    let found = context.lore.co_changed(&request).await?;
+    let found = context.lore.co_changed(&request)?;
     let mut answer = AnswerBuilder::object(fields(&found, &names).0);
     for unchanged in &found.unchanged {
         let path = names.path(&found.repo, &unchanged.path.to_text());

@@ -38,13 +38,13 @@ struct Input {
     sha: String,
 }
 
-async fn get_commit(context: Context, input: Input) -> Result<Answer, Failure> {
+fn get_commit(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let missing = |name: &str| {
         Failure::new(Code::CommitNotFound, format!("Commit {name} not found"))
             .hint("no repository of the composite has it: a search or touches result has the `sha`")
     };
-    let Holder { repo, place, names } = holder(&context, &input.repo, &input.sha, missing).await?;
-    let found = context.lore.history.commit(&repo, place.as_deref(), &input.sha).await?;
+    let Holder { repo, place, names } = holder(context, &input.repo, &input.sha, missing)?;
+    let found = context.lore.history.commit(&repo, place.as_deref(), &input.sha)?;
     let commit = &found.commit;
     let files = commit.files.iter().map(|file| {
         json!({

@@ -36,7 +36,7 @@ struct Input {
     max_bytes: Option<i64>,
 }
 
-async fn get_patch(context: Context, input: Input) -> Result<Answer, Failure> {
+fn get_patch(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let max = input.max_bytes.map(usize::try_from).transpose().map_err(|_| {
         Failure::new(Code::InvalidArgument, "`max_bytes` is negative")
             .hint("leave it out for the whole patch, or give the number of bytes to see")
@@ -45,8 +45,8 @@ async fn get_patch(context: Context, input: Input) -> Result<Answer, Failure> {
         Failure::new(Code::PatchNotFound, format!("Patch {name} not found"))
             .hint("no repository of the composite has the commit: a search or touches result has the `sha`")
     };
-    let Holder { repo, place, names } = holder(&context, &input.repo, &input.sha, missing).await?;
-    let found = context.lore.history.patch(&repo, place.as_deref(), &input.sha).await?;
+    let Holder { repo, place, names } = holder(context, &input.repo, &input.sha, missing)?;
+    let found = context.lore.history.patch(&repo, place.as_deref(), &input.sha)?;
     let text = String::from_utf8_lossy(&found.bytes);
     let end = max.map_or(text.len(), |max| text.floor_char_boundary(max));
     let fields: [(&str, Value); 3] = [

@@ -34,20 +34,20 @@ pub(super) static TOOL: Tool = Tool {
 #[derive(Deserialize, JsonSchema)]
 struct Input {}
 
-async fn list(context: Context, _: Input) -> Result<Answer, Failure> {
-    let mut all = each_history(&context).await?;
+fn list(context: &Context, _: &Input) -> Result<Answer, Failure> {
+    let mut all = each_history(context)?;
     let total = all.len();
     all.truncate(REPOS_MAX);
     let history = &context.lore.history;
     let repos: Vec<Repo> = all.iter().filter_map(|(_, found)| Some(found.as_ref().ok()?.repo.clone())).collect();
-    let mut fresh = history.freshness(&repos, None).await.repos.into_iter();
+    let mut fresh = history.freshness(&repos, None).repos.into_iter();
     let mut rows = Vec::new();
     for (name, found) in all {
         rows.push(match found {
             Ok(found) => {
                 // What cannot be counted keeps the rest from being listed no more than what cannot be asked.
-                let commits = history.commit_count(&found.repo).await.ok();
-                row(&context, &name, &found, fresh.next(), commits)
+                let commits = history.commit_count(&found.repo).ok();
+                row(context, &name, &found, fresh.next(), commits)
             }
             Err(failure) => {
                 let state = FreshState::Missing.as_str();

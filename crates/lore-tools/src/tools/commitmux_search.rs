@@ -55,17 +55,17 @@ struct Input {
     limit: Option<i64>,
 }
 
-async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
-    let Histories { repos, names, mut notes } = histories(&context, input.repos).await?;
+fn search(context: &Context, input: &Input) -> Result<Answer, Failure> {
+    let Histories { repos, names, mut notes } = histories(context, input.repos.clone())?;
     let request = SearchRequest {
-        query: input.query,
+        query: input.query.clone(),
         repos,
         paths: input.paths.clone(),
         since: input.since,
         limit: input.limit.unwrap_or(LIMIT),
         ..SearchRequest::default()
     };
-    let found = context.lore.history.search(request).await?;
+    let found = context.lore.history.search(request)?;
     let results = found.hits.iter().map(|hit| {
         let commit = &hit.hit;
         json!({

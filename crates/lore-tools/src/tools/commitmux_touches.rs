@@ -45,8 +45,8 @@ struct Input {
     limit: Option<i64>,
 }
 
-async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
-    let Histories { repos, names, mut notes } = histories(&context, input.repos).await?;
+fn touches(context: &Context, input: &Input) -> Result<Answer, Failure> {
+    let Histories { repos, names, mut notes } = histories(context, input.repos.clone())?;
     let request = TouchRequest {
         path: input.path_glob.clone(),
         repos,
@@ -54,7 +54,7 @@ async fn touches(context: Context, input: Input) -> Result<Answer, Failure> {
         limit: input.limit.unwrap_or(LIMIT),
         ..TouchRequest::default()
     };
-    let found = context.lore.history.touches(request).await?;
+    let found = context.lore.history.touches(request)?;
     let results = found.touches.iter().map(|touched| {
         let hit = &touched.hit;
         json!({

@@ -62,7 +62,7 @@ struct Input {
     path: Option<String>,
 }
 
-async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
+fn search(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let started = Instant::now();
     let (repo, full) = (input.repo.clone(), input.full.unwrap_or(false));
     let (request, max_tokens) = request(input)?;
@@ -71,7 +71,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         metadata.insert("took_ms".to_owned(), took.into());
         metadata
     };
-    match (context.project.source().await?, repo) {
+    match (context.project.source()?, repo) {
         (Source::Files(_), Some(repo)) => Err(Failure::new(
             Code::InvalidArgument,
             format!(
@@ -81,7 +81,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
         )
         .hint("leave `repo` out")),
         (Source::Files(files), None) => {
-            let mut found = files.search(&request).await?;
+            let mut found = files.search(&request)?;
             if let Some(tokens) = room(max_tokens, &file_metadata(&found)) {
                 found.fit(tokens, &|hit| size(&file_hit_json(hit)));
             }
@@ -89,7 +89,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
             Ok(answer(results, took(file_metadata(&found))))
         }
         (Source::Index(folder, upkeep), repo) => {
-            let (mut found, coming) = search_index(&context, request, repo.as_deref(), (&folder, upkeep)).await?;
+            let (mut found, coming) = search_index(context, request, repo.as_deref(), (&folder, upkeep))?;
             if !full {
                 found.shorten();
             }
@@ -121,17 +121,17 @@ fn room(max_tokens: Option<usize>, metadata: &Map<String, Value>) -> Option<usiz
 }
 
 /// The arguments as a question, or what is wrong with them.
-fn request(input: Input) -> Result<(CodeRequest, Option<usize>), Failure> {
+fn request(input: &Input) -> Result<(CodeRequest, Option<usize>), Failure> {
     let invalid = |message: String| Failure::new(Code::InvalidArgument, message);
     if input.query.trim().is_empty() {
         return Err(invalid("`query` is empty".to_owned())
             .hint("say what you look for: a question, some words, or the name of a function, a type or a file"));
     }
-    let mut request = CodeRequest::new(input.query, Vec::new());
+    let mut request = CodeRequest::new(input.query.clone(), Vec::new());
     request.limit = input.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIMIT_DEFAULT);
-    request.tags = input.tags;
+    request.tags.clone_from(&input.tags);
     request.chunk_kinds = input.chunk_types.iter().map(|name| chunk_kind(name)).collect::<Result<_, _>>()?;
-    request.files.paths = input.path.into_iter().filter(|path| !path.trim().is_empty()).collect();
+    request.files.paths = input.path.clone().into_iter().filter(|path| !path.trim().is_empty()).collect();
     let max_tokens = input.max_tokens.map(usize::try_from).transpose();
     let max_tokens =
         max_tokens.map_err(|_| invalid("`max_tokens` is negative".to_owned()).hint("leave it out for whole texts"))?;
@@ -178,21 +178,21 @@ impl Coming {
 }
 
 /// Asks the index, and tells how what is not in it comes there.
-async fn search_index(
+fn search_index(
     context: &Context,
     mut request: CodeRequest,
     repo: Option<&str>,
     (folder, upkeep): (&std::path::Path, Upkeep),
 ) -> Result<(CodeAnswer, Coming), Failure> {
     let lore = &context.lore;
-    let project = match lore.find_project(folder).await {
+    let project = match lore.find_project(folder) {
         Ok(project) => Some(project),
         Err(failure) if failure.code == Code::NotARepository && repo.is_some() => None,
-        Err(failure) if failure.code == Code::NotARepository => return Err(no_project(context, &failure).await),
+        Err(failure) if failure.code == Code::NotARepository => return Err(no_project(context, &failure)),
         Err(failure) => return Err(failure),
     };
     let repo = match (repo, &project) {
-        (Some(name), _) => Some(lore.history.repo(name).await?),
+        (Some(name), _) => Some(lore.history.repo(name)?),
         (None, Some(project)) => project.repo.clone(),
         (None, None) => None,
     };
@@ -225,13 +225,13 @@ async fn search_index(
         }
         (None, None) => Coming::ByItself(None),
     };
-    let answer = lore.search.search(&request).await?;
+    let answer = lore.search.search(&request)?;
     Ok((answer, coming))
 }
 
 /// Says what to do where the server stands in no repository.
-async fn no_project(context: &Context, failure: &Failure) -> Failure {
-    let names = context.lore.history.repos().await.unwrap_or_default();
+fn no_project(context: &Context, failure: &Failure) -> Failure {
+    let names = context.lore.history.repos().unwrap_or_default();
     let names: Vec<&str> = names.iter().map(Repo::name).take(50).collect();
     let hint = if names.is_empty() {
         "start the server in a repository or with `--project DIR`".to_owned()

@@ -36,12 +36,12 @@ struct Input {
     role: String,
 }
 
-async fn create(context: Context, input: Input) -> Result<Answer, Failure> {
+fn create(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
     let role = Role::parse(input.role.trim()).ok_or_else(|| {
         Failure::new(Code::InvalidArgument, format!("there is no role `{}`", brief(&input.role)))
             .hint("it is admin, power_user or normal_user")
     })?;
-    let user = team.create_user(&by, input.username.trim(), &input.password, role).await?;
+    let user = team.create_user(&by, input.username.trim(), &input.password, role)?;
     Ok(reported(json!({"user": UserShown::from(&user), "message": format!("user `{}` is created", user.name)})))
 }

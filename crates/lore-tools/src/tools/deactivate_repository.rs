@@ -29,9 +29,9 @@ struct Input {
     user_alias: String,
 }
 
-async fn deactivate(context: Context, input: Input) -> Result<Answer, Failure> {
+fn deactivate(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
-    let asked = team.deactivate(&by, &input.user_alias).await?;
+    let asked = team.deactivate(&by, &input.user_alias)?;
     let alias = asked.task.alias.as_ref().map(ToString::to_string).unwrap_or_default();
     Ok(job(&asked, &format!("`{alias}` is deactivated")))
 }

@@ -39,11 +39,11 @@ struct Input {
     c3: String,
 }
 
-async fn describe(context: Context, input: Input) -> Result<Answer, Failure> {
-    let (folder, commands) = (context.folder().await, context.lore.commands.clone());
-    let agent = input.agent.unwrap_or_else(|| DEFAULT_AGENT.to_owned());
-    let name = CommandName::new(input.c1, input.c2, input.c3);
-    match lore_core::blocking(move || commands.describe(&folder, &agent, &name)).await {
+fn describe(context: &Context, input: &Input) -> Result<Answer, Failure> {
+    let folder = context.folder();
+    let agent = input.agent.clone().unwrap_or_else(|| DEFAULT_AGENT.to_owned());
+    let name = CommandName::new(input.c1.clone(), input.c2.clone(), input.c3.clone());
+    match context.lore.commands.describe(&folder, &agent, &name) {
         Ok((origin, command)) => {
             let mut answer = AnswerBuilder::object(command_json(&command));
             note_origin(&mut answer, &origin);

@@ -31,30 +31,30 @@ struct Input {
     source_type: Option<String>,
 }
 
-async fn discover(context: Context, input: Input) -> Result<Answer, Failure> {
+fn discover(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let wanted = input.source_type.as_deref().map(str::trim).filter(|source| !source.is_empty());
     if let Some(wanted) = wanted.filter(|wanted| !["golden", "local"].contains(wanted)) {
         let failure = Failure::new(Code::InvalidArgument, format!("`source_type` cannot be `{}`", brief(wanted)));
         return Err(failure.hint("use `golden` or `local`, or leave it out for all"));
     }
     if let Some((team, _)) = context.team()? {
-        let golden = if wanted == Some("local") { Vec::new() } else { team.golden().await? };
-        let repos = context.lore.history.repos().await?;
+        let golden = if wanted == Some("local") { Vec::new() } else { team.golden()? };
+        let repos = context.lore.history.repos()?;
         let state = |golden: &Golden| {
             if team.is_waited_for(&golden.alias) { "indexing" } else { golden.state.as_str() }
         };
-        let row = |golden| golden_row(&context, (golden, state(golden)), &repos);
+        let row = |golden| golden_row(context, (golden, state(golden)), &repos);
         let rows = golden.iter().take(REPOS_MAX).map(row).collect();
         return Ok(repositories(rows, golden.len()));
     }
     let repos = match wanted {
         // A server on this machine has none.
         Some("golden") => Vec::new(),
-        _ => context.lore.history.repos().await?,
+        _ => context.lore.history.repos()?,
     };
     let mut rows = Vec::new();
     for repo in repos.iter().take(REPOS_MAX) {
-        rows.push(row(repo, context.lore.search.state(repo.id).await?.past.is_some()));
+        rows.push(row(repo, context.lore.search.state(repo.id)?.past.is_some()));
     }
     Ok(repositories(rows, repos.len()))
 }

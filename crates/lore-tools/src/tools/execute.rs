@@ -67,11 +67,11 @@ struct Options {
     uv: Option<serde_json::Map<String, Value>>,
 }
 
-async fn execute(context: Context, input: Input) -> Result<Answer, Failure> {
-    let options = read_options(input.options)?;
-    let (folder, commands) = (context.folder().await, context.lore.commands.clone());
-    let name = CommandName::new(input.c1, input.c2, input.c3);
-    match lore_core::blocking(move || commands.execute(&folder, &input.agent, &name, &options)).await {
+fn execute(context: &Context, input: &Input) -> Result<Answer, Failure> {
+    let options = read_options(input.options.clone())?;
+    let folder = context.folder();
+    let name = CommandName::new(input.c1.clone(), input.c2.clone(), input.c3.clone());
+    match context.lore.commands.execute(&folder, &input.agent, &name, &options) {
         Ok(rendered) => {
             let mut answer = AnswerBuilder::text(rendered.text.clone()).content(Content::Procedure);
             note_rendered(&mut answer, &rendered);

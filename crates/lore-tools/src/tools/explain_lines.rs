@@ -44,12 +44,12 @@ struct Input {
     max_tokens: Option<i64>,
 }
 
-async fn explain(context: Context, input: Input) -> Result<Answer, Failure> {
+fn explain(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let lines = input.lines.as_deref().map(str::trim).filter(|lines| !lines.is_empty());
     let lines = lines.map(parse_lines).transpose()?;
     let tokens = room(input.max_tokens)?;
-    let (at, names) = file(&context, input.repo, input.file).await?;
-    let found = context.lore.explain_lines(&ExplainRequest { at, lines }).await?;
+    let (at, names) = file(context, input.repo.clone(), input.file.clone())?;
+    let found = context.lore.explain_lines(&ExplainRequest { at, lines })?;
     let mut answer = AnswerBuilder::object(fields(&found, &names, tokens).0);
     if let (Some(asked), Some(told)) = (lines, found.lines)
         && told != asked

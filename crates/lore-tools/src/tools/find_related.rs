@@ -56,16 +56,16 @@ struct Input {
     limit: Option<i64>,
 }
 
-async fn related(context: Context, input: Input) -> Result<Answer, Failure> {
-    let (at, names) = file(&context, input.repo, input.file).await?;
-    let FileAt { repo, place, path } = context.lore.find_file(&at).await?;
+fn related(context: &Context, input: &Input) -> Result<Answer, Failure> {
+    let (at, names) = file(context, input.repo.clone(), input.file.clone())?;
+    let FileAt { repo, place, path } = context.lore.find_file(&at)?;
     let request = RelatedRequest {
         repo: (repo, Some(place)),
         path,
         line: u32::try_from(input.line).unwrap_or(u32::MAX),
         limit: usize::try_from(input.limit.unwrap_or(LIMIT)).unwrap_or(LIMIT_MAX),
     };
-    let mut found = context.lore.search.related(&request).await?;
+    let mut found = context.lore.search.related(&request)?;
     found.shorten(LINES);
     let hits = std::mem::take(&mut found.hits);
     let frame = size(&Value::Object(fields(&found, &names).0)) + 10;

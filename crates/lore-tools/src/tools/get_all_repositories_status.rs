@@ -32,25 +32,25 @@ pub(super) static TOOL: Tool = Tool {
 #[derive(Deserialize, JsonSchema)]
 struct Input {}
 
-async fn status(context: Context, _: Input) -> Result<Answer, Failure> {
+fn status(context: &Context, _: &Input) -> Result<Answer, Failure> {
     if let Some((team, caller)) = context.team()? {
-        return on_server(&context, team, caller).await;
+        return on_server(context, team, caller);
     }
-    let mut found = scope::search(&context, None).await.map_or_else(
+    let mut found = scope::search(context, None).map_or_else(
         |failure| if failure.code == Code::RepoNotFound { Ok(Vec::new()) } else { Err(failure) },
         |searched| Ok(searched.repos),
     )?;
     let total = found.len();
     found.truncate(REPOS_MAX);
-    let reports = context.lore.report(found.iter().map(|one| one.repo.clone()).collect()).await?;
+    let reports = context.lore.report(found.iter().map(|one| one.repo.clone()).collect())?;
     let rows =
-        reports.iter().zip(&found).map(|(report, found)| row(&context, report, &found.alias, "activated")).collect();
+        reports.iter().zip(&found).map(|(report, found)| row(context, report, &found.alias, "activated")).collect();
     Ok(repositories(rows, total))
 }
 
 /// Every name of the caller's has one row, also where its repositories cannot be asked.
-async fn on_server(context: &Context, team: &Team, caller: &Caller) -> Result<Answer, Failure> {
-    let mut standings = team.each_visible(caller).await?;
+fn on_server(context: &Context, team: &Team, caller: &Caller) -> Result<Answer, Failure> {
+    let mut standings = team.each_visible(caller)?;
     let total = standings.len();
     let mut asked = 0;
     let shown = standings.iter().take_while(|one| {
@@ -60,7 +60,7 @@ async fn on_server(context: &Context, team: &Team, caller: &Caller) -> Result<An
     standings.truncate(shown.count().max(1));
     let all = standings.iter().flat_map(|one| &one.repos);
     let repos: Vec<Repo> = all.filter_map(|(_, shown)| Some(shown.as_ref().ok()?.repo.clone())).collect();
-    let mut reports = context.lore.report(repos).await?.into_iter();
+    let mut reports = context.lore.report(repos)?.into_iter();
     let mut rows = Vec::new();
     for Standing { alias, activation, repos } in standings {
         let status = if activation.is_some() { "activated" } else { "not_activated" };

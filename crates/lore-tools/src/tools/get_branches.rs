@@ -35,18 +35,18 @@ struct Input {
     repository_alias: Option<String>,
 }
 
-async fn branches(context: Context, input: Input) -> Result<Answer, Failure> {
+fn branches(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let alias = input.repository_alias.as_deref();
-    let (mut about, found) = if let Some(composite) = composite(&context, alias).await? {
+    let (mut about, found) = if let Some(composite) = composite(context, alias)? {
         (composite.head("repository_alias"), composite.members)
     } else {
-        let found = find(&context, alias).await?;
+        let found = find(context, alias)?;
         (Map::from_iter([("repository_alias".to_owned(), found.alias.as_str().into())]), vec![found])
     };
     let is_composite = about.contains_key("is_composite");
     let (mut rows, mut total) = (Vec::new(), 0);
     for found in found {
-        let (branches, count) = match listed(&context, &found).await {
+        let (branches, count) = match listed(context, &found) {
             // One that cannot be read keeps the others of a composite no more from being told than it does elsewhere.
             Err(failure) if is_composite => {
                 let note = format!("{}: {}", found.repo.name(), context.told(&failure.message));
@@ -80,12 +80,12 @@ async fn branches(context: Context, input: Input) -> Result<Answer, Failure> {
 }
 
 /// The branches of one repository, and how many there are.
-async fn listed(context: &Context, found: &Found) -> Result<(Vec<(Branch, BranchIndex)>, usize), Failure> {
-    match context.lore.list_branches(&found.repo, &found.place()).await {
+fn listed(context: &Context, found: &Found) -> Result<(Vec<(Branch, BranchIndex)>, usize), Failure> {
+    match context.lore.list_branches(&found.repo, &found.place()) {
         // Whose branch is gone has to see which others there are.
         Err(_) if found.repo.shown.is_some() => {
             let repo = Repo { shown: None, ..found.repo.clone() };
-            context.lore.list_branches(&repo, &found.place()).await
+            context.lore.list_branches(&repo, &found.place())
         }
         listed => listed,
     }

@@ -42,11 +42,11 @@ struct Input {
     limit: Option<i64>,
 }
 
-async fn get(context: Context, input: Input) -> Result<Answer, Failure> {
+fn get(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let range = range(input.offset, input.limit);
     let alias = input.repository_alias.as_deref();
-    let (found, wanted, before) = enter_file(&context, alias, "file_path", &input.file_path).await?;
-    let read = context.lore.read_file(&found.repo, &found.place(), wanted, range).await?;
+    let (found, wanted, before) = enter_file(context, alias, "file_path", &input.file_path)?;
+    let read = context.lore.read_file(&found.repo, &found.place(), &wanted, range)?;
     let (name, size) = (format!("{before}{}", read.file.path.to_text()), read.file.size);
     let mut metadata = metadata(&read, &name, &found.alias);
     // The metadata has the name of the branch.

@@ -39,12 +39,12 @@ struct Input {
     wait_seconds: Option<i64>,
 }
 
-async fn details(context: Context, input: Input) -> Result<Answer, Failure> {
+fn details(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
     let wait = input.wait_seconds.and_then(|seconds| u64::try_from(seconds).ok()).unwrap_or(0);
     let until = Instant::now() + Duration::from_secs(wait);
     let report = loop {
-        let report = team.job(&by, &input.job_id).await?;
+        let report = team.job(&by, &input.job_id)?;
         let (job, last) = (&report.job, report.lines.last());
         if let Some(progress) = &context.asked.progress {
             let what = last.map_or(job.status.as_str(), |line| line.text.as_str());
@@ -53,7 +53,7 @@ async fn details(context: Context, input: Input) -> Result<Answer, Failure> {
         if job.status.is_over() || Instant::now() >= until {
             break report;
         }
-        team.job_moved().await;
+        team.job_moved();
     };
     let told = |text: &str| context.told(text);
     let lines: Vec<JobLog> = report.lines.iter().map(|line| JobLog::new(line, told)).collect();

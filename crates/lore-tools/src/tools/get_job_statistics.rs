@@ -27,9 +27,9 @@ pub(super) static TOOL: Tool = Tool {
 #[derive(Deserialize, JsonSchema)]
 struct Input {}
 
-async fn statistics(context: Context, _: Input) -> Result<Answer, Failure> {
+fn statistics(context: &Context, _: &Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
-    let counted = team.count_jobs(&by).await?;
+    let counted = team.count_jobs(&by)?;
     let count = |wanted: JobStatus| counted.iter().find(|(status, _)| *status == wanted).map_or(0, |(_, count)| *count);
     Ok(reported(json!({"statistics": {
         "active": count(JobStatus::Running),

@@ -34,14 +34,14 @@ struct Input {
     repository_alias: Option<String>,
 }
 
-async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
+fn statistics(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let alias = input.repository_alias.as_deref();
-    let Some(composite) = composite(&context, alias).await? else {
-        let (statistics, _) = statistics_of(&context, find(&context, alias).await?).await?;
+    let Some(composite) = composite(context, alias)? else {
+        let (statistics, _) = statistics_of(context, find(context, alias)?)?;
         return Ok(succeeded(json!({"statistics": statistics})));
     };
     let mut statistics = composite.head("repository_id");
-    let members = Members::ask(composite.members, |member| statistics_of(&context, member)).await?;
+    let members = Members::ask(composite.members, |member| statistics_of(context, member))?;
     let mut languages: BTreeMap<String, u64> = BTreeMap::new();
     for (language, files) in members.told.iter().filter_map(|one| one["files"]["by_language"].as_object()).flatten() {
         *languages.entry(language.clone()).or_default() += files.as_u64().unwrap_or(0);
@@ -73,13 +73,13 @@ async fn statistics(context: Context, input: Input) -> Result<Answer, Failure> {
     Ok(succeeded(json!({"statistics": statistics})))
 }
 
-async fn statistics_of(context: &Context, found: Found) -> Result<(Value, Report), Failure> {
+fn statistics_of(context: &Context, found: Found) -> Result<(Value, Report), Failure> {
     let Found { repo, alias, shown, .. } = found;
     let lore = &context.lore;
     let accessed_at = shown.and_then(|shown| shown.activation?.accessed_at);
-    let indexed = lore.search.indexed_files(&repo, None).await.unwrap_or_default();
-    let measured = lore.measure(&repo).await;
-    let report = lore.report(vec![repo]).await?.pop();
+    let indexed = lore.search.indexed_files(&repo, None).unwrap_or_default();
+    let measured = lore.measure(&repo);
+    let report = lore.report(vec![repo])?.pop();
     let report = report.ok_or_else(|| Failure::new(lore_model::Code::Internal, "a repository has no report"))?;
     let (score, mut issues) = health(context, &report);
     let snapshot = report.code.as_ref().ok().and_then(|code| code.snapshot.as_ref());

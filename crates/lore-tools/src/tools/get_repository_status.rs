@@ -32,14 +32,14 @@ struct Input {
     user_alias: Option<String>,
 }
 
-async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
+fn status(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let alias = input.user_alias.as_deref();
-    let Some(composite) = composite(&context, alias).await? else {
-        let (status, _) = status_of(&context, find(&context, alias).await?).await?;
+    let Some(composite) = composite(context, alias)? else {
+        let (status, _) = status_of(context, find(context, alias)?)?;
         return Ok(succeeded(json!({"status": status})));
     };
     let mut status = composite.head("alias");
-    let members = Members::ask(composite.members, |member| status_of(&context, member)).await?;
+    let members = Members::ask(composite.members, |member| status_of(context, member))?;
     status.insert("activation_status".to_owned(), "activated".into());
     status.insert("created_at".to_owned(), time(Some(composite.activation.activated_at)));
     for counted in ["file_count", "index_size", "commit_count"] {
@@ -52,14 +52,14 @@ async fn status(context: Context, input: Input) -> Result<Answer, Failure> {
     Ok(succeeded(json!({"status": status})))
 }
 
-async fn status_of(context: &Context, found: Found) -> Result<(Value, Report), Failure> {
+fn status_of(context: &Context, found: Found) -> Result<(Value, Report), Failure> {
     let (place, shown_place) = (found.place(), place(context, &found.repo));
     let Found { repo, alias, shown, .. } = found;
     let lore = &context.lore;
     // Where the repository is gone, the rest can still be told.
-    let (branches, branch_count) = lore.list_branches(&repo, &place).await.unwrap_or_default();
+    let (branches, branch_count) = lore.list_branches(&repo, &place).unwrap_or_default();
     let branches: Vec<&str> = branches.iter().map(|(branch, _)| branch.name.as_str()).collect();
-    let report = lore.report(vec![repo]).await?.pop();
+    let report = lore.report(vec![repo])?.pop();
     let report = report.ok_or_else(|| Failure::new(lore_model::Code::Internal, "a repository has no report"))?;
     let (score, issues) = health(context, &report);
     let code = report.code.as_ref().ok();

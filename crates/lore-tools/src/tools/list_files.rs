@@ -33,8 +33,8 @@ struct Input {
     path: Option<String>,
 }
 
-async fn list_files(context: Context, input: Input) -> Result<Answer, Failure> {
-    let listed = list(&context, input.repository_alias.as_deref(), input.path.as_deref(), Depth::Folder).await?;
+fn list_files(context: &Context, input: &Input) -> Result<Answer, Failure> {
+    let listed = list(context, input.repository_alias.as_deref(), input.path.as_deref(), Depth::Folder)?;
     let mut fields = json!({
         "files": listed.files,
         "total": listed.total,

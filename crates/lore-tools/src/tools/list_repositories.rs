@@ -27,18 +27,18 @@ pub(super) static TOOL: Tool = Tool {
 #[derive(Deserialize, JsonSchema)]
 struct Input {}
 
-async fn list(context: Context, _: Input) -> Result<Answer, Failure> {
+fn list(context: &Context, _: &Input) -> Result<Answer, Failure> {
     let lore = &context.lore;
     if let Some((team, caller)) = context.team()? {
-        let own = team.activations(caller).await?;
-        let golden = lore.history.repos().await?;
+        let own = team.activations(caller)?;
+        let golden = lore.history.repos()?;
         let rows = own.iter().take(REPOS_MAX).map(|own| activation_row(own, &golden)).collect();
         return Ok(repositories(rows, own.len()));
     }
     let mut rows = Vec::new();
-    let repos = lore.history.repos().await?;
+    let repos = lore.history.repos()?;
     for repo in repos.iter().take(REPOS_MAX) {
-        let branch = lore.standing(repo).await.and_then(|at| at.branch);
+        let branch = lore.standing(repo).and_then(|at| at.branch);
         rows.push(json!({
             "user_alias": repo.name(),
             "golden_repo_alias": repo.name(),

@@ -28,9 +28,9 @@ pub(super) static TOOL: Tool = Tool {
 #[derive(Deserialize, JsonSchema)]
 struct Input {}
 
-async fn list(context: Context, _: Input) -> Result<Answer, Failure> {
+fn list(context: &Context, _: &Input) -> Result<Answer, Failure> {
     let (team, _) = context.on_server()?;
-    let users = team.users().await?;
+    let users = team.users()?;
     let rows: Vec<UserShown> = users.iter().take(USERS_MAX).map(UserShown::from).collect();
     let mut fields = json!({"users": rows, "total": users.len()});
     if users.len() > USERS_MAX {

@@ -37,7 +37,7 @@ struct Input {
     golden_repo_aliases: Vec<String>,
 }
 
-async fn manage(context: Context, input: Input) -> Result<Answer, Failure> {
+fn manage(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
     let change = match input.operation.trim().to_lowercase().as_str() {
         "create" => CompositeChange::Create,
@@ -48,7 +48,7 @@ async fn manage(context: Context, input: Input) -> Result<Answer, Failure> {
                 .hint("it is create, update or delete"));
         }
     };
-    let asked = team.change_composite(&by, change, &input.user_alias, &input.golden_repo_aliases).await?;
+    let asked = team.change_composite(&by, change, &input.user_alias, &input.golden_repo_aliases)?;
     let alias = asked.task.alias.as_ref().map(ToString::to_string).unwrap_or_default();
     let done = match change {
         CompositeChange::Create => "is created",

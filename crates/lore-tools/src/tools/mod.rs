@@ -40,13 +40,13 @@ mod switch_branch;
 mod sync_repository;
 mod was_tried;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use lore_model::Failure;
+use lore_model::{Cancel, Failure};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Answer, Calling, Context, Effect, Tool, arguments, too_long};
+use crate::{Answer, Context, Effect, Tool, arguments, too_long};
 
 /// The registry. The order is the order of `tools/list`.
 pub(crate) static ALL: &[&Tool] = &[
@@ -95,25 +95,28 @@ pub(crate) static ALL: &[&Tool] = &[
 const QUERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Reads the arguments and runs the tool on them. A query that takes too long is cancelled.
-fn run<I, F>(tool: &'static Tool, context: Context, args: Map<String, Value>, call: fn(Context, I) -> F) -> Calling
-where
-    I: DeserializeOwned + Send + 'static,
-    F: Future<Output = Result<Answer, Failure>> + Send + 'static,
-{
-    let work = lore_core::together(async move {
-        let (input, clamped) = arguments::read(tool.name, &(tool.input)(), args)?;
-        let mut answer = call(context, input).await?;
-        for clamped in clamped {
-            clamped.announce(&mut answer);
-        }
-        Ok(answer)
-    });
-    if tool.effect != Effect::Reads {
-        return Box::pin(work);
+fn run<I: DeserializeOwned>(
+    tool: &'static Tool,
+    context: &Context,
+    args: Map<String, Value>,
+    call: fn(&Context, &I) -> Result<Answer, Failure>,
+) -> Result<Answer, Failure> {
+    let (input, clamped) = arguments::read(tool.name, &(tool.input)(), args)?;
+    let caller = Cancel::current();
+    let limited =
+        if tool.effect == Effect::Reads { caller.until(Instant::now() + QUERY_TIMEOUT) } else { caller.clone() };
+    let mut answer = {
+        let _entered = limited.enter();
+        call(context, &input)
+    };
+    if answer.is_err() && limited.is_cancelled() && !caller.is_cancelled() {
+        answer = Err(too_long(tool.name));
     }
-    Box::pin(
-        async move { tokio::time::timeout(QUERY_TIMEOUT, work).await.unwrap_or_else(|_| Err(too_long(tool.name))) },
-    )
+    let mut answer = answer?;
+    for clamped in clamped {
+        clamped.announce(&mut answer);
+    }
+    Ok(answer)
 }
 
 /// The date as the contract has it: 0 where git prints none.

@@ -29,8 +29,8 @@ struct Input {
     alias: String,
 }
 
-async fn refresh(context: Context, input: Input) -> Result<Answer, Failure> {
+fn refresh(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
-    let asked = team.refresh_golden(&by, input.alias.trim()).await?;
+    let asked = team.refresh_golden(&by, input.alias.trim())?;
     Ok(job(&asked, &format!("golden repository `{}` is being refreshed", input.alias.trim())))
 }

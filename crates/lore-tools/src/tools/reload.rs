@@ -34,10 +34,10 @@ struct Input {
     agent: Option<String>,
 }
 
-async fn reload(context: Context, input: Input) -> Result<Answer, Failure> {
-    let (folder, commands) = (context.folder().await, context.lore.commands.clone());
-    let agent = input.agent.unwrap_or_else(|| DEFAULT_AGENT.to_owned());
-    match lore_core::blocking(move || commands.reload(&folder, &agent)).await {
+fn reload(context: &Context, input: &Input) -> Result<Answer, Failure> {
+    let folder = context.folder();
+    let agent = input.agent.clone().unwrap_or_else(|| DEFAULT_AGENT.to_owned());
+    match context.lore.commands.reload(&folder, &agent) {
         Ok((origin, count)) => {
             let mut fields = Map::new();
             for (key, value) in [

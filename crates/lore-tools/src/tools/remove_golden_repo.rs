@@ -31,8 +31,8 @@ struct Input {
     force: Option<bool>,
 }
 
-async fn remove(context: Context, input: Input) -> Result<Answer, Failure> {
+fn remove(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
-    let (asked, concerned) = team.remove_golden(&by, input.alias.trim(), input.force.unwrap_or(false)).await?;
+    let (asked, concerned) = team.remove_golden(&by, input.alias.trim(), input.force.unwrap_or(false))?;
     Ok(job(&asked, &format!("golden repository `{}` is being removed{concerned}", input.alias.trim())))
 }

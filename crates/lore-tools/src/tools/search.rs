@@ -36,10 +36,10 @@ struct Input {
     agent: Option<String>,
 }
 
-async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
-    let (folder, commands) = (context.folder().await, context.lore.commands.clone());
-    let agent = input.agent.unwrap_or_else(|| DEFAULT_AGENT.to_owned());
-    let found = lore_core::blocking(move || commands.search(&folder, &agent, &input.query)).await;
+fn search(context: &Context, input: &Input) -> Result<Answer, Failure> {
+    let folder = context.folder();
+    let agent = input.agent.clone().unwrap_or_else(|| DEFAULT_AGENT.to_owned());
+    let found = context.lore.commands.search(&folder, &agent, &input.query);
     let (origin, hits) = match found {
         Ok(found) => found,
         Err(error) => return error_answer(error),

@@ -31,10 +31,10 @@ struct Input {
     branch_name: String,
 }
 
-async fn switch(context: Context, input: Input) -> Result<Answer, Failure> {
+fn switch(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (team, by) = context.on_server()?;
     let (alias, branch) = (input.user_alias.trim(), input.branch_name.trim());
-    let asked = team.switch_branch(&by, alias, branch).await?;
+    let asked = team.switch_branch(&by, alias, branch)?;
     let message = if asked.status.is_over() {
         format!("`{alias}` is on branch `{branch}`")
     } else {

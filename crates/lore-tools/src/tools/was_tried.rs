@@ -54,14 +54,14 @@ struct Input {
     max_tokens: Option<i64>,
 }
 
-async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
+fn tried(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let room = room(input.max_tokens)?;
     let limit = usize::try_from(input.limit.unwrap_or(LIMIT)).unwrap_or(LIMIT_MAX);
-    let composite = composite(&context, input.repo.as_deref()).await?;
+    let composite = composite(context, input.repo.as_deref())?;
     let (asked, alias, notes) = if let Some(composite) = composite {
         (composite.members, composite.activation.alias.to_string(), composite.notes)
     } else {
-        let found = find(&context, input.repo.as_deref()).await?;
+        let found = find(context, input.repo.as_deref())?;
         let alias = found.alias.clone();
         (vec![found], alias, Vec::new())
     };
@@ -71,7 +71,7 @@ async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
         names.note(repo.name(), &alias, prefix);
         repos.push(repo.clone());
         let request = TriedRequest { repo: (repo, Some(place)), text: input.text.clone(), limit };
-        found.add(context.lore.was_tried(&request).await?, limit);
+        found.add(context.lore.was_tried(&request)?, limit);
     }
     for hit in &mut found.removed {
         let words = hit.explanation.matched.clone();
@@ -110,7 +110,7 @@ async fn tried(context: Context, input: Input) -> Result<Answer, Failure> {
     let fresh = found.freshness.iter().map(|fresh| json!({"repo": fresh.repo, "state": fresh.state.as_str()}));
     answer.notes(&notes);
     answer.note("freshness", fresh.collect::<Vec<Value>>());
-    let history = context.lore.history.freshness(&repos, None).await;
+    let history = context.lore.history.freshness(&repos, None);
     if let Some(notice) = history_notice(&history) {
         answer.remark(notice);
     } else if is_empty {

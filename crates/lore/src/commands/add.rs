@@ -56,7 +56,7 @@ impl Args {
     }
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let branches = match (args.all_branches, args.branch) {
         (true, _) => BranchChoice::All,
         (false, names) if names.is_empty() => BranchChoice::Default,
@@ -72,9 +72,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         ..AddRequest::new(Target::parse(&args.target))
     };
     let history = &context.lore.history;
-    let writer = context.writer().await?;
-    let repo = match history.add(&*writer, request.clone()).await {
-        Err(failure) if failure.code == Code::RepoExists => begun(context, &request).await?.ok_or(failure)?,
+    let writer = context.writer()?;
+    let repo = match history.add(&*writer, request.clone()) {
+        Err(failure) if failure.code == Code::RepoExists => begun(context, &request)?.ok_or(failure)?,
         other => other?,
     };
     if args.no_sync {
@@ -88,16 +88,16 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         ));
     }
     let cancel = cancel_on_interrupt();
-    let synced = context.sync_one(&*writer, &repo, &context.sync_options(), &cancel).await;
+    let synced = context.sync_one(&*writer, &repo, &context.sync_options(), &cancel);
     match synced {
         Ok(mut report) => {
             drop(writer);
-            report.embedding = context.embed_one(&repo, &cancel).await;
+            report.embedding = context.embed_one(&repo, &cancel);
             sync::print(context, &[Ok(report)])
         }
         // What cannot be cloned is not worth remembering; what was interrupted is.
         Err(failure) if matches!(repo.info.source, Source::Url(_)) && failure.code != Code::Interrupted => {
-            history.remove(&*writer, &repo).await?;
+            history.remove(&*writer, &repo)?;
             Err(failure)
         }
         Err(failure) => Err(failure),
@@ -105,9 +105,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
 }
 
 /// The same repository, registered before and not yet read to its end: adding it again goes on.
-async fn begun(context: &Context<'_>, request: &AddRequest) -> Result<Option<Repo>, Failure> {
+fn begun(context: &Context<'_>, request: &AddRequest) -> Result<Option<Repo>, Failure> {
     let Target::Folder(folder) = &request.target else { return Ok(None) };
-    let repo = context.lore.history.find_project(folder).await?;
+    let repo = context.lore.history.find_project(folder)?;
     let same_name = |repo: &Repo| request.name.as_ref().is_none_or(|name| name == repo.name());
     let repo = repo.filter(|repo| repo.sync.last_synced_at.is_none() && same_name(repo));
     if let Some(repo) = &repo {

@@ -1,8 +1,7 @@
 //! What can be administered, over whatever it is done: a server, or its data on this machine.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
-use async_trait::async_trait;
 use lore_model::{Code, Failure, JobStatus, Role, UserName};
 use lore_remote::{
     AuditEntry, Client, Golden, GoldenChange, Job, JobDetails, Listed, NewGolden, NewToken, Secret, ServerUrl, Started,
@@ -56,48 +55,47 @@ pub(super) enum Named<'a> {
 }
 
 /// One method for each act.
-#[async_trait]
 pub(super) trait Administration: Send + Sync {
     /// Sees to it that somebody does the jobs, where somebody waits for them: a server does by itself.
-    async fn attend(&self) -> Result<(), Failure>;
+    fn attend(&self) -> Result<(), Failure>;
     /// Fails where whoever does the jobs on this machine cannot go on. A server tells so with the job.
-    async fn check(&self) -> Result<(), Failure>;
+    fn check(&self) -> Result<(), Failure>;
     /// Leaves the jobs to others.
-    async fn leave(&self);
+    fn leave(&self);
     /// Everybody who may use the server.
-    async fn users(&self) -> Result<Listed<User>, Failure>;
+    fn users(&self) -> Result<Listed<User>, Failure>;
     /// Lets somebody in.
-    async fn add_user(&self, name: &UserName, role: Role, password: &Secret) -> Result<User, Failure>;
+    fn add_user(&self, name: &UserName, role: Role, password: &Secret) -> Result<User, Failure>;
     /// Makes somebody something else.
-    async fn set_role(&self, name: &UserName, role: Role) -> Result<User, Failure>;
+    fn set_role(&self, name: &UserName, role: Role) -> Result<User, Failure>;
     /// Gives somebody another password.
-    async fn set_password(&self, name: &UserName, password: &Secret) -> Result<User, Failure>;
+    fn set_password(&self, name: &UserName, password: &Secret) -> Result<User, Failure>;
     /// Lets somebody in no longer.
-    async fn remove_user(&self, name: &UserName) -> Result<(), Failure>;
+    fn remove_user(&self, name: &UserName) -> Result<(), Failure>;
     /// What was done and tried, the newest first.
-    async fn audit(&self, limit: usize) -> Result<Listed<AuditEntry>, Failure>;
+    fn audit(&self, limit: usize) -> Result<Listed<AuditEntry>, Failure>;
     /// Personal tokens.
-    async fn tokens(&self, whose: &Whose) -> Result<Listed<Token>, Failure>;
+    fn tokens(&self, whose: &Whose) -> Result<Listed<Token>, Failure>;
     /// Makes a personal token.
-    async fn create_token(&self, whose: &Whose, name: &str, days: Option<u32>) -> Result<NewToken, Failure>;
+    fn create_token(&self, whose: &Whose, name: &str, days: Option<u32>) -> Result<NewToken, Failure>;
     /// Takes a personal token back.
-    async fn revoke_token(&self, id: &str) -> Result<(), Failure>;
+    fn revoke_token(&self, id: &str) -> Result<(), Failure>;
     /// The repositories that the server keeps.
-    async fn golden(&self) -> Result<Listed<Golden>, Failure>;
+    fn golden(&self) -> Result<Listed<Golden>, Failure>;
     /// Lets the server keep a repository.
-    async fn add_golden(&self, new: &NewGolden) -> Result<Started, Failure>;
+    fn add_golden(&self, new: &NewGolden) -> Result<Started, Failure>;
     /// Changes how a repository is kept.
-    async fn set_golden(&self, alias: &str, change: GoldenChange) -> Result<Started, Failure>;
+    fn set_golden(&self, alias: &str, change: GoldenChange) -> Result<Started, Failure>;
     /// Brings a repository up to date.
-    async fn refresh_golden(&self, alias: &str) -> Result<Started, Failure>;
+    fn refresh_golden(&self, alias: &str) -> Result<Started, Failure>;
     /// Lets the server keep a repository no longer.
-    async fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure>;
+    fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure>;
     /// Jobs, the newest first.
-    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Listed<Job>, Failure>;
+    fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Listed<Job>, Failure>;
     /// A job and its notes.
-    async fn job(&self, id: &str) -> Result<JobDetails, Failure>;
+    fn job(&self, id: &str) -> Result<JobDetails, Failure>;
     /// Stops a job; what is to be said about it.
-    async fn cancel_job(&self, id: &str) -> Result<String, Failure>;
+    fn cancel_job(&self, id: &str) -> Result<String, Failure>;
 }
 
 /// What the arguments name.
@@ -111,13 +109,13 @@ pub(super) fn open_or_make(context: &Context<'_>, args: &ServerArgs) -> Result<B
 }
 
 /// The same, where a repository is named: on this machine that decides what may be cloned.
-pub(super) async fn open_for(
+pub(super) fn open_for(
     context: &Context<'_>,
     args: &ServerArgs,
     named: Named<'_>,
 ) -> Result<Box<dyn Administration>, Failure> {
     match place(context, args, Absent::Fails)? {
-        Place::Folder(folder) => Ok(Box::new(local::open_for(context, &folder, named).await?)),
+        Place::Folder(folder) => Ok(Box::new(local::open_for(context, &folder, named)?)),
         Place::Server(url) => remote(context, args, &url),
     }
 }
@@ -132,7 +130,7 @@ fn open_as(context: &Context<'_>, args: &ServerArgs, absent: Absent) -> Result<B
 fn remote(context: &Context<'_>, args: &ServerArgs, url: &ServerUrl) -> Result<Box<dyn Administration>, Failure> {
     let connection = remote::connection(context, url, &args.connect)?;
     let authority = remote::authority(context, &connection, &args.name)?;
-    Ok(Box::new(Remote(Arc::new(Client::new(connection, authority)))))
+    Ok(Box::new(Remote(Client::new(connection, authority))))
 }
 
 /// What is administered.
@@ -169,119 +167,94 @@ fn nowhere() -> Failure {
 }
 
 /// A server, asked over the network.
-struct Remote(Arc<Client>);
+struct Remote(Client);
 
-impl Remote {
-    /// The client blocks, so it is asked on a thread for such.
-    async fn ask<T: Send + 'static>(
-        &self,
-        ask: impl FnOnce(&Client) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
-        let client = Arc::clone(&self.0);
-        let asked = tokio::task::spawn_blocking(move || ask(&client)).await;
-        asked.unwrap_or_else(|_| Err(Failure::new(Code::Interrupted, "the request was given up")))
-    }
-}
-
-#[async_trait]
 impl Administration for Remote {
-    async fn attend(&self) -> Result<(), Failure> {
+    fn attend(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    async fn check(&self) -> Result<(), Failure> {
+    fn check(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    async fn leave(&self) {}
+    fn leave(&self) {}
 
-    async fn users(&self) -> Result<Listed<User>, Failure> {
-        self.ask(Client::users).await
+    fn users(&self) -> Result<Listed<User>, Failure> {
+        self.0.users()
     }
 
-    async fn add_user(&self, name: &UserName, role: Role, password: &Secret) -> Result<User, Failure> {
-        let (name, password) = (name.clone(), password.clone());
-        self.ask(move |client| client.add_user(name.as_str(), &password, role.as_str())).await
+    fn add_user(&self, name: &UserName, role: Role, password: &Secret) -> Result<User, Failure> {
+        self.0.add_user(name.as_str(), password, role.as_str())
     }
 
-    async fn set_role(&self, name: &UserName, role: Role) -> Result<User, Failure> {
-        let name = name.clone();
-        self.ask(move |client| client.set_role(name.as_str(), role.as_str())).await
+    fn set_role(&self, name: &UserName, role: Role) -> Result<User, Failure> {
+        self.0.set_role(name.as_str(), role.as_str())
     }
 
-    async fn set_password(&self, name: &UserName, password: &Secret) -> Result<User, Failure> {
-        let (name, password) = (name.clone(), password.clone());
-        self.ask(move |client| client.set_password(name.as_str(), &password)).await
+    fn set_password(&self, name: &UserName, password: &Secret) -> Result<User, Failure> {
+        self.0.set_password(name.as_str(), password)
     }
 
-    async fn remove_user(&self, name: &UserName) -> Result<(), Failure> {
-        let name = name.clone();
-        self.ask(move |client| client.remove_user(name.as_str())).await
+    fn remove_user(&self, name: &UserName) -> Result<(), Failure> {
+        self.0.remove_user(name.as_str())
     }
 
-    async fn audit(&self, limit: usize) -> Result<Listed<AuditEntry>, Failure> {
-        self.ask(move |client| client.audit(limit)).await
+    fn audit(&self, limit: usize) -> Result<Listed<AuditEntry>, Failure> {
+        self.0.audit(limit)
     }
 
-    async fn tokens(&self, whose: &Whose) -> Result<Listed<Token>, Failure> {
+    fn tokens(&self, whose: &Whose) -> Result<Listed<Token>, Failure> {
         match whose {
             Whose::Of(_) => Err(only_own()),
             whose => {
                 let all = *whose == Whose::Everybodys;
-                self.ask(move |client| client.tokens(all)).await
+                self.0.tokens(all)
             }
         }
     }
 
-    async fn create_token(&self, whose: &Whose, name: &str, days: Option<u32>) -> Result<NewToken, Failure> {
+    fn create_token(&self, whose: &Whose, name: &str, days: Option<u32>) -> Result<NewToken, Failure> {
         if *whose != Whose::Own {
             return Err(only_own());
         }
-        let name = name.to_owned();
-        self.ask(move |client| client.create_token(&name, days)).await
+        self.0.create_token(name, days)
     }
 
-    async fn revoke_token(&self, id: &str) -> Result<(), Failure> {
-        let id = id.to_owned();
-        self.ask(move |client| client.revoke_token(&id)).await
+    fn revoke_token(&self, id: &str) -> Result<(), Failure> {
+        self.0.revoke_token(id)
     }
 
-    async fn golden(&self) -> Result<Listed<Golden>, Failure> {
-        self.ask(Client::golden).await
+    fn golden(&self) -> Result<Listed<Golden>, Failure> {
+        self.0.golden()
     }
 
-    async fn add_golden(&self, new: &NewGolden) -> Result<Started, Failure> {
-        let new = new.clone();
-        self.ask(move |client| client.add_golden(&new)).await
+    fn add_golden(&self, new: &NewGolden) -> Result<Started, Failure> {
+        self.0.add_golden(new)
     }
 
-    async fn set_golden(&self, alias: &str, change: GoldenChange) -> Result<Started, Failure> {
-        let alias = alias.to_owned();
-        self.ask(move |client| client.set_golden(&alias, change)).await
+    fn set_golden(&self, alias: &str, change: GoldenChange) -> Result<Started, Failure> {
+        self.0.set_golden(alias, change)
     }
 
-    async fn refresh_golden(&self, alias: &str) -> Result<Started, Failure> {
-        let alias = alias.to_owned();
-        self.ask(move |client| client.refresh_golden(&alias)).await
+    fn refresh_golden(&self, alias: &str) -> Result<Started, Failure> {
+        self.0.refresh_golden(alias)
     }
 
-    async fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure> {
-        let alias = alias.to_owned();
-        self.ask(move |client| client.remove_golden(&alias, removal == Removal::Forced)).await
+    fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure> {
+        self.0.remove_golden(alias, removal == Removal::Forced)
     }
 
-    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Listed<Job>, Failure> {
-        self.ask(move |client| client.jobs(status.map(JobStatus::as_str), limit)).await
+    fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Listed<Job>, Failure> {
+        self.0.jobs(status.map(JobStatus::as_str), limit)
     }
 
-    async fn job(&self, id: &str) -> Result<JobDetails, Failure> {
-        let id = id.to_owned();
-        self.ask(move |client| client.job(&id)).await
+    fn job(&self, id: &str) -> Result<JobDetails, Failure> {
+        self.0.job(id)
     }
 
-    async fn cancel_job(&self, id: &str) -> Result<String, Failure> {
-        let id = id.to_owned();
-        self.ask(move |client| client.cancel_job(&id)).await
+    fn cancel_job(&self, id: &str) -> Result<String, Failure> {
+        self.0.cancel_job(id)
     }
 }
 

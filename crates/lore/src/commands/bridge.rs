@@ -2,6 +2,8 @@
 
 use std::{
     io::{BufReader, IsTerminal as _},
+    sync::mpsc,
+    thread,
     time::Duration,
 };
 
@@ -11,8 +13,8 @@ use lore_remote::{Bridge, BridgeOptions};
 use super::{
     Context,
     remote::{self, ConnectArgs, NameArgs},
-    serve::shutdown_signal,
 };
+use crate::runtime;
 
 /// How long the end may take: a session is ended at the server.
 const ENDING: Duration = Duration::from_secs(5);
@@ -42,7 +44,7 @@ pub(crate) struct Args {
     name: NameArgs,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let url = remote::server_url(context, args.url.as_deref(), &args.connect)?;
     let connection = remote::connection(context, &url, &args.connect)?;
     let authority = remote::authority(context, &connection, &args.name)?;
@@ -52,14 +54,22 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let options = BridgeOptions { toolset: args.toolset, timeout: Duration::from_secs(args.timeout) };
     let bridge = Bridge::new(connection, authority, &options, Box::new(std::io::stdout()))?;
     let stop = bridge.stop();
-    let mut running = tokio::task::spawn_blocking(move || bridge.run(Box::new(BufReader::new(std::io::stdin()))));
-    let failed = || Failure::new(Code::Internal, "the bridge ended by itself");
-    tokio::select! {
-        done = &mut running => done.unwrap_or_else(|_| Err(failed())),
-        () = shutdown_signal() => {
+    // The host may close its side, or the system may ask the program to end.
+    let (sender, done) = mpsc::channel();
+    let ended = sender.clone();
+    thread::spawn(move || {
+        // Nothing waits for it once the program was asked to end.
+        drop(ended.send(Some(bridge.run(Box::new(BufReader::new(std::io::stdin()))))));
+    });
+    runtime::on_shutdown(move || drop(sender.send(None)));
+    let failed = || Err(Failure::new(Code::Internal, "the bridge ended by itself"));
+    match done.recv() {
+        Ok(Some(done)) => done,
+        Err(_) => failed(),
+        Ok(None) => {
             stop.stop();
-            let ended = tokio::time::timeout(ENDING, running).await;
-            tracing::debug!(in_time = ended.is_ok(), "the bridge stopped");
+            let in_time = done.recv_timeout(ENDING).is_ok();
+            tracing::debug!(in_time, "the bridge stopped");
             Ok(())
         }
     }

@@ -40,7 +40,7 @@ pub(crate) struct Args {
     text: Vec<OsString>,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let text = if args.encoded && !args.text.is_empty() {
         args.text.iter().map(|word| decoded(word).to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
     } else {
@@ -53,7 +53,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         lines: args.line.as_deref().map(str::trim).filter(|line| !line.is_empty()).map(lines).transpose()?,
         text: text.clone(),
     };
-    let kept = context.lore.messages.comment(request).await.map_err(|failure| not_kept(failure, &text))?;
+    let kept = context.lore.messages.comment(&request).map_err(|failure| not_kept(failure, &text))?;
     let message = &kept.message;
     let ui = context.ui;
     if ui.is_json() {

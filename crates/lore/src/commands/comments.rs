@@ -73,22 +73,22 @@ struct Filter {
     limit: usize,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     match args.action {
-        Action::List(filter) => list(context, None, &filter).await,
-        Action::Search { words, filter } => list(context, Some(words.join(" ")), &filter).await,
-        Action::Show { id } => show(context, MessageId(id)).await,
-        Action::Withdraw { ids } => withdraw(context, &ids).await,
+        Action::List(filter) => list(context, None, &filter),
+        Action::Search { words, filter } => list(context, Some(words.join(" ")), &filter),
+        Action::Show { id } => show(context, MessageId(id)),
+        Action::Withdraw { ids } => withdraw(context, &ids),
     }
 }
 
 /// Takes over what the old bridge left, and says what cannot be taken over.
-async fn import(context: &Context<'_>) {
+fn import(context: &Context<'_>) {
     let messages = &context.lore.messages;
-    let imported = messages.import().await;
+    let imported = messages.import();
     let mut unreadable = imported.unreadable;
     // What was written just now may not be whole yet, but whoever asks now wants to know.
-    for (path, why) in messages.unreadable().await {
+    for (path, why) in messages.unreadable() {
         if !unreadable.iter().any(|(known, _)| *known == path) {
             unreadable.push((path, why));
         }
@@ -101,8 +101,8 @@ async fn import(context: &Context<'_>) {
     }
 }
 
-async fn list(context: &Context<'_>, words: Option<String>, filter: &Filter) -> Result<(), Failure> {
-    import(context).await;
+fn list(context: &Context<'_>, words: Option<String>, filter: &Filter) -> Result<(), Failure> {
+    import(context);
     let now = context.lore.history.now();
     let folder = filter.project.clone().unwrap_or_else(environment::working_directory);
     let state = filter
@@ -119,7 +119,7 @@ async fn list(context: &Context<'_>, words: Option<String>, filter: &Filter) -> 
         since: filter.since.as_deref().map(|text| time::parse(text, now, Edge::Start)).transpose()?,
         limit: context.in_range("--limit", filter.limit, (1, LIST_MAX)),
     };
-    let (found, more) = context.lore.messages.list(&query).await?;
+    let (found, more) = context.lore.messages.list(&query)?;
     let ui = context.ui;
     if ui.is_json() {
         let results: Vec<Value> = found.iter().map(comment_json).collect();
@@ -180,8 +180,8 @@ fn row(context: &Context<'_>, placed: &Placed, now: i64, with_project: bool) -> 
     )
 }
 
-async fn show(context: &Context<'_>, id: MessageId) -> Result<(), Failure> {
-    let placed = context.lore.messages.get(id).await?;
+fn show(context: &Context<'_>, id: MessageId) -> Result<(), Failure> {
+    let placed = context.lore.messages.get(id)?;
     let ui = context.ui;
     if ui.is_json() {
         return ui.value(&comment_json(&placed));
@@ -210,11 +210,11 @@ async fn show(context: &Context<'_>, id: MessageId) -> Result<(), Failure> {
     ui.show_page(&context.loaded.config.pager)
 }
 
-async fn withdraw(context: &Context<'_>, ids: &[i64]) -> Result<(), Failure> {
+fn withdraw(context: &Context<'_>, ids: &[i64]) -> Result<(), Failure> {
     let mut done = Vec::new();
     let mut failed: Option<Failure> = None;
     for id in ids {
-        match context.lore.messages.withdraw(MessageId(*id)).await {
+        match context.lore.messages.withdraw(MessageId(*id)) {
             Ok(()) => done.push(*id),
             Err(failure) if ids.len() == 1 => return Err(failure),
             Err(failure) => {

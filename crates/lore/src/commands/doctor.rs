@@ -41,15 +41,15 @@ struct Finding {
     hint: Option<String>,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<ExitCode, Failure> {
     let mut findings = vec![git(context), home(context)];
     findings.extend(disk(context));
-    findings.extend(index(context, args.deep).await);
-    findings.extend(code(context, args.deep).await);
-    findings.extend(comments(context).await);
-    findings.extend(team(context).await);
+    findings.extend(index(context, args.deep));
+    findings.extend(code(context, args.deep));
+    findings.extend(comments(context));
+    findings.extend(team(context));
     findings.extend(logins(context));
-    findings.extend(embedding(context).await);
+    findings.extend(embedding(context));
     findings.extend(hosts(context));
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Fine);
     print(context, &findings)?;
@@ -158,17 +158,17 @@ fn gigabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e9
 }
 
-async fn index(context: &Context<'_>, deep: bool) -> Vec<Finding> {
+fn index(context: &Context<'_>, deep: bool) -> Vec<Finding> {
     let history = &context.lore.history;
     let broken = |failure: Failure| {
         let found = finding(Level::Broken, "index", failure.message.clone());
         vec![Finding { hint: failure.hint, ..found }]
     };
-    let repos = match history.repos().await {
+    let repos = match history.repos() {
         Ok(repos) => repos,
         Err(failure) => return broken(failure),
     };
-    let damage = match history.store().check(deep).await.map_err(store_failure) {
+    let damage = match history.store().check(deep).map_err(store_failure) {
         Ok(damage) => damage,
         Err(failure) => return broken(failure),
     };
@@ -184,7 +184,7 @@ async fn index(context: &Context<'_>, deep: bool) -> Vec<Finding> {
     if let Some(lost) = lost_index(&context.loaded.home) {
         return vec![lost];
     }
-    let size = history.store().size().await.unwrap_or_default();
+    let size = history.store().size().unwrap_or_default();
     let depth = if deep { "everything was read" } else { "structure is sound; --deep reads everything" };
     let mut findings = vec![finding(
         Level::Fine,
@@ -197,13 +197,13 @@ async fn index(context: &Context<'_>, deep: bool) -> Vec<Finding> {
         ),
     )];
     if deep {
-        for (name, place, what) in history.check_mirrors(&repos).await {
+        for (name, place, what) in history.check_mirrors(&repos) {
             let text = format!("the clone of {name} in {} is damaged: {}", place.display(), brief(&what));
             let hint = format!("delete that folder and run `lore sync --repo {name}`: it is cloned again");
             findings.push(with_hint(finding(Level::Broken, "repo", text), hint));
         }
     }
-    let freshness = history.freshness(&repos, None).await;
+    let freshness = history.freshness(&repos, None);
     for fresh in freshness.repos.iter().filter(|fresh| fresh.state != FreshState::Current) {
         let hint = match fresh.state {
             FreshState::Missing => {
@@ -247,7 +247,7 @@ fn broken(about: &'static str, failure: Failure) -> Finding {
 }
 
 /// What a team server keeps in this home, or below it.
-async fn team(context: &Context<'_>) -> Vec<Finding> {
+fn team(context: &Context<'_>) -> Vec<Finding> {
     let home = &context.loaded.home;
     let mut findings = Vec::new();
     for data in [home.clone(), home.join("server")] {
@@ -256,7 +256,7 @@ async fn team(context: &Context<'_>) -> Vec<Finding> {
             continue;
         }
         findings.extend(Allowed::of(&data).err().map(|failure| broken("team", failure)));
-        let text = match crate::wire::check_team(&data).await {
+        let text = match crate::wire::check_team(&data) {
             Ok(damage) if damage.is_empty() => continue,
             Ok(damage) => format!("{} has {} findings, first: {}", file.display(), damage.len(), damage[0]),
             Err(failure) => {
@@ -273,24 +273,24 @@ async fn team(context: &Context<'_>) -> Vec<Finding> {
     findings
 }
 
-async fn code(context: &Context<'_>, deep: bool) -> Option<Finding> {
-    let damage = match context.lore.search.check(deep).await {
+fn code(context: &Context<'_>, deep: bool) -> Option<Finding> {
+    let damage = match context.lore.search.check(deep) {
         Ok(damage) => damage,
         Err(failure) => return Some(broken("code", failure)),
     };
     let hint = "run `lore reindex`: it reads the code anew from git";
     let Some(first) = damage.first() else {
-        let bytes = context.lore.search.bytes().await.ok().filter(|bytes| *bytes > 0)?;
+        let bytes = context.lore.search.bytes().ok().filter(|bytes| *bytes > 0)?;
         let depth = if deep { "everything was read" } else { "--deep reads everything" };
         return Some(finding(Level::Fine, "code", format!("{:.1} MB ({depth})", gigabytes(bytes) * 1e3)));
     };
     Some(with_hint(finding(Level::Broken, "code", format!("{} findings, first: {first}", damage.len())), hint))
 }
 
-async fn comments(context: &Context<'_>) -> Vec<Finding> {
+fn comments(context: &Context<'_>) -> Vec<Finding> {
     let messages = &context.lore.messages;
     let mut findings = Vec::new();
-    match messages.check_store().await {
+    match messages.check_store() {
         Err(failure) => {
             let found = finding(Level::Broken, "comments", failure.message.clone());
             findings.push(Finding { hint: failure.hint, ..found });
@@ -303,7 +303,7 @@ async fn comments(context: &Context<'_>) -> Vec<Finding> {
         }
         Ok(_) => {}
     }
-    for (path, why) in messages.unreadable().await {
+    for (path, why) in messages.unreadable() {
         let text = format!("{} {why}", path.display());
         findings.push(with_hint(finding(Level::Attention, "comments", text), "correct or remove the file"));
     }
@@ -311,13 +311,13 @@ async fn comments(context: &Context<'_>) -> Vec<Finding> {
 }
 
 /// The configured model, and whether it answers.
-async fn embedding(context: &Context<'_>) -> Option<Finding> {
+fn embedding(context: &Context<'_>) -> Option<Finding> {
     if let Some(failure) = &context.no_embedder {
         let found = finding(Level::Broken, "embedding", failure.message.clone());
         return Some(Finding { hint: failure.hint.clone(), ..found });
     }
     let second = context.lore.search.second()?;
-    Some(match second.probe().await {
+    Some(match second.probe() {
         Ok(dimensions) => {
             let text = format!("{} gives vectors of {dimensions} dimensions", second.model());
             finding(Level::Fine, "embedding", text)

@@ -63,14 +63,14 @@ const FILES: [(ChunkKind, &str); 4] = [
     (ChunkKind::Documentation, "doc-chunks.json"),
 ];
 
-pub(super) async fn run(context: &Context<'_>, Args { what: What::Chunks(args) }: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, Args { what: What::Chunks(args) }: Args) -> Result<(), Failure> {
     // The user may stand in another work tree than the registered one.
     let place = match args.repo.as_str() {
-        "." => Some(context.lore.find_project(&environment::working_directory()).await?.place),
+        "." => Some(context.lore.find_project(&environment::working_directory())?.place),
         _ => None,
     };
-    let repo = context.named_repos(&[args.repo]).await?.remove(0);
-    let mut export = context.lore.search.export(&repo, place.as_deref()).await?;
+    let repo = context.named_repos(&[args.repo])?.remove(0);
+    let mut export = context.lore.search.export(&repo, place.as_deref())?;
     is_whole(context, &repo, &export.freshness)?;
     let now = context.lore.history.now();
     fs::create_dir_all(&args.folder).map_err(|error| no_access(&args.folder, &error))?;
@@ -89,7 +89,7 @@ pub(super) async fn run(context: &Context<'_>, Args { what: What::Chunks(args) }
         .collect::<Result<Vec<_>, _>>()?;
     let CodeFreshness { commit, committed_at, .. } = export.freshness;
     let made = Made { repo: &repo, commit, committed_at: committed_at.unwrap_or(now), now };
-    while let Some(chunks) = export.next().await? {
+    while let Some(chunks) = export.next_file()? {
         for chunk in chunks {
             let file = files.iter_mut().find(|file| file.kind == chunk.kind).expect("every kind has a file");
             file.add(&made.row(chunk))?;

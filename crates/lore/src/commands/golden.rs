@@ -107,21 +107,21 @@ fn shown(seconds: u64) -> String {
 }
 
 /// What is administered. Which repository is meant decides what may be cloned where the data is on this machine.
-async fn open(context: &Context<'_>, args: &Args) -> Result<Box<dyn Administration>, Failure> {
+fn open(context: &Context<'_>, args: &Args) -> Result<Box<dyn Administration>, Failure> {
     let named = match &args.action {
         Action::Add { from, .. } => Named::From(from),
         Action::Set { alias, .. } | Action::Refresh { alias, .. } => Named::Alias(alias),
         Action::List | Action::Remove { .. } => return administration::open(context, &args.server),
     };
-    administration::open_for(context, &args.server, named).await
+    administration::open_for(context, &args.server, named)
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let there = open(context, &args).await?;
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let there = open(context, &args)?;
     let ui = context.ui;
     let (started, wait) = match args.action {
         Action::List => {
-            let golden = there.golden().await?;
+            let golden = there.golden()?;
             if ui.is_json() {
                 return ui.value(&json!({"repositories": golden.entries, "total": golden.total}));
             }
@@ -144,7 +144,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         Action::Add { from, alias, branch, temporal, refresh_every, wait } => {
             let refresh_every = refresh_every.map(RefreshEvery::Seconds);
             let new = NewGolden { url: from, alias, branch, temporal, refresh_every };
-            (there.add_golden(&new).await?, wait)
+            (there.add_golden(&new)?, wait)
         }
         Action::Set { alias, refresh_every, no_refresh, temporal, no_temporal, branch, wait } => {
             let refresh_every =
@@ -156,15 +156,15 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
                     "give `--refresh-every TIME`, `--no-refresh`, `--temporal`, `--no-temporal` or `--branch NAME`",
                 ));
             }
-            (there.set_golden(&alias, change).await?, wait)
+            (there.set_golden(&alias, change)?, wait)
         }
-        Action::Refresh { alias, wait } => (there.refresh_golden(&alias).await?, wait),
+        Action::Refresh { alias, wait } => (there.refresh_golden(&alias)?, wait),
         Action::Remove { alias, force, wait } => {
             let removal = if force { Removal::Forced } else { Removal::IfUnused };
-            (there.remove_golden(&alias, removal).await?, wait)
+            (there.remove_golden(&alias, removal)?, wait)
         }
     };
-    jobs::report(context, there.as_ref(), started, wait, &args.server).await
+    jobs::report(context, there.as_ref(), &started, wait, &args.server)
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ impl Args {
     }
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<ExitCode, Failure> {
     let (patterns, paths) = args.split();
     if context.verbose {
         return Err(Failure::new(
@@ -146,7 +146,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     let request = LinesRequest {
         wanted: args.wanted(patterns),
         case_sensitive: !args.ignore_case,
-        files: args.files(below(context, &scope, paths).await?),
+        files: args.files(below(context, &scope, paths)?),
         repos: Vec::new(),
         when: When::Now,
         limit: args.limit,
@@ -158,17 +158,17 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     let query = patterns.join("\n");
     let hint = if args.ignore_case { "" } else { "; -i ignores case" };
     let asked = Asked { query: &query, scope, evolution: None, shown, hint };
-    let found = lines::run(context, &asked, request).await?;
+    let found = lines::run(context, &asked, request)?;
     Ok(if found == 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Files and folders as the user names them, as the repository has them.
-async fn below(context: &Context<'_>, scope: &Scope<'_>, paths: &[String]) -> Result<Vec<String>, Failure> {
+fn below(context: &Context<'_>, scope: &Scope<'_>, paths: &[String]) -> Result<Vec<String>, Failure> {
     if paths.is_empty() {
         return Ok(Vec::new());
     }
     let here = environment::working_directory();
-    let wanted = ready::find(context, scope).await?;
+    let wanted = ready::find(context, scope)?;
     let roots: Vec<PathBuf> = wanted.iter().filter_map(ready::Wanted::work_tree).collect();
     let roots: Vec<PathBuf> = roots.iter().map(|root| root.canonicalize().unwrap_or_else(|_| root.clone())).collect();
     paths

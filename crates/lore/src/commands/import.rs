@@ -34,7 +34,7 @@ enum From {
     },
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
     let From::Commitmux { db, no_sync } = args.from;
     let file = db
         .or_else(|| environment::folder("COMMITMUX_DB"))
@@ -45,14 +45,14 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
         Failure::new(Code::NoAccess, message).hint("name the database with `--db PATH`").caused_by(error)
     })?;
     let history = &context.lore.history;
-    let writer = context.writer().await?;
+    let writer = context.writer()?;
     let (mut added, mut aliases, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for foreign in found {
         let name = foreign.name.clone();
         let wanted = request(foreign);
-        match history.add(&*writer, wanted.clone()).await {
+        match history.add(&*writer, wanted.clone()) {
             Ok(repo) => added.push(repo),
-            Err(failure) if failure.code == Code::RepoExists => match alias(history, &*writer, &wanted).await? {
+            Err(failure) if failure.code == Code::RepoExists => match alias(history, &*writer, &wanted)? {
                 Some(alias) => aliases.push(alias),
                 None => skipped.push((name, failure)),
             },
@@ -77,7 +77,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
         ui.warn(&format!("{name} was left alone: {failure}"));
     }
     let names: Vec<String> = added.iter().map(|repo| repo.name().to_owned()).collect();
-    let reports = if no_sync { Vec::new() } else { sync_all(context, added, &SyncOptions::default()).await? };
+    let reports = if no_sync { Vec::new() } else { sync_all(context, added, &SyncOptions::default())? };
     if ui.is_json() {
         let skipped: Vec<_> =
             skipped.iter().map(|(name, failure)| json!({"repo": name, "reason": failure.message})).collect();
@@ -103,15 +103,15 @@ struct Alias {
 }
 
 /// Keeps a name whose repository is registered under another one; `None` where the name itself is taken.
-async fn alias(history: &History, writer: &dyn HistoryWriter, wanted: &AddRequest) -> Result<Option<Alias>, Failure> {
+fn alias(history: &History, writer: &dyn HistoryWriter, wanted: &AddRequest) -> Result<Option<Alias>, Failure> {
     let (Some(Ok(name)), Target::Folder(folder)) = (wanted.name.as_deref().map(RepoName::parse), &wanted.target) else {
         return Ok(None);
     };
-    if history.repos().await?.iter().any(|repo| repo.answers_to(name.as_str())) {
+    if history.repos()?.iter().any(|repo| repo.answers_to(name.as_str())) {
         return Ok(None);
     }
-    let Some(repo) = history.find_project(folder).await? else { return Ok(None) };
-    history.add_alias(writer, &repo, &name).await?;
+    let Some(repo) = history.find_project(folder)? else { return Ok(None) };
+    history.add_alias(writer, &repo, &name)?;
     let differs = differences(&repo, wanted);
     Ok(Some(Alias { name, repo: repo.name().to_owned(), differs }))
 }

@@ -76,17 +76,17 @@ pub(super) struct WaitArgs {
     no_wait: bool,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let there = match &args.action {
         // Whoever waits for a job may have to do it.
-        Action::Wait { id } => administration::open_for(context, &args.server, Named::Job(id)).await?,
+        Action::Wait { id } => administration::open_for(context, &args.server, Named::Job(id))?,
         _ => administration::open(context, &args.server)?,
     };
     let ui = context.ui;
     match args.action {
         Action::List { status, limit } => {
             let status = status.as_deref().and_then(JobStatus::parse);
-            let jobs = there.jobs(status, limit).await?;
+            let jobs = there.jobs(status, limit)?;
             if ui.is_json() {
                 return ui.value(&json!({"jobs": jobs.entries, "total": jobs.total}));
             }
@@ -104,16 +104,16 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             table::note_rest(ui, rows.len(), jobs.total, Some(limit));
             Ok(())
         }
-        Action::Show { id } => show(context, &there.job(&id).await?),
+        Action::Show { id } => show(context, &there.job(&id)?),
         Action::Cancel { id } => {
-            let message = there.cancel_job(&id).await?;
+            let message = there.cancel_job(&id)?;
             if ui.is_json() {
                 return ui.value(&json!({"cancelled": id, "message": message}));
             }
             ui.line(&if message.is_empty() { format!("{id} is stopped") } else { one_line(&message) })
         }
         Action::Wait { id } => {
-            let job = follow(context, there.as_ref(), &id, &args.server).await?;
+            let job = follow(context, there.as_ref(), &id, &args.server)?;
             over(context, &job, &args.server)
         }
     }
@@ -155,10 +155,10 @@ fn text(value: &Value) -> Option<String> {
 }
 
 /// Tells what was begun, and stays until it is done where that is wanted.
-pub(super) async fn report(
+pub(super) fn report(
     context: &Context<'_>,
     there: &dyn Administration,
-    started: Started,
+    started: &Started,
     wait: WaitArgs,
     server: &ServerArgs,
 ) -> Result<(), Failure> {
@@ -169,7 +169,7 @@ pub(super) async fn report(
             if !ui.is_json() {
                 ui.note(&started.message);
             }
-            let job = follow(context, there, id, server).await?;
+            let job = follow(context, there, id, server)?;
             over(context, &job, server)
         }
         _ if ui.is_json() => ui.value(&json!(started)),
@@ -183,29 +183,19 @@ pub(super) async fn report(
 }
 
 /// Looks at a job until it is over, and sees to it that somebody does it.
-async fn follow(
-    context: &Context<'_>,
-    there: &dyn Administration,
-    id: &str,
-    server: &ServerArgs,
-) -> Result<Job, Failure> {
-    let job = look(context, there, id, server).await;
-    there.leave().await;
+fn follow(context: &Context<'_>, there: &dyn Administration, id: &str, server: &ServerArgs) -> Result<Job, Failure> {
+    let job = look(context, there, id, server);
+    there.leave();
     job
 }
 
-async fn look(
-    context: &Context<'_>,
-    there: &dyn Administration,
-    id: &str,
-    server: &ServerArgs,
-) -> Result<Job, Failure> {
+fn look(context: &Context<'_>, there: &dyn Administration, id: &str, server: &ServerArgs) -> Result<Job, Failure> {
     let mut bar: Option<Percent> = None;
     let mut pause = FIRST_LOOK;
     let mut is_attended = false;
     let mut told = 0;
     loop {
-        let JobDetails { job, unwritten, .. } = there.job(id).await?;
+        let JobDetails { job, unwritten, .. } = there.job(id)?;
         if let Some(said) = setback(&job, &mut told) {
             // A bar that does not move says nothing of why.
             if let Some(bar) = bar.take() {
@@ -222,17 +212,17 @@ async fn look(
         }
         // Once: a server that stops meanwhile is about to start again, and must find its folder free.
         if !std::mem::replace(&mut is_attended, true) {
-            there.attend().await?;
+            there.attend()?;
         }
         // Nothing that happens to the job from here on could be seen.
         let checked = match unwritten {
             Some(unwritten) => Err(unwritten.failure()),
-            None => there.check().await,
+            None => there.check(),
         };
         checked.map_err(|failure| {
             failure.hint(format!("the job is kept: `lore jobs wait {id}{}` goes on with it", server.repeated()))
         })?;
-        tokio::time::sleep(pause).await;
+        lore_core::Cancel::default().sleep(pause);
         pause = (pause * 3 / 2).min(LAST_LOOK);
     }
 }

@@ -7,23 +7,22 @@
 use std::{
     fs::File,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use async_trait::async_trait;
 use lore_core::{
     Cancel, rfc3339,
     team::{AddGolden, Asker, Cancelled, GoldenChange as CoreChange, Team},
 };
-use lore_model::{Code, Failure, JobStatus, Role, TokenId, User as CoreUser, UserName, brief};
+use lore_model::{Code, Failure, JobStatus, Role, Signal, TokenId, User as CoreUser, UserName, brief};
 use lore_remote::{
     AuditEntry, Golden, GoldenChange, Job, JobDetails, Listed, NewGolden, NewToken, RefreshEvery, Secret, Started,
     Token, User,
 };
 use lore_tools::shown::{AuditShown, GoldenShown, JobLog, JobShown, TokenShown, UserShown};
 use serde::{Serialize, de::DeserializeOwned};
-use tokio::{sync::Mutex, task::JoinHandle};
 
 use super::{
     Context,
@@ -57,7 +56,13 @@ struct Looked {
 struct Runner {
     stop: Cancel,
     task: JoinHandle<()>,
+    /// Notifies when it has ended.
+    over: Signal,
     _lock: File,
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Runner {
@@ -77,18 +82,18 @@ pub(super) fn open(context: &Context<'_>, data: &Path, absent: Absent) -> Result
 }
 
 /// The same, where a repository is named. If it is a folder, whoever can open the data may have it cloned.
-pub(super) async fn open_for(context: &Context<'_>, data: &Path, named: Named<'_>) -> Result<Local, Failure> {
+pub(super) fn open_for(context: &Context<'_>, data: &Path, named: Named<'_>) -> Result<Local, Failure> {
     let mut allowed = Allowed::of(data)?;
     let opened = open_with(context, data, Absent::Fails, &allowed)?;
     let aliases = match named {
         Named::From(_) => Vec::new(),
         Named::Alias(alias) => vec![alias.to_owned()],
         Named::Job(id) => {
-            let job = opened.team.job(&Asker::local(), id).await?.job;
+            let job = opened.team.job(&Asker::local(), id)?.job;
             job.task.golden.iter().map(ToString::to_string).collect()
         }
     };
-    let golden = opened.team.golden().await?;
+    let golden = opened.team.golden()?;
     let known = golden.iter().filter(|golden| aliases.iter().any(|alias| alias == golden.alias.as_str()));
     let mut from: Vec<&str> = known.map(|golden| golden.url.as_str()).collect();
     if let Named::From(url) = named {
@@ -119,9 +124,9 @@ fn open_with(context: &Context<'_>, data: &Path, absent: Absent, allowed: &Allow
 }
 
 impl Local {
-    async fn owner(&self, whose: &Whose) -> Result<Option<CoreUser>, Failure> {
+    fn owner(&self, whose: &Whose) -> Result<Option<CoreUser>, Failure> {
         match whose {
-            Whose::Of(name) => self.team.user(name.as_str()).await.map(Some),
+            Whose::Of(name) => self.team.user(name.as_str()).map(Some),
             Whose::Everybodys => Ok(None),
             Whose::Own => {
                 Err(Failure::new(Code::InvalidArgument, "nobody is logged in where the data is opened directly")
@@ -131,89 +136,93 @@ impl Local {
     }
 
     /// Fails where nothing could be written twice in a row: the server that does the jobs tries it again for as long as it takes.
-    async fn check_beside(&self) -> Result<(), Failure> {
-        let mut looked = self.looked.lock().await;
+    fn check_beside(&self) -> Result<(), Failure> {
+        let mut looked = lock(&self.looked);
         if looked.at.is_some_and(|at| at.elapsed() < UNWRITTEN) {
             return Ok(());
         }
         looked.at = Some(Instant::now());
-        let checked = self.team.check_writing().await;
+        let checked = self.team.check_writing();
         let had_failed = std::mem::replace(&mut looked.failed, checked.is_err());
         if had_failed { checked } else { Ok(()) }
     }
 }
 
-#[async_trait]
 impl Administration for Local {
-    async fn attend(&self) -> Result<(), Failure> {
-        let mut runner = self.runner.lock().await;
+    fn attend(&self) -> Result<(), Failure> {
+        let mut runner = lock(&self.runner);
         if runner.is_some() {
             return Ok(());
         }
-        let Some(lock) = wire::lock_data(&self.data)? else { return Ok(()) };
-        self.team.recover().await?;
+        let Some(held) = wire::lock_data(&self.data)? else { return Ok(()) };
+        self.team.recover()?;
         let stop = Cancel::default();
         let (team, told) = (Arc::clone(&self.team), stop.clone());
-        let task = tokio::spawn(async move { team.run(&told).await });
-        *runner = Some(Runner { stop, task, _lock: lock });
+        let over = Signal::default();
+        let ended = over.clone();
+        let task = thread::spawn(move || {
+            team.run(&told);
+            ended.notify();
+        });
+        *runner = Some(Runner { stop, task, over, _lock: held });
         Ok(())
     }
 
-    async fn check(&self) -> Result<(), Failure> {
-        let runner = self.runner.lock().await;
-        let Some(runner) = runner.as_ref() else { return self.check_beside().await };
+    fn check(&self) -> Result<(), Failure> {
+        let runner = lock(&self.runner);
+        let Some(runner) = runner.as_ref() else { return self.check_beside() };
         if runner.task.is_finished() {
             return Err(Failure::new(Code::Internal, "a fault of Lore's own ended the work on jobs"));
         }
         self.team.unwritten(None, UNWRITTEN).map_or(Ok(()), Err)
     }
 
-    async fn leave(&self) {
-        let Some(mut runner) = self.runner.lock().await.take() else { return };
+    fn leave(&self) {
+        let Some(runner) = lock(&self.runner).take() else { return };
         runner.stop.cancel();
         // What is not over by then is found by the next start, as after a crash.
-        drop(tokio::time::timeout(STOPPING, &mut runner.task).await);
+        runner.over.wait(0, Some(STOPPING), &Cancel::default());
     }
 
-    async fn users(&self) -> Result<Listed<User>, Failure> {
-        self.team.users().await?.iter().map(user).collect()
+    fn users(&self) -> Result<Listed<User>, Failure> {
+        self.team.users()?.iter().map(user).collect()
     }
 
-    async fn add_user(&self, name: &UserName, role: Role, password: &Secret) -> Result<User, Failure> {
-        let added = self.team.create_user(&Asker::local(), name.as_str(), password.expose(), role).await?;
+    fn add_user(&self, name: &UserName, role: Role, password: &Secret) -> Result<User, Failure> {
+        let added = self.team.create_user(&Asker::local(), name.as_str(), password.expose(), role)?;
         user(&added)
     }
 
-    async fn set_role(&self, name: &UserName, role: Role) -> Result<User, Failure> {
-        user(&self.team.set_role(&Asker::local(), name.as_str(), role).await?)
+    fn set_role(&self, name: &UserName, role: Role) -> Result<User, Failure> {
+        user(&self.team.set_role(&Asker::local(), name.as_str(), role)?)
     }
 
-    async fn set_password(&self, name: &UserName, password: &Secret) -> Result<User, Failure> {
-        user(&self.team.set_password(&Asker::local(), name.as_str(), password.expose()).await?)
+    fn set_password(&self, name: &UserName, password: &Secret) -> Result<User, Failure> {
+        user(&self.team.set_password(&Asker::local(), name.as_str(), password.expose())?)
     }
 
-    async fn remove_user(&self, name: &UserName) -> Result<(), Failure> {
-        self.team.remove_user(&Asker::local(), name.as_str()).await.map(|_| ())
+    fn remove_user(&self, name: &UserName) -> Result<(), Failure> {
+        self.team.remove_user(&Asker::local(), name.as_str()).map(|_| ())
     }
 
-    async fn audit(&self, limit: usize) -> Result<Listed<AuditEntry>, Failure> {
-        let (acts, total) = self.team.acts(limit).await?;
+    fn audit(&self, limit: usize) -> Result<Listed<AuditEntry>, Failure> {
+        let (acts, total) = self.team.acts(limit)?;
         let entries = acts.into_iter().map(|act| as_told(&AuditShown::from(act))).collect::<Result<_, _>>()?;
         Ok(Listed { entries, total })
     }
 
-    async fn tokens(&self, whose: &Whose) -> Result<Listed<Token>, Failure> {
+    fn tokens(&self, whose: &Whose) -> Result<Listed<Token>, Failure> {
         // Whoever can open the data sees all of it.
-        let owner = if *whose == Whose::Own { None } else { self.owner(whose).await? };
-        let tokens = self.team.tokens(owner.map(|owner| owner.id)).await?;
+        let owner = if *whose == Whose::Own { None } else { self.owner(whose)? };
+        let tokens = self.team.tokens(owner.map(|owner| owner.id))?;
         tokens.into_iter().map(|token| as_told(&TokenShown::from(token))).collect()
     }
 
-    async fn create_token(&self, whose: &Whose, name: &str, days: Option<u32>) -> Result<NewToken, Failure> {
-        let owner = self.owner(whose).await?.ok_or_else(|| {
+    fn create_token(&self, whose: &Whose, name: &str, days: Option<u32>) -> Result<NewToken, Failure> {
+        let owner = self.owner(whose)?.ok_or_else(|| {
             Failure::new(Code::InvalidArgument, "a token belongs to one user").hint("say whose with `--user NAME`")
         })?;
-        let made = self.team.create_token(&Asker::local(), owner.id, name, days).await?;
+        let made = self.team.create_token(&Asker::local(), owner.id, name, days)?;
         Ok(NewToken {
             token: Secret::new(made.secret),
             id: made.token.id.0.to_string(),
@@ -222,22 +231,22 @@ impl Administration for Local {
         })
     }
 
-    async fn revoke_token(&self, id: &str) -> Result<(), Failure> {
+    fn revoke_token(&self, id: &str) -> Result<(), Failure> {
         let number = id.trim().parse().map_err(|_| {
             Failure::new(Code::TokenNotFound, format!("there is no token {}", brief(id)))
                 .hint("`lore tokens list` shows them")
         })?;
-        self.team.revoke_token(&Asker::local(), TokenId(number)).await
+        self.team.revoke_token(&Asker::local(), TokenId(number))
     }
 
-    async fn golden(&self) -> Result<Listed<Golden>, Failure> {
-        let repos = self.team.lore().history.repos().await?;
+    fn golden(&self) -> Result<Listed<Golden>, Failure> {
+        let repos = self.team.lore().history.repos()?;
         let told = |error: &str| Some(error.to_owned());
         let row = |golden: lore_model::Golden| as_told(&GoldenShown::new(&golden, &repos, told));
-        self.team.golden().await?.into_iter().map(row).collect()
+        self.team.golden()?.into_iter().map(row).collect()
     }
 
-    async fn add_golden(&self, new: &NewGolden) -> Result<Started, Failure> {
+    fn add_golden(&self, new: &NewGolden) -> Result<Started, Failure> {
         let request = AddGolden {
             url: new.url.clone(),
             alias: new.alias.clone(),
@@ -245,42 +254,42 @@ impl Administration for Local {
             temporal: new.temporal,
             refresh_every: new.refresh_every.and_then(seconds),
         };
-        let job = self.team.add_golden(&Asker::local(), request).await?;
+        let job = self.team.add_golden(&Asker::local(), &request)?;
         Ok(started(Some(&job), format!("golden repository `{}` is being added", new.alias)))
     }
 
-    async fn set_golden(&self, alias: &str, change: GoldenChange) -> Result<Started, Failure> {
+    fn set_golden(&self, alias: &str, change: GoldenChange) -> Result<Started, Failure> {
         let branch = change.branch.map(|branch| Some(branch).filter(|branch| !branch.trim().is_empty()));
         let refresh_every = change.refresh_every.map(seconds);
         let change = CoreChange { refresh_every, temporal: change.temporal, branch };
-        let job = self.team.change_golden(&Asker::local(), alias, &change).await?;
+        let job = self.team.change_golden(&Asker::local(), alias, &change)?;
         Ok(started(job.as_ref(), format!("golden repository `{alias}` is changed")))
     }
 
-    async fn refresh_golden(&self, alias: &str) -> Result<Started, Failure> {
-        let job = self.team.refresh_golden(&Asker::local(), alias).await?;
+    fn refresh_golden(&self, alias: &str) -> Result<Started, Failure> {
+        let job = self.team.refresh_golden(&Asker::local(), alias)?;
         Ok(started(Some(&job), format!("golden repository `{alias}` is being refreshed")))
     }
 
-    async fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure> {
-        let (job, concerned) = self.team.remove_golden(&Asker::local(), alias, removal == Removal::Forced).await?;
+    fn remove_golden(&self, alias: &str, removal: Removal) -> Result<Started, Failure> {
+        let (job, concerned) = self.team.remove_golden(&Asker::local(), alias, removal == Removal::Forced)?;
         Ok(started(Some(&job), format!("golden repository `{alias}` is being removed{concerned}")))
     }
 
-    async fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Listed<Job>, Failure> {
-        let (jobs, total) = self.team.jobs(&Asker::local(), status, limit).await?;
+    fn jobs(&self, status: Option<JobStatus>, limit: usize) -> Result<Listed<Job>, Failure> {
+        let (jobs, total) = self.team.jobs(&Asker::local(), status, limit)?;
         let entries = jobs.into_iter().map(job).collect::<Result<_, _>>()?;
         Ok(Listed { entries, total })
     }
 
-    async fn job(&self, id: &str) -> Result<JobDetails, Failure> {
-        let report = self.team.job(&Asker::local(), id).await?;
+    fn job(&self, id: &str) -> Result<JobDetails, Failure> {
+        let report = self.team.job(&Asker::local(), id)?;
         let logs = report.lines.iter().map(|line| as_told(&JobLog::new(line, str::to_owned)));
         Ok(JobDetails { logs: logs.collect::<Result<_, _>>()?, job: job(report.job)?, unwritten: None })
     }
 
-    async fn cancel_job(&self, id: &str) -> Result<String, Failure> {
-        Ok(match self.team.cancel_job(&Asker::local(), id).await? {
+    fn cancel_job(&self, id: &str) -> Result<String, Failure> {
+        Ok(match self.team.cancel_job(&Asker::local(), id)? {
             Cancelled::Now => "it had not begun, and never will".to_owned(),
             Cancelled::Asked => "it is being stopped".to_owned(),
             Cancelled::Over(status) => format!("it was over already: {}", status.as_str()),

@@ -70,24 +70,24 @@ impl Filter {
     }
 
     /// Reads dates and names, after bringing the current repository up to date.
-    pub(super) async fn resolve(&self, context: &Context<'_>) -> Result<Resolved, Failure> {
+    pub(super) fn resolve(&self, context: &Context<'_>) -> Result<Resolved, Failure> {
         let now = context.lore.history.now();
         let since = self.since.as_deref().map(|text| time::parse(text, now, Edge::Start)).transpose()?;
         let until = self.until.as_deref().map(|text| time::parse(text, now, Edge::End)).transpose()?;
         if !self.no_sync {
-            context.refresh_project().await?;
+            context.refresh_project()?;
         }
         let mut repos = Vec::new();
         for name in &self.repo {
             // It is up to date by now, unless it was to be left as it is.
-            repos.push(if name == "." { context.project_name().await? } else { name.clone() });
+            repos.push(if name == "." { context.project_name()? } else { name.clone() });
         }
         Ok(Resolved { since, until, repos })
     }
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let Resolved { since, until, repos } = args.filter.resolve(context).await?;
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let Resolved { since, until, repos } = args.filter.resolve(context)?;
     let mut given = args.filter.given();
     given.extend((!args.path.is_empty()).then_some("--path"));
     let request = SearchRequest {
@@ -99,7 +99,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         author: args.filter.author,
         limit: args.limit,
     };
-    let found = context.lore.history.search(request).await?;
+    let found = context.lore.history.search(request)?;
     let ui = context.ui;
     if ui.is_json() {
         let results: Vec<Value> = found.hits.iter().map(hit_json).collect();

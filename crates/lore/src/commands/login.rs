@@ -34,7 +34,7 @@ pub(crate) struct Args {
     connect: ConnectArgs,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let url = remote::server_url(context, Some(&args.url), &args.connect)?;
     let name = match args.username {
         Some(name) => name,
@@ -48,7 +48,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     // What was said once counts until something else is said.
     let ca_file = given.or_else(|| earlier.as_ref().and_then(|login| login.ca_file.clone()));
     let connection = Connection::new(&ConnectionOptions { url: url.clone(), ca_file: ca_file.clone() })?;
-    let logged_in = tokio::task::spawn_blocking(move || {
+    let log_in = || {
         let issued = Client::login(&connection, name.as_str(), &password)?;
         let user = issued.user.clone();
         let tokens = Tokens::new(issued, SystemClock.now());
@@ -58,9 +58,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             let client = Client::new(connection, Authority::Token(earlier.tokens.access_token));
             drop(client.logout(Some(&earlier.tokens.refresh_token)));
         }
-        Ok(user)
-    });
-    let user = logged_in.await.unwrap_or_else(|_| Err(Failure::new(Code::Interrupted, "the login was given up")))?;
+        Ok::<_, Failure>(user)
+    };
+    let user = log_in()?;
     if context.ui.is_json() {
         return context.ui.value(&json!({"url": url.as_str(), "username": user.username, "role": user.role}));
     }

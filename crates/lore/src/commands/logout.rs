@@ -22,14 +22,14 @@ pub(crate) struct Args {
     connect: ConnectArgs,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let url = remote::server_url(context, args.url.as_deref(), &args.connect)?;
     let connection = remote::connection(context, &url, &args.connect)?;
     let logins = remote::logins(context);
     if logins.find(&url)?.is_none() {
         return Err(Failure::new(Code::Unauthenticated, format!("nobody is logged in at {url}")));
     }
-    let ended = tokio::task::spawn_blocking(move || {
+    let end = || {
         let authority = Authority::kept(logins.clone(), connection.clone());
         // Renewed where it must be, so that the server takes the request.
         let told = authority.bearer().and_then(|_| {
@@ -38,9 +38,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             Client::new(connection.clone(), authority).logout(token.as_ref())
         });
         logins.remove(connection.url())?;
-        Ok(told)
-    });
-    let told = ended.await.unwrap_or_else(|_| Err(Failure::new(Code::Interrupted, "the logout was given up")))?;
+        Ok::<_, Failure>(told)
+    };
+    let told = end()?;
     if let Err(failure) = &told {
         context.ui.warn(&format!("the login is forgotten here, but the server did not end it: {failure}"));
     }

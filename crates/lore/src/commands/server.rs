@@ -13,19 +13,20 @@ use lore_core::{
     Cancel, SystemClock,
     team::{Team, TeamSettings},
 };
+use lore_git::RemotePolicy;
 use lore_mcp::{Server, ServerText, SessionLimits, Sessions};
-use lore_model::{Code, Failure, closest};
+use lore_model::{Code, Failure, Signal, closest};
 use lore_server::{App, Bound, Limits, McpSetup, Network, ServerOptions, ServerSetup, TlsFiles};
 use lore_store::JobLimits;
 use lore_tools::{Context as ToolContext, Toolset};
 
 use super::Context;
 use crate::{
-    commands::serve::shutdown_signal,
     config::Loaded,
     instructions::server_instructions,
     policy::Allowed,
-    quiet::Quiet,
+    quiet::spawn_quiet,
+    runtime,
     wire::{self, TeamOptions},
 };
 
@@ -159,7 +160,7 @@ impl Args {
     }
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let toolsets = toolsets(&args.toolsets)?;
     let options = args.options();
     let allowed = args.allowed();
@@ -171,25 +172,36 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         ));
     }
     let data = &context.loaded.home;
-    let _lock = take_data(context, data).await?;
+    let _lock = take_data(context, data)?;
+    runtime::block_on(serve(context, args, &toolsets, options, policy))?
+}
+
+async fn serve(
+    context: &Context<'_>,
+    args: &Args,
+    toolsets: &[Toolset],
+    options: ServerOptions,
+    policy: RemotePolicy,
+) -> Result<(), Failure> {
+    let (data, allowed) = (&context.loaded.home, args.allowed());
     // From here on nobody has to kill it.
-    let signal = shutdown_signal();
+    let signal = runtime::shutdown_signal();
     let fetch_bytes = Some(args.max_clone << 30);
     let settings =
         TeamSettings { limits: limits(args.jobs, args.jobs_per_user), fetch_bytes, ..TeamSettings::default() };
     let team = wire::team(&context.loaded, data, TeamOptions { policy, settings });
-    team.recover().await?;
+    team.recover()?;
     let is_open = options.is_open();
-    let mcp = mcp(&team, &toolsets, args.session_limits());
+    let mcp = mcp(&team, toolsets, args.session_limits());
     let app = App::new(ServerSetup { team: Arc::clone(&team), clock: Arc::new(SystemClock), mcp, options })?;
     // Where the address is taken or the certificate cannot be read, nothing has been made yet.
     let bound = Bound::open(Arc::clone(&app)).await?;
     // Commands that do jobs in this folder while no server runs keep to it.
     allowed.keep(data)?;
-    if let Some((name, password)) = team.bootstrap().await? {
+    if let Some((name, password)) = team.bootstrap()? {
         tell_first(context, data, name.as_str(), &password)?;
     }
-    match team.read_again().await {
+    match team.read_again() {
         Ok((0, _)) => {}
         Ok((missing, of)) => context.ui.warn(&format!(
             "{missing} of {of} golden repositories have no index, as after a restore: they are read again, and until then \
@@ -210,23 +222,23 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     context.ui.tell(&format!("lore server is listening on {}", bound.url()));
     lore_store::serve_several_users();
     let cancel = Cancel::default();
-    let quiet = Quiet::start()
-        .map_err(|error| Failure::new(Code::Internal, format!("the threads of jobs did not start: {error}")))?;
-    let jobs = quiet.spawn({
-        let (team, cancel) = (Arc::clone(&team), cancel.clone());
-        async move { app.supervise(|| do_jobs(Arc::clone(&team), cancel.clone())).await }
-    });
-    let stopping = {
-        let cancel = cancel.clone();
-        async move {
-            signal.await;
-            // Jobs stop while requests finish.
-            cancel.cancel();
+    let ended = Signal::default();
+    spawn_quiet({
+        let (team, cancel, ended) = (Arc::clone(&team), cancel.clone(), ended.clone());
+        move || {
+            app.supervise(|| do_jobs(&team, &cancel), &cancel);
+            ended.notify();
         }
+    })
+    .map_err(|error| Failure::new(Code::Internal, format!("the thread of jobs did not start: {error}")))?;
+    let stopping = async {
+        signal.await;
+        // Jobs stop while requests finish.
+        cancel.cancel();
     };
     bound.serve(stopping).await;
-    let stopped = tokio::time::timeout(STOPPING, jobs).await;
-    tracing::info!(in_time = stopped.is_ok(), "the server stopped");
+    let in_time = ended.wait(0, Some(STOPPING), &Cancel::default()) > 0;
+    tracing::info!(in_time, "the server stopped");
     Ok(())
 }
 
@@ -234,7 +246,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
 ///
 /// A server that was killed may have it for a little longer than it lives: until the system has taken away all that was its own,
 /// and until a program that it was just starting runs, which has its files up to then.
-async fn take_data(context: &Context<'_>, data: &Path) -> Result<File, Failure> {
+fn take_data(context: &Context<'_>, data: &Path) -> Result<File, Failure> {
     let mut lock = wire::lock_data(data)?;
     let until = Instant::now() + LEAVING;
     if lock.is_none() {
@@ -244,7 +256,7 @@ async fn take_data(context: &Context<'_>, data: &Path) -> Result<File, Failure> 
             .tell(&format!("another process has the folder {}: waiting up to {seconds} s for its end", data.display()));
     }
     while lock.is_none() && Instant::now() < until {
-        tokio::time::sleep(LOOK).await;
+        Cancel::default().sleep(LOOK);
         lock = wire::lock_data(data)?;
     }
     lock.ok_or_else(|| {
@@ -273,11 +285,11 @@ fn tell_first(context: &Context<'_>, data: &Path, name: &str, password: &str) ->
 }
 
 /// Does jobs until it is cancelled. What an attempt before this one has begun is taken up.
-async fn do_jobs(team: Arc<Team>, cancel: Cancel) {
-    if let Err(failure) = team.recover().await {
+fn do_jobs(team: &Arc<Team>, cancel: &Cancel) {
+    if let Err(failure) = team.recover() {
         tracing::error!(%failure, "jobs that were begun cannot be taken up");
     }
-    team.run(&cancel).await;
+    team.run(cancel);
 }
 
 /// Files that are open besides connections: the index, clones, git.

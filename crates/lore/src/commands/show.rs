@@ -21,10 +21,10 @@ pub(crate) struct Args {
     commit: CommitArgs,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let history = &context.lore.history;
-    let (repo, place) = args.commit.place(context).await?;
-    let found = history.commit(&repo, Some(&place), &args.commit.sha).await?;
+    let (repo, place) = args.commit.place(context)?;
+    let found = history.commit(&repo, Some(&place), &args.commit.sha)?;
     let ui = context.ui;
     if ui.is_json() {
         return ui.value(&commit_json(&found));
@@ -62,7 +62,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     }
     head.push(String::new());
     ui.to_page((head.join("\n") + "\n").as_bytes());
-    match history.patch(&repo, None, &commit.commit.to_hex()).await {
+    match history.patch(&repo, None, &commit.commit.to_hex()) {
         Ok(patch) => to_page(ui, &patch.bytes),
         Err(failure) if failure.code == Code::PatchNotFound => {
             ui.to_page(format!("({})\n", failure.hint.unwrap_or_default()).as_bytes());

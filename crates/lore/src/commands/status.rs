@@ -37,15 +37,15 @@ struct Row {
     code: Result<CodeOverview, Failure>,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let history = &context.lore.history;
-    let repos = history.repos().await?;
-    let freshness = history.freshness(&repos, None).await;
-    let size = history.store().size().await.map_err(store_failure)?;
-    let code_bytes = context.lore.search.bytes().await?;
+    let repos = history.repos()?;
+    let freshness = history.freshness(&repos, None);
+    let size = history.store().size().map_err(store_failure)?;
+    let code_bytes = context.lore.search.bytes()?;
     let mut rows = Vec::new();
     for (repo, fresh) in repos.into_iter().zip(freshness.repos) {
-        let code = context.lore.search.overview(&repo).await;
+        let code = context.lore.search.overview(&repo);
         rows.push(Row { repo, fresh, code });
     }
     let ui = context.ui;

@@ -51,14 +51,14 @@ impl Args {
     }
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<ExitCode, Failure> {
     // Unknown names are told before anything is waited for.
-    let repos = context.named_repos(&args.repo).await?;
+    let repos = context.named_repos(&args.repo)?;
     let past = (args.temporal || args.no_temporal).then_some(args.temporal);
     let options = SyncOptions { retry_missing: args.retry_missing, past, ..context.sync_options() };
     let names: Vec<String> =
         if args.repo.is_empty() { Vec::new() } else { repos.iter().map(|repo| repo.name().to_owned()).collect() };
-    let reports = sync_all(context, repos, &options).await?;
+    let reports = sync_all(context, repos, &options)?;
     print(context, &reports)?;
     // A text that is read again is known by its old vector: only when everything is embedded is something garbage.
     let is_embedded = |report: &Report| {
@@ -66,18 +66,18 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
         embedding.is_some_and(|embedding| embedding.failure.is_none())
     };
     if args.repo.is_empty() && reports.iter().all(is_embedded) {
-        collect_vectors(context).await;
+        collect_vectors(context);
     }
     let interrupted = |report: &Report| report.as_ref().is_err_and(|(_, failure)| failure.code == Code::Interrupted);
     if args.watch && !reports.iter().any(interrupted) {
-        watch(context, &names, &options).await?;
+        watch(context, &names, &options)?;
         return Ok(ExitCode::SUCCESS);
     }
     Ok(exit_code(&reports))
 }
 
 /// Stays, and tells of each sync on a line of its own.
-async fn watch(context: &Context<'_>, names: &[String], options: &SyncOptions) -> Result<(), Failure> {
+fn watch(context: &Context<'_>, names: &[String], options: &SyncOptions) -> Result<(), Failure> {
     let (ui, cancel) = (context.ui, cancel_on_interrupt());
     ui.note("watching; Ctrl-C ends it");
     let heard = |repo: &Repo, done: Result<&FlowReport, &Failure>| {
@@ -99,7 +99,7 @@ async fn watch(context: &Context<'_>, names: &[String], options: &SyncOptions) -
             cancel.cancel();
         }
     };
-    context.lore.watch_all(names, options, &cancel, &heard).await
+    context.lore.watch_all(names, options, &cancel, &heard)
 }
 
 /// What was done, in a few words.
@@ -138,20 +138,16 @@ fn done_line(FlowReport { history, code, past, embedding }: &FlowReport) -> Stri
 pub(super) type Report = Result<FlowReport, (String, Failure)>;
 
 /// Syncs these repositories one after the other; one that fails does not keep the others from being read.
-pub(super) async fn sync_all(
-    context: &Context<'_>,
-    repos: Vec<Repo>,
-    options: &SyncOptions,
-) -> Result<Vec<Report>, Failure> {
+pub(super) fn sync_all(context: &Context<'_>, repos: Vec<Repo>, options: &SyncOptions) -> Result<Vec<Report>, Failure> {
     let cancel = cancel_on_interrupt();
-    let writer = context.writer().await?;
+    let writer = context.writer()?;
     let (mut reports, mut synced) = (Vec::new(), Vec::new());
     // Another process may have synced or removed some while this one waited; from now on nobody can.
-    let known: Vec<Repo> = context.lore.history.repos().await?;
+    let known: Vec<Repo> = context.lore.history.repos()?;
     let mut known: HashMap<String, Repo> = known.into_iter().map(|repo| (repo.name().to_owned(), repo)).collect();
     for repo in repos {
         let Some(repo) = known.remove(repo.name()) else { continue };
-        let done = context.sync_one(&*writer, &repo, options, &cancel).await;
+        let done = context.sync_one(&*writer, &repo, options, &cancel);
         let stop = done.as_ref().is_err_and(|failure| matches!(failure.code, Code::Interrupted | Code::DiskFull));
         reports.push(done.map_err(|failure| (repo.name().to_owned(), failure)));
         synced.push(repo);
@@ -163,7 +159,7 @@ pub(super) async fn sync_all(
     drop(writer);
     for (repo, report) in synced.iter().zip(&mut reports) {
         let Ok(report) = report else { continue };
-        report.embedding = context.embed_one(repo, &cancel).await;
+        report.embedding = context.embed_one(repo, &cancel);
         if cancel.is_cancelled() {
             break;
         }
@@ -172,8 +168,8 @@ pub(super) async fn sync_all(
 }
 
 /// Removes vectors of chunks that are gone. It can wait where that is not possible now.
-async fn collect_vectors(context: &Context<'_>) {
-    if let Err(failure) = context.lore.search.collect_vectors().await {
+fn collect_vectors(context: &Context<'_>) {
+    if let Err(failure) = context.lore.search.collect_vectors() {
         tracing::debug!(%failure, "vectors of chunks that are gone are still there");
     }
 }

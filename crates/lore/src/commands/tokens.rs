@@ -62,13 +62,13 @@ fn whose(user: Option<&str>) -> Result<Whose, Failure> {
     })
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let there = administration::open(context, &args.server)?;
     let ui = context.ui;
     match args.action {
         Action::List { all, user } => {
             let whose = if all { Whose::Everybodys } else { whose(user.as_deref())? };
-            let tokens = there.tokens(&whose).await?;
+            let tokens = there.tokens(&whose)?;
             if ui.is_json() {
                 return ui.value(&json!({"tokens": tokens.entries, "total": tokens.total}));
             }
@@ -87,7 +87,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             Ok(())
         }
         Action::Create { label, expires_in_days, user } => {
-            let made = there.create_token(&whose(user.as_deref())?, &label, expires_in_days).await?;
+            let made = there.create_token(&whose(user.as_deref())?, &label, expires_in_days)?;
             if ui.is_json() {
                 let token = made.token.expose();
                 return ui
@@ -101,7 +101,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             Ok(())
         }
         Action::Revoke { id } => {
-            there.revoke_token(&id).await?;
+            there.revoke_token(&id)?;
             if ui.is_json() {
                 return ui.value(&json!({"revoked": id}));
             }

@@ -28,12 +28,12 @@ pub(crate) struct Args {
     limit: i64,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let Resolved { since, until, repos } = args.filter.resolve(context).await?;
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let Resolved { since, until, repos } = args.filter.resolve(context)?;
     let author = args.filter.author;
     let request =
         TouchRequest { path: args.path.clone(), repos: repos.into(), since, until, author, limit: args.limit };
-    let found = context.lore.history.touches(request).await?;
+    let found = context.lore.history.touches(request)?;
     let ui = context.ui;
     if ui.is_json() {
         let results: Vec<Value> = found

@@ -84,7 +84,7 @@ fn user_name(text: &str) -> Result<UserName, Failure> {
     UserName::parse(text).map_err(|what| Failure::new(Code::InvalidArgument, what))
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let there = match args.action {
         Action::Add { .. } => administration::open_or_make(context, &args.server)?,
         _ => administration::open(context, &args.server)?,
@@ -92,7 +92,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let ui = context.ui;
     match args.action {
         Action::List => {
-            let users = there.users().await?;
+            let users = there.users()?;
             if ui.is_json() {
                 return ui.value(&json!({"users": users.entries, "total": users.total}));
             }
@@ -108,25 +108,25 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         Action::Add { user, role: word, password } => {
             let (name, role) = (user_name(&user)?, role(&word)?);
             let password = password.new_one(&format!("Password for {name}: "))?;
-            show(context, &there.add_user(&name, role, &password).await?, "may use the server now")
+            show(context, &there.add_user(&name, role, &password)?, "may use the server now")
         }
         Action::SetRole { user, role: word } => {
-            show(context, &there.set_role(&user_name(&user)?, role(&word)?).await?, "is set")
+            show(context, &there.set_role(&user_name(&user)?, role(&word)?)?, "is set")
         }
         Action::SetPassword { user, password } => {
             let name = user_name(&user)?;
             let password = password.new_one(&format!("New password for {name}: "))?;
-            show(context, &there.set_password(&name, &password).await?, "has another password")
+            show(context, &there.set_password(&name, &password)?, "has another password")
         }
         Action::Remove { user } => {
             let name = user_name(&user)?;
-            there.remove_user(&name).await?;
+            there.remove_user(&name)?;
             if ui.is_json() {
                 return ui.value(&json!({"removed": name.as_str()}));
             }
             ui.line(&format!("{name} may not use the server any more"))
         }
-        Action::Audit { limit } => audit(context, there.as_ref(), limit).await,
+        Action::Audit { limit } => audit(context, there.as_ref(), limit),
     }
 }
 
@@ -137,8 +137,8 @@ fn show(context: &Context<'_>, user: &User, what: &str) -> Result<(), Failure> {
     context.ui.line(&format!("{} ({}) {what}", user.username, user.role))
 }
 
-async fn audit(context: &Context<'_>, there: &dyn administration::Administration, limit: usize) -> Result<(), Failure> {
-    let acts = there.audit(limit).await?;
+fn audit(context: &Context<'_>, there: &dyn administration::Administration, limit: usize) -> Result<(), Failure> {
+    let acts = there.audit(limit)?;
     if context.ui.is_json() {
         return context.ui.value(&json!({"entries": acts.entries, "total": acts.total}));
     }

@@ -47,18 +47,18 @@ pub(crate) struct Args {
     no_sync: bool,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let (file, lines) = target(&args.target)?;
     if !args.no_sync {
-        context.refresh_project().await?;
+        context.refresh_project()?;
     }
     let at = request(args.repo, file);
-    let found = context.lore.explain_lines(&ExplainRequest { at: at.clone(), lines }).await?;
+    let found = context.lore.explain_lines(&ExplainRequest { at: at.clone(), lines })?;
     let together = if lines.is_none() {
         let FileRequest { folder, repo, from, file, known: _ } = at.clone();
         let request =
             CoChangeRequest { folder, repo, known: None, from, files: vec![file], others: None, limit: TOGETHER };
-        Some(context.lore.co_changed(&request).await?)
+        Some(context.lore.co_changed(&request)?)
     } else {
         None
     };
@@ -67,7 +67,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         return ui.value(&answer_json(&found, together.as_ref()));
     }
     context.warn_if_not_fresh(&found.freshness);
-    let (_, place) = context.lore.find_place(&at.folder, at.repo.as_deref()).await?;
+    let (_, place) = context.lore.find_place(&at.folder, at.repo.as_deref())?;
     let page = Page { context, found: &found, place: &place };
     ui.to_page(page.text(lines.is_some(), together.as_ref()).as_bytes());
     ui.show_page(&context.loaded.config.pager)

@@ -6,6 +6,7 @@ use std::{
     io::Read as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    thread,
     time::Duration,
 };
 
@@ -53,14 +54,14 @@ const CLIENTS: [Client; 5] = [
 ];
 
 /// Asks the first client that is there for the package.
-pub(crate) async fn fetch(work: &Path, cancel: &Cancel, heard: &dyn Fn(&str)) -> Result<Fetched, Failure> {
+pub(crate) fn fetch(work: &Path, cancel: &Cancel, heard: &dyn Fn(&str)) -> Result<Fetched, Failure> {
     let target = work.join("fetched");
     let mut last = None;
     for client in CLIENTS {
         fs::create_dir_all(&target).map_err(|error| super::no_access(&target, &error))?;
         let Ok(mut child) = start(&client, work, &target) else { continue };
         heard(client.program);
-        match wait(&mut child, cancel).await? {
+        match wait(&mut child, cancel)? {
             Ok(()) => return found(&client, &target),
             // A Python without pip says so on one line; another client may be there.
             Err(said) => last = last.or(Some((client.program, said))),
@@ -99,9 +100,9 @@ fn start(client: &Client, work: &Path, target: &Path) -> std::io::Result<Child> 
 }
 
 /// Waits for its end; what it said where it failed.
-async fn wait(child: &mut Child, cancel: &Cancel) -> Result<Result<(), String>, Failure> {
+fn wait(child: &mut Child, cancel: &Cancel) -> Result<Result<(), String>, Failure> {
     let mut said = child.stderr.take();
-    let reader = tokio::task::spawn_blocking(move || {
+    let reader = thread::spawn(move || {
         let mut text = Vec::new();
         if let Some(said) = &mut said
             && let Err(error) = said.take(1 << 20).read_to_end(&mut text)
@@ -118,14 +119,14 @@ async fn wait(child: &mut Child, cancel: &Cancel) -> Result<Result<(), String>, 
         }
         match child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) => tokio::time::sleep(STEP).await,
+            Ok(None) => drop(cancel.sleep(STEP)),
             Err(error) => return Ok(Err(error.to_string())),
         }
     };
     if status.success() {
         return Ok(Ok(()));
     }
-    let text = reader.await.unwrap_or_default();
+    let text = reader.join().unwrap_or_default();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let text = shown(&lines.join(" "));
     Ok(Err(if text.is_empty() { status.to_string() } else { text }))

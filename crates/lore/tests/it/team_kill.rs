@@ -39,9 +39,8 @@ fn a_stopped_server_gives_back_the_job_it_was_doing() {
     let repo = server.repo("api");
     repo.write("src/heron.rs", "pub fn heron() {}\n").commit("Begin");
     // Whoever writes the index makes the job wait.
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");
     let store = lore_store_embedded::EmbeddedStore::new(server.data());
-    let writer = runtime.block_on(store.try_writer()).expect("nobody writes");
+    let writer = store.try_writer().expect("nobody writes");
     let asked = server.ask("root", "add_golden_repo", &json!({"url": repo.path(), "alias": "api"}));
     let id = asked["job_id"].as_str().expect("a job").to_owned();
     let job = |server: &TeamServer| server.ask("root", "get_job_details", &json!({"job_id": id}))["job"].clone();
@@ -176,9 +175,8 @@ fn a_server_of_which_only_the_records_were_restored_is_ready_once_it_has_an_inde
         removed.expect("nobody has it");
     }
     // Whoever writes the index makes the job wait.
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");
     let store = lore_store_embedded::EmbeddedStore::new(server.data());
-    let writer = runtime.block_on(store.try_writer()).expect("nobody writes");
+    let writer = store.try_writer().expect("nobody writes");
     server.start_again();
     let readiness = || server.http("GET", "/readyz", &[], b"").expect("it answers");
     let told = readiness();

@@ -497,9 +497,8 @@ fn what_clients_choose_is_not_logged_and_leaving_is_no_error() {
     let repo = server.repo("api");
     repo.write("src/heron.rs", "pub fn heron() {}\n").commit("The heron stands");
     // Whoever writes the index makes the job wait, and so whoever waits for the job.
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime can be made");
     let store = lore_store_embedded::EmbeddedStore::new(server.data());
-    let writer = runtime.block_on(store.try_writer()).expect("nobody writes");
+    let writer = store.try_writer().expect("nobody writes");
     let job = server.ask("root", "add_golden_repo", &json!({"url": repo.path(), "alias": "api"}));
     let left = || {
         let counted = "lore_http_requests_total{method=\"POST\",route=\"/mcp\",status=\"499\"} ";

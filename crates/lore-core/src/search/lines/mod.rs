@@ -26,7 +26,7 @@ use super::{
     CodeFreshness, FileFilter, PastGaps, Role, Search, Standing, TRIES, Told, When, answer::Seen, filter::Files,
     past::Line,
 };
-use crate::{blocking, store_failure, together};
+use crate::store_failure;
 
 /// At most so many lines are given, whatever is asked for: more cannot be held.
 const LINES_MAX: usize = 4_000_000;
@@ -155,23 +155,18 @@ impl LinesRequest {
 
 impl Search {
     /// Every line that has what is looked for.
-    pub async fn find_lines(self: &Arc<Self>, request: &LinesRequest) -> Result<LinesAnswer, Failure> {
-        let (search, request) = (Arc::clone(self), request.clone());
-        together(async move { search.lines(&request).await }).await
-    }
-
-    async fn lines(&self, request: &LinesRequest) -> Result<LinesAnswer, Failure> {
+    pub fn find_lines(&self, request: &LinesRequest) -> Result<LinesAnswer, Failure> {
         request.when.check()?;
-        let (wanted, case_sensitive) = (request.wanted.clone(), request.case_sensitive);
-        let terms = Arc::new(blocking(move || Terms::new(&wanted, case_sensitive)).await?);
-        let files = Arc::new(Files::new(&request.files)?.of(&request.repos));
+        let case_sensitive = request.case_sensitive;
+        let terms = Terms::new(&request.wanted, case_sensitive)?;
+        let files = Files::new(&request.files)?.of(&request.repos);
         let cancel = Cancel::current();
         let stop = cancel.until(Instant::now() + request.time);
         let mut tries = 0;
         loop {
             tries += 1;
-            let Seen { parts, freshness, mut gaps, former, .. } = self.see(&request.repos, &request.when).await?;
-            let loaded = self.load(&parts).await?;
+            let Seen { parts, freshness, mut gaps, former, .. } = self.see(&request.repos, &request.when)?;
+            let loaded = self.load(&parts)?;
             drop(former);
             let found = match loaded {
                 Ok(loaded) => {
@@ -179,18 +174,12 @@ impl Search {
                     let names = parts.iter().map(|part| (part.repo.id, part.repo.name().to_owned())).collect();
                     let pasts: Vec<Line> = parts.iter().filter_map(|part| part.past.as_ref()?.line.clone()).collect();
                     let limit = if request.limit == 0 { LINES_MAX } else { request.limit.min(LINES_MAX) };
-                    let (terms, files) = (Arc::clone(&terms), Arc::clone(&files));
                     let (context, once, best) = (request.context.min(CONTEXT_MAX), request.once, request.best);
-                    let (stop, cancel) = (stop.clone(), cancel.clone());
-                    blocking(move || {
-                        let scan =
-                            Scan { loaded: &loaded, terms: &terms, files: &files, names, once, best, stop, pasts };
-                        let found = on_own_thread(|| scan.run(limit, context))?;
-                        // What a cancelled scan has found is of no use: it looks like one whose time was up.
-                        cancel.check()?;
-                        Ok(found)
-                    })
-                    .await
+                    let stop = stop.clone();
+                    let scan = Scan { loaded: &loaded, terms: &terms, files: &files, names, once, best, stop, pasts };
+                    let found = on_own_thread(|| scan.run(limit, context));
+                    // What a cancelled scan has found is of no use: it looks like one whose time was up.
+                    found.and_then(|found| Ok(cancel.check().map(|()| found)?))
                 }
                 Err(error) => Err(error),
             };

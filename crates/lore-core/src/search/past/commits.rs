@@ -2,7 +2,6 @@
 
 use std::{
     path::PathBuf,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -13,7 +12,6 @@ use lore_store::{CommitMessage, Hidden, PatchText};
 
 use super::{ChangeKind, Period, When};
 use crate::{
-    blocking,
     search::{
         CodeFreshness, FileFilter, LinesWanted, Search,
         filter::Files,
@@ -21,7 +19,7 @@ use crate::{
         lines::{Match, Terms},
         query::content_words,
     },
-    store_failure, together,
+    store_failure,
 };
 
 /// No more of a message is embedded: what it is about is said by then.
@@ -104,25 +102,16 @@ pub struct CommitsAnswer {
 
 impl Search {
     /// Finds commits by what they say or changed, but for the hidden ones.
-    pub(crate) async fn find_commits(
-        self: &Arc<Self>,
-        request: &CommitsRequest,
-        hidden: Hidden,
-    ) -> Result<CommitsAnswer, Failure> {
-        let (search, request) = (Arc::clone(self), request.clone());
-        together(async move { search.commits(&request, &hidden).await }).await
-    }
-
-    async fn commits(&self, request: &CommitsRequest, hidden: &Hidden) -> Result<CommitsAnswer, Failure> {
+    pub(crate) fn find_commits(&self, request: &CommitsRequest, hidden: &Hidden) -> Result<CommitsAnswer, Failure> {
         When::During(request.period.clone()).check()?;
         let files = Files::new(&request.files)?.of(&request.repos);
         let stop = Cancel::current().until(Instant::now() + request.time);
         let mut answer = CommitsAnswer::default();
         let (mut looked, mut all) = (0, 0);
         for (repo, place) in &request.repos {
-            let state = self.store.code_state(repo.id).await.map_err(store_failure)?;
-            let part = self.part(repo, &state, place.as_deref(), false).await?;
-            answer.freshness.push(self.freshness(repo, &state, part.as_ref()).await);
+            let state = self.store.code_state(repo.id).map_err(store_failure)?;
+            let part = self.part(repo, &state, place.as_deref(), false)?;
+            answer.freshness.push(self.freshness(repo, &state, part.as_ref()));
             let Period { from, to, author, kinds, .. } = &request.period;
             // Which files are binary is in the diffs alone: those that a message leads to are looked at below.
             let has_binary = kinds.contains(&ChangeKind::Binary);
@@ -131,13 +120,13 @@ impl Search {
             if is_diffs && has_binary && statuses.is_empty() {
                 continue;
             }
-            let messages = self.store.list_messages(repo.id, *from, *to, author.as_deref(), &statuses, hidden).await;
+            let messages = self.store.list_messages(repo.id, *from, *to, author.as_deref(), &statuses, hidden);
             let messages = messages.map_err(store_failure)?;
             all += messages.len();
             let mut of_repo = Vec::new();
             match &request.text {
                 CommitText::Meaning(query) => {
-                    let (found, here) = self.by_meaning(repo, query, messages, request.min_score, &stop).await?;
+                    let (found, here) = self.by_meaning(repo, query, &messages, request.min_score, &stop)?;
                     looked += here;
                     of_repo = found;
                 }
@@ -163,7 +152,7 @@ impl Search {
                         if stop.is_cancelled() {
                             break;
                         }
-                        let patch = self.store.find_patch(repo.id, commit.commit).await.map_err(store_failure)?;
+                        let patch = self.store.find_patch(repo.id, commit.commit).map_err(store_failure)?;
                         let Some(PatchText::Bytes(patch)) = patch else {
                             answer.without_diff += 1;
                             looked += 1;
@@ -191,7 +180,7 @@ impl Search {
             if !is_diffs {
                 if has_binary {
                     let before = of_repo.len();
-                    let decided = self.changed_so(repo, &mut of_repo, kinds, &stop).await?;
+                    let decided = self.changed_so(repo, &mut of_repo, kinds, &stop)?;
                     answer.undecided += decided.unknown;
                     looked -= before - decided.looked;
                 }
@@ -210,7 +199,7 @@ impl Search {
     }
 
     /// Keeps the commits that changed a file in one of these ways, of which one is that it is binary.
-    async fn changed_so(
+    fn changed_so(
         &self,
         repo: &Repo,
         found: &mut Vec<CommitFound>,
@@ -226,10 +215,10 @@ impl Search {
             }
             decided.looked += 1;
             let commit = one.commit.commit;
-            let detail = self.store.find_commit(repo.id, commit).await.map_err(store_failure)?;
+            let detail = self.store.find_commit(repo.id, commit).map_err(store_failure)?;
             let files = detail.map(|detail| detail.files).unwrap_or_default();
             let is_so = files.iter().any(|file| statuses.contains(&file.status))
-                || match self.store.find_patch(repo.id, commit).await.map_err(store_failure)? {
+                || match self.store.find_patch(repo.id, commit).map_err(store_failure)? {
                     Some(PatchText::Bytes(patch)) => has_binary(&patch),
                     Some(PatchText::Absent(PatchAbsence::BinaryOnly)) => true,
                     Some(PatchText::Absent(_)) if !files.is_empty() => {
@@ -247,15 +236,15 @@ impl Search {
     }
 
     /// Messages that mean the same as a question, or have its words, and how many were looked at until time was up.
-    async fn by_meaning(
+    fn by_meaning(
         &self,
         repo: &Repo,
         query: &str,
-        messages: Vec<CommitMessage>,
+        messages: &[CommitMessage],
         min_score: f32,
         stop: &Cancel,
     ) -> Result<(Vec<CommitFound>, usize), Failure> {
-        let asked = self.embedder.embed(&[query], Mode::Query).await.map_err(embed_failure)?.pop().unwrap_or_default();
+        let asked = self.embedder.embed(&[query], Mode::Query).map_err(embed_failure)?.pop().unwrap_or_default();
         let words: Vec<String> =
             content_words(query, MAX_WORDS).iter().flat_map(|word| lore_store::tokens(word)).collect();
         let (mut found, mut looked) = (Vec::new(), 0);
@@ -266,10 +255,9 @@ impl Search {
             looked += batch.len();
             let texts: Vec<String> = batch.iter().map(whole).collect();
             let passages: Vec<&str> = texts.iter().map(|text| beginning(text, PASSAGE_MAX)).collect();
-            let vectors = self.embedder.embed(&passages, Mode::Passage).await.map_err(embed_failure)?;
-            let words = words.clone();
+            let vectors = self.embedder.embed(&passages, Mode::Passage).map_err(embed_failure)?;
             let asked = asked.clone();
-            let scored = blocking(move || {
+            let scored = {
                 let score = |(text, vector): (String, Vec<f32>)| {
                     let cosine: f32 = vector.iter().zip(&asked).map(|(a, b)| a * b).sum();
                     let said = lore_store::tokens(&text);
@@ -279,8 +267,7 @@ impl Search {
                     (text, (0.5 * cosine.max(0.0) + 0.5 * share).clamp(0.0, 1.0))
                 };
                 texts.into_iter().zip(vectors).map(score).collect::<Vec<_>>()
-            })
-            .await;
+            };
             for (commit, (text, score)) in batch.iter().zip(scored) {
                 if score >= min_score && score > 0.0 {
                     let (repo, commit) = (repo.name().to_owned(), commit.clone());

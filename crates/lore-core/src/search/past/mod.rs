@@ -29,7 +29,7 @@ use super::{
     index::{take, too_large_reason, unread_record},
     reading::{FileReader, MAX_FILE, rules},
 };
-use crate::{blocking, git_failure, store_failure};
+use crate::{git_failure, store_failure};
 
 /// So many files of a commit that is on no kept line may have to be read for one question.
 const MAX_READ: usize = 5_000;
@@ -241,12 +241,11 @@ pub(super) enum Then {
 }
 
 /// What there is where nothing of the past is kept: a commit that never was is not there all the same.
-async fn not_kept(repo: &Repo, place: Option<&Path>, when: &When) -> Then {
+fn not_kept(repo: &Repo, place: Option<&Path>, when: &When) -> Then {
     let When::At(name) = when else { return Then::NotKept };
-    let place = place.unwrap_or(&repo.info.local_path).to_owned();
-    let (name, branch) = (name.trim().to_owned(), repo.shown.clone());
+    let open = Repository::open(place.unwrap_or(&repo.info.local_path));
     // Of a repository that has gone, what was indexed still answers.
-    match blocking(move || Repository::open(&place)?.resolve_on(&name, branch.as_deref())).await {
+    match open.and_then(|repository| repository.resolve_on(name.trim(), repo.shown.as_deref())) {
         Ok(None) => Then::NoCommit,
         Ok(Some(_)) | Err(_) => Then::NotKept,
     }
@@ -254,7 +253,7 @@ async fn not_kept(repo: &Repo, place: Option<&Path>, when: &When) -> Then {
 
 impl Search {
     /// What is shown of a repository's past.
-    pub(super) async fn past(
+    pub(super) fn past(
         &self,
         repo: &Repo,
         place: Option<&Path>,
@@ -262,25 +261,25 @@ impl Search {
         when: &When,
     ) -> Result<Then, Failure> {
         let Some(past) = state.past.as_ref().filter(|past| past.at.is_some()) else {
-            return Ok(not_kept(repo, place, when).await);
+            return Ok(not_kept(repo, place, when));
         };
-        let Some((number, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
-            return Ok(not_kept(repo, place, when).await);
+        let Some((number, commits)) = self.store.past_commits(repo.id).map_err(store_failure)? else {
+            return Ok(not_kept(repo, place, when));
         };
         let period = match when {
             When::Now => return Ok(Then::NotKept),
             When::At(name) => {
                 // HEAD is that of the work tree that is asked from.
                 let place = place.unwrap_or(&repo.info.local_path).to_owned();
-                let (name, line, branch) = (name.trim().to_owned(), Arc::clone(&commits), repo.shown.clone());
-                let resolve = move || {
+                let name = name.trim().to_owned();
+                let resolve = || {
                     let repository = Repository::open(&place)?;
-                    let Some(name) = repository.name_on(&name, branch.as_deref())? else { return Ok(None) };
-                    named(&repository, &name, &line)
+                    let Some(name) = repository.name_on(&name, repo.shown.as_deref())? else { return Ok(None) };
+                    named(&repository, &name, &commits)
                 };
-                let at = match blocking(resolve).await.map_err(git_failure)? {
+                let at = match resolve().map_err(git_failure)? {
                     Some(Named::OfLine(at)) => u32::try_from(at).unwrap_or(u32::MAX),
-                    Some(Named::Beside(commit)) => return self.tree(repo, commit, past).await.map(Then::Shown),
+                    Some(Named::Beside(commit)) => return self.tree(repo, commit, past).map(Then::Shown),
                     None => return Ok(Then::NoCommit),
                 };
                 return Ok(Then::Shown(shown(
@@ -295,44 +294,39 @@ impl Search {
             When::During(period) => period,
         };
         let counted = counted(&commits, period);
-        let touched = self.touched(repo, &commits, period).await?;
+        let touched = self.touched(repo, &commits, period)?;
         let slice = PastSlice { removed: period.removed, gone: period.gone, touched, ..PastSlice::default() };
         let key = format!("{period:?}");
         Ok(Then::Shown(shown(repo.id, number, commits, counted, slice, &key)))
     }
 
     /// The branch whose line is kept, where another one is asked about.
-    pub(super) async fn other_line(&self, repo: &Repo, kept: Option<CommitId>) -> Option<String> {
+    pub(super) fn other_line(&self, repo: &Repo, kept: Option<CommitId>) -> Option<String> {
         let shown = repo.shown.as_deref()?;
-        let tips = self.tips(repo, &repo.info.local_path).await?;
+        let tips = self.tips(repo, &repo.info.local_path)?;
         let is_same = tips.head_branch.as_deref() == Some(shown) || (tips.shown.is_some() && tips.shown == kept);
         (!is_same).then(|| tips.head_branch.unwrap_or_else(|| "HEAD".to_owned()))
     }
 
     /// The contents that a path had at some moment of a time, oldest first.
-    pub async fn contents_of(&self, repo: &Repo, path: &RepoPath, period: &Period) -> Result<Vec<BlobId>, Failure> {
-        let Some((past, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
+    pub fn contents_of(&self, repo: &Repo, path: &RepoPath, period: &Period) -> Result<Vec<BlobId>, Failure> {
+        let Some((past, commits)) = self.store.past_commits(repo.id).map_err(store_failure)? else {
             return Ok(Vec::new());
         };
         let counted = counted(&commits, period);
-        let versions = self.store.path_versions(repo.id, past, path).await.map_err(store_failure)?;
+        let versions = self.store.path_versions(repo.id, past, path).map_err(store_failure)?;
         let overlaps = |a: &Range<u32>, b: &Range<u32>| a.start < b.end && b.start < a.end;
         let is_asked = |version: &&PathVersion| counted.iter().any(|range| overlaps(range, &version.commits));
         Ok(versions.iter().filter(is_asked).map(|version| version.blob).collect())
     }
 
     /// Which touches count for a period.
-    async fn touched(
-        &self,
-        repo: &Repo,
-        commits: &[LineCommit],
-        period: &Period,
-    ) -> Result<Option<TouchFilter>, Failure> {
+    fn touched(&self, repo: &Repo, commits: &[LineCommit], period: &Period) -> Result<Option<TouchFilter>, Failure> {
         if period.kinds.is_empty() && period.author.is_none() && !period.changed {
             return Ok(None);
         }
         let by = match &period.author {
-            Some(author) => Some(self.store.commits_by(repo.id, author).await.map_err(store_failure)?),
+            Some(author) => Some(self.store.commits_by(repo.id, author).map_err(store_failure)?),
             None => None,
         };
         let counts: Vec<bool> = commits
@@ -344,7 +338,7 @@ impl Search {
         if !kinds.is_empty() {
             let numbers: HashMap<CommitId, u32> =
                 (0_u32..).zip(commits).map(|(number, commit)| (commit.id, number)).collect();
-            for (commit, path, old_path) in self.store.list_renames(repo.id).await.map_err(store_failure)? {
+            for (commit, path, old_path) in self.store.list_renames(repo.id).map_err(store_failure)? {
                 if let Some(number) = numbers.get(&commit) {
                     renames.extend([(*number, path), (*number, old_path)]);
                 }
@@ -357,11 +351,11 @@ impl Search {
     }
 
     /// The tree of a commit that is not on the line that is kept: what the index does not hold is read.
-    async fn tree(&self, repo: &Repo, commit: CommitId, past: &PastInfo) -> Result<PastShown, Failure> {
-        let (place, rules_kept, tip) = (repo.info.local_path.clone(), past.rules.as_str(), past.tip);
+    fn tree(&self, repo: &Repo, commit: CommitId, past: &PastInfo) -> Result<PastShown, Failure> {
+        let (rules_kept, tip) = (past.rules.as_str(), past.tip);
         let (_, globs) = self.scope(repo);
-        let listed = blocking(move || {
-            let repository = Repository::open(&place)?;
+        let listed = || {
+            let repository = Repository::open(&repo.info.local_path)?;
             let tree = repository.tree_of(commit, &TreeLimits::default())?;
             let ignores = repository.tree_ignores(&tree, &globs)?;
             let mut files = take(tree, &ignores, &mut HashMap::new()).0;
@@ -372,10 +366,10 @@ impl Search {
                 files.retain(|file| ignores.excludes(&file.path).is_none());
             }
             Ok((repository, files))
-        });
-        let (repository, mut files) = listed.await.map_err(git_failure)?;
+        };
+        let (repository, mut files) = listed().map_err(git_failure)?;
         let keys: Vec<BlobKey> = files.iter().map(|file| file.key.clone()).collect();
-        let held = self.store.held_blobs(rules_kept, keys).await.map_err(store_failure)?;
+        let held = self.store.held_blobs(rules_kept, keys).map_err(store_failure)?;
         let missing: Vec<(BlobId, RepoPath)> = files
             .iter()
             .filter(|file| !held.contains(&file.key))
@@ -395,34 +389,30 @@ impl Search {
     }
 
     /// Reads what the index does not hold, and how many files of it cannot be read.
-    pub(super) async fn read_missing(&self, missing: Arc<Missing>) -> Result<(OverlayInput, usize), Failure> {
-        let (sink, embedder) = (self.store.overlay_sink(), Arc::clone(&self.embedder));
-        let runtime = tokio::runtime::Handle::current();
-        blocking(move || {
-            let mut blobs = missing.repository.blobs();
-            let mut reader = FileReader::new(&*sink, &*embedder, runtime);
-            let (mut buffer, mut files) = (Vec::new(), Vec::new());
-            for (blob, path) in &missing.files {
-                let found = match blobs.read(*blob, MAX_FILE, &mut buffer) {
-                    Ok(found) => found,
-                    // One damaged object does not keep all others out.
-                    Err(GitError::Unreadable { .. }) => continue,
-                    Err(error) => return Err(git_failure(error)),
-                };
-                let (record, chunks) = match found {
-                    Found::Missing => continue,
-                    Found::TooLarge(size) => (unread_record(size, &too_large_reason()), Vec::new()),
-                    Found::Read => match reader.read(&path.to_text(), &buffer).map_err(super::index::embed_failure)? {
-                        Ok(file) => (file.record, file.chunks),
-                        Err(reason) => (unread_record(buffer.len() as u64, reason), Vec::new()),
-                    },
-                };
-                files.push(OverlayFile { path: path.clone(), record, chunks });
-            }
-            let lacking = missing.files.len() - files.len();
-            Ok((OverlayInput { hidden: Vec::new(), files }, lacking))
-        })
-        .await
+    pub(super) fn read_missing(&self, missing: &Missing) -> Result<(OverlayInput, usize), Failure> {
+        let sink = self.store.overlay_sink();
+        let mut blobs = missing.repository.blobs();
+        let mut reader = FileReader::new(&*sink, &*self.embedder);
+        let (mut buffer, mut files) = (Vec::new(), Vec::new());
+        for (blob, path) in &missing.files {
+            let found = match blobs.read(*blob, MAX_FILE, &mut buffer) {
+                Ok(found) => found,
+                // One damaged object does not keep all others out.
+                Err(GitError::Unreadable { .. }) => continue,
+                Err(error) => return Err(git_failure(error)),
+            };
+            let (record, chunks) = match found {
+                Found::Missing => continue,
+                Found::TooLarge(size) => (unread_record(size, &too_large_reason()), Vec::new()),
+                Found::Read => match reader.read(&path.to_text(), &buffer).map_err(super::index::embed_failure)? {
+                    Ok(file) => (file.record, file.chunks),
+                    Err(reason) => (unread_record(buffer.len() as u64, reason), Vec::new()),
+                },
+            };
+            files.push(OverlayFile { path: path.clone(), record, chunks });
+        }
+        let lacking = missing.files.len() - files.len();
+        Ok((OverlayInput { hidden: Vec::new(), files }, lacking))
     }
 }
 

@@ -15,9 +15,9 @@ use similar::{Algorithm, TextDiff};
 
 use super::{ChangeKind, Standing};
 use crate::{
-    blocking, git_failure,
+    git_failure,
     search::{CodeHit, LineHit, Search},
-    store_failure, together,
+    store_failure,
 };
 
 /// Larger files are not compared.
@@ -222,18 +222,18 @@ fn events(versions: &[PathVersion], end: u32) -> Vec<Event> {
 
 impl Search {
     /// Has hits of the past tell of it; `evolution` is how many steps of their files are wanted.
-    pub async fn tell_past<H: OfPast>(
+    pub fn tell_past<H: OfPast>(
         self: &Arc<Self>,
         repos: &[(Repo, Option<PathBuf>)],
         hits: &mut [H],
         evolution: Option<usize>,
     ) -> Result<(), Failure> {
         let mut budget = StoryBudget::UNLIMITED;
-        self.tell_past_within(repos, hits, evolution, &mut budget).await
+        self.tell_past_within(repos, hits, evolution, &mut budget)
     }
 
     /// The same within a budget, from which what the hits take is taken.
-    pub async fn tell_past_within<H: OfPast>(
+    pub fn tell_past_within<H: OfPast>(
         self: &Arc<Self>,
         repos: &[(Repo, Option<PathBuf>)],
         hits: &mut [H],
@@ -249,32 +249,22 @@ impl Search {
         if asked.is_empty() {
             return Ok(());
         }
-        let (search, mut left) = (Arc::clone(self), *budget);
-        let told = together(async move {
-            let mut known: HashMap<(RepoId, RepoPath, Range<u32>), Arc<Told>> = HashMap::new();
-            let mut all = Vec::new();
-            for (at, repo, path, standing) in asked {
-                let key = (repo.id, path, standing.commits.clone());
-                let told = if let Some(told) = known.get(&key) {
-                    left.charge_again(told)
-                } else {
-                    let told = Arc::new(search.told(&repo, &key.1, &standing, evolution, &mut left).await?);
-                    known.insert(key, Arc::clone(&told));
-                    told
-                };
-                all.push((at, told));
-            }
-            Ok::<_, Failure>((all, left))
-        });
-        let (told, left) = told.await?;
-        *budget = left;
-        for (at, told) in told {
+        let mut known: HashMap<(RepoId, RepoPath, Range<u32>), Arc<Told>> = HashMap::new();
+        for (at, repo, path, standing) in asked {
+            let key = (repo.id, path, standing.commits.clone());
+            let told = if let Some(told) = known.get(&key) {
+                budget.charge_again(told)
+            } else {
+                let told = Arc::new(self.told(&repo, &key.1, &standing, evolution, budget)?);
+                known.insert(key, Arc::clone(&told));
+                told
+            };
             hits[at].tell(told);
         }
         Ok(())
     }
 
-    async fn told(
+    fn told(
         &self,
         repo: &Repo,
         path: &RepoPath,
@@ -282,10 +272,10 @@ impl Search {
         evolution: Option<usize>,
         budget: &mut StoryBudget,
     ) -> Result<Told, Failure> {
-        let (happened, happened_count) = self.happenings(repo, path, standing, MAX_HAPPENED).await?;
+        let (happened, happened_count) = self.happenings(repo, path, standing, MAX_HAPPENED)?;
         let removed_by = standing.removed_by.and_then(|by| happened.iter().find(|one| one.commit == by).cloned());
         let story = match evolution {
-            Some(limit) => Some(self.story_within(repo, path, Some(standing), limit, budget).await?),
+            Some(limit) => Some(self.story_within(repo, path, Some(standing), limit, budget)?),
             None => None,
         };
         Ok(Told { standing: standing.clone(), happened, happened_count, removed_by, story })
@@ -293,21 +283,21 @@ impl Search {
 
     /// The commits of the asked time that changed the file while the chunk stood in it, the newest first, and how many
     /// there are.
-    async fn happenings(
+    fn happenings(
         &self,
         repo: &Repo,
         path: &RepoPath,
         standing: &Standing,
         limit: usize,
     ) -> Result<(Vec<Happened>, usize), Failure> {
-        let Some((past, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
+        let Some((past, commits)) = self.store.past_commits(repo.id).map_err(store_failure)? else {
             return Ok((Vec::new(), 0));
         };
         if !standing.is_on(&commits) {
             return Ok((Vec::new(), 0));
         }
         let end = u32::try_from(commits.len()).unwrap_or(u32::MAX);
-        let versions = self.store.path_versions(repo.id, past, path).await.map_err(store_failure)?;
+        let versions = self.store.path_versions(repo.id, past, path).map_err(store_failure)?;
         let Range { start, end: gone } = standing.commits;
         let is_asked = |event: &Event| {
             (start..=gone).contains(&event.commit)
@@ -319,7 +309,7 @@ impl Search {
         let mut happened = Vec::new();
         for event in events.iter().take(limit) {
             let Some(commit) = commits.get(event.commit as usize) else { continue };
-            let detail = self.store.find_commit_of(repo.id, commit.id, path).await.map_err(store_failure)?;
+            let detail = self.store.find_commit_of(repo.id, commit.id, path).map_err(store_failure)?;
             happened.push(tell(*commit, event, path, detail.as_ref()));
         }
         Ok((happened, events.len()))
@@ -327,7 +317,7 @@ impl Search {
 
     /// What happened to a file up to the commit with this number, the newest first: where it was renamed, under its former
     /// names as well.
-    pub async fn story(
+    pub fn story(
         &self,
         repo: &Repo,
         path: &RepoPath,
@@ -335,10 +325,10 @@ impl Search {
         limit: usize,
     ) -> Result<Story, Failure> {
         let mut budget = StoryBudget::UNLIMITED;
-        self.story_within(repo, path, until, limit, &mut budget).await
+        self.story_within(repo, path, until, limit, &mut budget)
     }
 
-    async fn story_within(
+    fn story_within(
         &self,
         repo: &Repo,
         path: &RepoPath,
@@ -346,7 +336,7 @@ impl Search {
         limit: usize,
         budget: &mut StoryBudget,
     ) -> Result<Story, Failure> {
-        let Some((past, commits)) = self.store.past_commits(repo.id).await.map_err(store_failure)? else {
+        let Some((past, commits)) = self.store.past_commits(repo.id).map_err(store_failure)? else {
             return Ok(Story::default());
         };
         let end = u32::try_from(commits.len()).unwrap_or(u32::MAX);
@@ -358,7 +348,7 @@ impl Search {
         let (mut path, mut told, mut more) = (path.clone(), Vec::new(), false);
         let room = limit.min(budget.steps);
         'paths: loop {
-            let versions = self.store.path_versions(repo.id, past, &path).await.map_err(store_failure)?;
+            let versions = self.store.path_versions(repo.id, past, &path).map_err(store_failure)?;
             for event in events(&versions, end).into_iter().filter(|event| event.commit < bound) {
                 if told.len() == room {
                     more = true;
@@ -366,14 +356,14 @@ impl Search {
                     break 'paths;
                 }
                 let Some(commit) = commits.get(event.commit as usize) else { continue };
-                let detail = self.store.find_commit_of(repo.id, commit.id, &path).await.map_err(store_failure)?;
+                let detail = self.store.find_commit_of(repo.id, commit.id, &path).map_err(store_failure)?;
                 let happened = tell(*commit, &event, &path, detail.as_ref());
                 let source = detail.as_ref().filter(|_| event.touch == Touch::Added).and_then(|d| source(d, &path));
                 let Some(source) = source else {
                     told.push((happened, event, path.clone(), None));
                     continue;
                 };
-                let of_source = self.store.path_versions(repo.id, past, &source).await.map_err(store_failure)?;
+                let of_source = self.store.path_versions(repo.id, past, &source).map_err(store_failure)?;
                 let before = of_source.iter().rev().find(|version| version.commits.start < event.commit);
                 let event = Event { before: before.map(|version| version.blob), ..event };
                 bound = event.commit;
@@ -383,11 +373,10 @@ impl Search {
             }
             break;
         }
-        let place = repo.info.local_path.clone();
         budget.steps -= told.len();
         let mut left = *budget;
-        let entries = blocking(move || {
-            let repository = Repository::open(&place)?;
+        let entries = || {
+            let repository = Repository::open(&repo.info.local_path)?;
             let (begun, patience) = (Instant::now(), left.time.min(PATIENCE_IN_ALL));
             let entries = told.into_iter().map(|(happened, event, path, old_path)| {
                 let (diff, diff_left_out) = if left.diffs_cut > 0 {
@@ -404,8 +393,8 @@ impl Search {
             let entries = entries.collect::<lore_git::Result<Vec<_>>>()?;
             left.time = left.time.saturating_sub(begun.elapsed());
             Ok((entries, left))
-        });
-        let (entries, left) = entries.await.map_err(git_failure)?;
+        };
+        let (entries, left) = entries().map_err(git_failure)?;
         *budget = left;
         Ok(Story { entries, more })
     }

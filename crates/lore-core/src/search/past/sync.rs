@@ -11,7 +11,7 @@ use lore_model::{CommitId, Failure, LineCommit, Repo, RepoPath};
 use lore_store::{BlobKey, NewPast, NewVersion, PastInfo};
 
 use crate::{
-    blocking, git_failure,
+    git_failure,
     search::{CodeEvent, CodeTask, Search, index::clean_up, reading::rules},
     store_failure,
 };
@@ -43,26 +43,26 @@ struct Plan {
 
 impl Search {
     /// Whether what is kept of a repository's past is as new as the repository; also where none is wanted.
-    pub(crate) async fn has_past(&self, repo: &Repo) -> bool {
-        let Ok(state) = self.store.code_state(repo.id).await else { return true };
+    pub(crate) fn has_past(&self, repo: &Repo) -> bool {
+        let Ok(state) = self.store.code_state(repo.id) else { return true };
         let Some(past) = state.past else { return true };
-        let Some(tips) = self.tips(repo, &repo.info.local_path).await else { return true };
+        let Some(tips) = self.tips(repo, &repo.info.local_path) else { return true };
         let head = tips.head.or_else(|| tips.indexed.first().map(|tip| tip.commit));
         past.at.is_some() && past.rules == rules(&*self.embedder) && (head.is_none() || past.tip == head)
     }
 
     /// Brings what is kept of a repository's past up to date, where that is wanted or was before.
-    pub(crate) async fn sync_past(
+    pub(crate) fn sync_past(
         &self,
         repo: &Repo,
-        reader: Reader,
+        reader: &Reader,
         wanted: Option<bool>,
         task: &CodeTask<'_>,
     ) -> Result<Option<PastReport>, Failure> {
         let CodeTask { writer, cancel, progress, .. } = *task;
-        let kept = self.store.code_state(repo.id).await.map_err(store_failure)?.past;
+        let kept = self.store.code_state(repo.id).map_err(store_failure)?.past;
         if let Some(wanted) = wanted.filter(|wanted| *wanted != kept.is_some()) {
-            writer.want_past(repo.id, wanted).await.map_err(store_failure)?;
+            writer.want_past(repo.id, wanted).map_err(store_failure)?;
         }
         if !wanted.unwrap_or(kept.is_some()) {
             return Ok(None);
@@ -74,18 +74,17 @@ impl Search {
         // What a partial clone lacked may be there now.
         let usable = usable.filter(|past| past.complete || !task.retry_missing);
         let known = match &usable {
-            Some(_) => self.store.past_commits(repo.id).await.map_err(store_failure)?,
+            Some(_) => self.store.past_commits(repo.id).map_err(store_failure)?,
             None => None,
         };
         let known = known.map(|(_, commits)| commits).unwrap_or_default();
-        let old = usable.clone();
         let jobs = task.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get), NonZero::get);
-        let planned = blocking(move || {
+        let planned = || {
             let refs = repository.refs(&info.branches, info.default_branch.as_deref())?;
             let Some(tip) = refs.head.or_else(|| refs.tips.first().map(|tip| tip.commit)) else { return Ok(None) };
-            plan(&repository, &reader, tip, &globs, old.as_ref(), &known, jobs).map(Some)
-        });
-        let Some(plan) = planned.await.map_err(git_failure)? else { return Ok(Some(PastReport::default())) };
+            plan(&repository, reader, tip, &globs, usable.as_ref(), &known, jobs).map(Some)
+        };
+        let Some(plan) = planned().map_err(git_failure)? else { return Ok(Some(PastReport::default())) };
         let is_same = |past: &PastInfo| {
             past.scope == plan.scope && plan.commits.is_empty() && u64::from(plan.keep) == past.commits
         };
@@ -95,23 +94,22 @@ impl Search {
         cancel.check()?;
         let Plan { keep, commits, changes, mut contents, scope } = plan;
         let keys = contents.iter().map(|(key, _)| key.clone()).collect();
-        let held = writer.known_blobs(&rules, keys).await.map_err(store_failure)?;
+        let held = writer.known_blobs(&rules, keys).map_err(store_failure)?;
         contents.retain(|(key, _)| !held.contains(key));
         progress(CodeEvent::Started(contents.len() as u64));
         let read = contents.len() as u64;
-        let lost = self.read_all(repo, task, &self.open_repository(repo).await?, contents, None).await?.lost;
+        let lost = self.read_all(repo, task, &open_repository(repo)?, contents, None)?.lost;
         let is_lost = |change: &&NewVersion| change.key.as_ref().is_some_and(|key| lost.contains_key(&key.blob));
         let lost = changes.iter().filter(is_lost).count() as u64;
         let past = NewPast { at: self.clock.now(), rules, scope, keep, commits, changes };
-        let past = writer.put_past(repo.id, past).await.map_err(store_failure)?;
-        clean_up(writer).await;
+        let past = writer.put_past(repo.id, past).map_err(store_failure)?;
+        clean_up(writer);
         Ok(Some(report(&past, read, lost)))
     }
+}
 
-    async fn open_repository(&self, repo: &Repo) -> Result<Repository, Failure> {
-        let place = repo.info.local_path.clone();
-        blocking(move || Repository::open(&place)).await.map_err(git_failure)
-    }
+fn open_repository(repo: &Repo) -> Result<Repository, Failure> {
+    Repository::open(&repo.info.local_path).map_err(git_failure)
 }
 
 fn report(past: &PastInfo, read: u64, lost: u64) -> PastReport {

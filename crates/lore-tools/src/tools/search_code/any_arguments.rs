@@ -103,7 +103,7 @@ proptest! {
         let mut given: Map<String, Value> = others.into_iter().collect();
         given.entry("query_text").or_insert(query.into());
         let read = arguments::read::<Input>("search_code", &schema::input::<Input>(), given.clone());
-        let understood = read.and_then(|(input, _)| Asked::new(input)).and_then(|asked| {
+        let understood = read.and_then(|(input, _)| Asked::new(&input)).and_then(|asked| {
             asked.meaning.check()?;
             if asked.mode != Mode::Semantic {
                 asked.lines.check()?;
@@ -131,7 +131,7 @@ proptest! {
 
 fn asked(given: &Value) -> Result<Asked, lore_model::Failure> {
     let given = given.as_object().expect("an object").clone();
-    arguments::read::<Input>("search_code", &schema::input::<Input>(), given).and_then(|(input, _)| Asked::new(input))
+    arguments::read::<Input>("search_code", &schema::input::<Input>(), given).and_then(|(input, _)| Asked::new(&input))
 }
 
 #[test]

@@ -6,7 +6,8 @@ mod idle;
 mod past;
 
 use std::{
-    sync::Arc,
+    panic::resume_unwind,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -17,7 +18,7 @@ use lore_core::{
         LinesWanted, MAX_CHANGES, PastGaps, Standing, When,
     },
 };
-use lore_model::{ChunkKind, Code, Failure, Permission, brief};
+use lore_model::{Cancel, ChunkKind, Code, Failure, Permission, brief};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -174,7 +175,7 @@ fn invalid(message: impl Into<String>) -> Failure {
 }
 
 impl Asked {
-    fn new(input: Input) -> Result<Self, Failure> {
+    fn new(input: &Input) -> Result<Self, Failure> {
         if input.query_text.trim().is_empty() {
             return Err(invalid("`query_text` is empty").hint("say what you look for"));
         }
@@ -208,29 +209,29 @@ impl Asked {
             _ => LinesWanted::Words(input.query_text.clone()),
         };
         let chunk_type = past::chunk_type(input.chunk_type.as_deref())?;
-        let notes = idle::notes(&input, mode, chunk_type);
+        let notes = idle::notes(input, mode, chunk_type);
         let past = Past {
-            time_range: input.time_range,
+            time_range: input.time_range.clone(),
             time_range_all: input.time_range_all.unwrap_or(false),
-            at_commit: input.at_commit,
+            at_commit: input.at_commit.clone(),
             include_removed: input.include_removed.unwrap_or(false),
             show_evolution: input.show_evolution.unwrap_or(false),
             evolution_limit: input.evolution_limit,
-            diff_type: input.diff_type,
-            author: input.author,
+            diff_type: input.diff_type.clone(),
+            author: input.author.clone(),
         };
         let (when, evolution) = past::when(&past, chunk_type)?;
         few("file_extensions", &input.file_extensions)?;
         let one = |text: Option<String>| text.into_iter().filter(|text| !text.trim().is_empty()).collect();
         let files = FileFilter {
-            languages: one(input.language),
-            not_languages: one(input.exclude_language),
+            languages: one(input.language.clone()),
+            not_languages: one(input.exclude_language.clone()),
             paths: Vec::new(),
-            globs: one(input.path_filter),
-            not_globs: one(input.exclude_path),
-            extensions: input.file_extensions,
+            globs: one(input.path_filter.clone()),
+            not_globs: one(input.exclude_path.clone()),
+            extensions: input.file_extensions.clone(),
         };
-        let mut meaning = CodeRequest::new(input.query_text, Vec::new());
+        let mut meaning = CodeRequest::new(input.query_text.clone(), Vec::new());
         meaning.limit = limit;
         meaning.accuracy = accuracy;
         #[expect(clippy::cast_possible_truncation, reason = "a score needs no precision")]
@@ -255,11 +256,11 @@ impl Asked {
     }
 }
 
-async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
+fn search(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let started = Instant::now();
     let (query, alias) = (input.query_text.clone(), input.repository_alias.clone());
     let mut asked = Asked::new(input)?;
-    let found = scope::search(&context, alias.as_deref()).await?;
+    let found = scope::search(context, alias.as_deref())?;
     let searched = found.repos.len();
     let names = Names::of(&found.repos);
     asked.notes.extend(outside(&asked.lines.files, &found.repos));
@@ -274,7 +275,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
             let mut outcome = Outcome { searched, names, ..Outcome::default() };
             let mut all: [Vec<CommitFound>; 2] = Default::default();
             for (request, all) in requests.iter().zip(&mut all) {
-                let found = context.lore.find_commits(request).await?;
+                let found = context.lore.find_commits(request)?;
                 asked.notes.extend(past::commit_notes(&found, chunk_type));
                 outcome.timeout |= found.unfinished.is_some();
                 outcome.total += found.total;
@@ -298,21 +299,26 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     if asked.files_only {
         asked.lines.once = true;
     }
-    let find_lines = {
-        let (search, lines) = (Arc::clone(search), asked.lines.clone());
-        Box::pin(async move { search.find_lines(&lines).await.map(Some) })
-    };
-    let find_meaning = Box::pin(async { search.search(&asked.meaning).await.map(Some) });
+    let find_lines = || search.find_lines(&asked.lines).map(Some);
+    let find_meaning = || search.search(&asked.meaning).map(Some);
     let (lines, meaning) = match asked.mode {
-        Mode::Fts => (find_lines.await, Ok(None)),
-        Mode::Semantic => (Ok(None), find_meaning.await),
-        Mode::Hybrid => tokio::join!(lore_core::beside(find_lines), find_meaning),
+        Mode::Fts => (find_lines(), Ok(None)),
+        Mode::Semantic => (Ok(None), find_meaning()),
+        Mode::Hybrid => thread::scope(|threads| {
+            let cancel = Cancel::current();
+            let lines = threads.spawn(move || {
+                let _entered = cancel.enter();
+                find_lines()
+            });
+            let meaning = find_meaning();
+            (lines.join().unwrap_or_else(|panic| resume_unwind(panic)), meaning)
+        }),
     };
     let mut outcome = Outcome { searched, names, ..Outcome::default() };
     let (mut gaps, mut by_line, mut by_meaning) = (PastGaps::default(), Vec::new(), Vec::new());
     let mut budget = past::BUDGET;
     if let Some(mut found) = lines? {
-        search.tell_past_within(&asked.lines.repos, &mut found.hits, asked.evolution, &mut budget).await?;
+        search.tell_past_within(&asked.lines.repos, &mut found.hits, asked.evolution, &mut budget)?;
         gaps = found.gaps;
         outcome.total = found.lines;
         if found.more {
@@ -332,7 +338,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     }
     if let Some(mut found) = meaning? {
         found.shorten();
-        search.tell_past_within(&asked.meaning.repos, &mut found.hits, asked.evolution, &mut budget).await?;
+        search.tell_past_within(&asked.meaning.repos, &mut found.hits, asked.evolution, &mut budget)?;
         gaps = std::mem::take(&mut found.gaps);
         outcome.total += found.hits.iter().filter(|hit| !by_line.iter().any(|line| is_in(line, hit))).count();
         by_meaning = found.hits;
@@ -346,7 +352,7 @@ async fn search(context: Context, input: Input) -> Result<Answer, Failure> {
     let shown = |line: &LineHit| line_json(line, asked.files_only, &query);
     outcome.results = in_turn(&by_line, &by_meaning, asked.limit, is_in, shown, hit_json);
     asked.notes.extend(past::over_budget(&budget));
-    let mend = past::Mend::of(&context);
+    let mend = past::Mend::of(context);
     let of_past = past::warning(&gaps, searched, mend).into_iter();
     outcome.notes = of_past.chain(warning(&outcome.freshness, mend.sync)).chain(asked.notes).collect();
     Ok(outcome.answer(&query, started))

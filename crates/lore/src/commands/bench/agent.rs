@@ -11,7 +11,7 @@ use lore_tools::{Body, Toolset};
 use serde_json::{Map, Value};
 
 /// The text that an agent would get, asked in a folder, with everything else at its default.
-pub(in crate::commands) async fn text(
+pub(in crate::commands) fn text(
     lore: &Arc<Lore>,
     folder: PathBuf,
     query: &str,
@@ -25,7 +25,7 @@ pub(in crate::commands) async fn text(
     arguments.extend(max_tokens.map(|most| ("max_tokens".to_owned(), Value::from(most))));
     arguments.extend(path.map(|path| ("path".to_owned(), Value::from(path))));
     let context = lore_tools::Context::new(Arc::clone(lore), folder);
-    let answer = (tool.call)(context, arguments).await?;
+    let answer = (tool.call)(&context, arguments)?;
     Ok(match answer.body {
         Body::Json(value) => value.to_string(),
         Body::Text(text) => text,

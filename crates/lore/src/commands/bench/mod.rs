@@ -51,8 +51,8 @@ impl Args {
     }
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
     match args.command {
-        Command::Quality(args) => Box::pin(quality::run(context, args)).await,
+        Command::Quality(args) => quality::run(context, &args),
     }
 }

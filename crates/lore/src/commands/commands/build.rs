@@ -27,14 +27,14 @@ pub(crate) struct Args {
     place: Place,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let folder = args.place.folder()?;
     let options = BuildOptions { dry_run: args.dry_run, force: args.force };
-    let build = move || match args.agent {
-        Some(agent) => commands.build(&folder, &agent, options).map(|built| vec![built]),
-        None => commands.build_all(&folder, options),
+    let build = || match args.agent {
+        Some(agent) => context.lore.commands.build(&folder, &agent, options).map(|built| vec![built]),
+        None => context.lore.commands.build_all(&folder, options),
     };
-    let built = lore_core::blocking(build).await?;
+    let built = build()?;
     let ui = context.ui;
     if ui.is_json() {
         return ui.value(&json!({"dry_run": args.dry_run, "built": built.iter().map(built_json).collect::<Vec<_>>()}));

@@ -21,9 +21,9 @@ pub(crate) struct Args {
     place: Place,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
-    let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
-    let checked = lore_core::blocking(move || commands.check(&folder, args.agent.as_deref())).await?;
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<ExitCode, Failure> {
+    let folder = args.place.folder()?;
+    let checked = context.lore.commands.check(&folder, args.agent.as_deref())?;
     let ui = context.ui;
     if ui.is_json() {
         ui.value(&checked_json(&checked))?;

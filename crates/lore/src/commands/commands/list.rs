@@ -17,9 +17,9 @@ pub(crate) struct Args {
     place: Place,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
-    let mut agents = lore_core::blocking(move || commands.list(&folder)).await;
+    let mut agents = commands.list(&folder);
     if let Some(wanted) = &args.agent {
         agents.retain(|agent| agent.agent == *wanted);
     } else if agents.len() > 1 {

@@ -75,16 +75,16 @@ struct Agent {
     agent: String,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
     let done = |()| ExitCode::SUCCESS;
     match args.command {
-        Command::List(args) => list::run(context, args).await.map(done),
-        Command::Search(args) => search::run(context, args).await.map(done),
-        Command::Show(args) => show::run(context, args).await.map(done),
-        Command::Run(args) => run::run(context, args).await.map(done),
-        Command::Check(args) => check::run(context, args).await,
-        Command::Build(args) => build::run(context, args).await.map(done),
-        Command::New(args) => new::run(context, args).await.map(done),
+        Command::List(args) => list::run(context, &args).map(done),
+        Command::Search(args) => search::run(context, args).map(done),
+        Command::Show(args) => show::run(context, args).map(done),
+        Command::Run(args) => run::run(context, args).map(done),
+        Command::Check(args) => check::run(context, &args),
+        Command::Build(args) => build::run(context, args).map(done),
+        Command::New(args) => new::run(context, args).map(done),
     }
 }
 

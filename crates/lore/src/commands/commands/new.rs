@@ -41,7 +41,7 @@ pub(crate) struct Args {
     place: Place,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
     let variable = |text: &String| {
         let (name, about) = text.split_once('=').unwrap_or((text, ""));
@@ -59,7 +59,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     };
     let of = if new.agent == DEFAULT_AGENT { String::new() } else { format!(" --agent {}", new.agent) };
     let name = new.name.clone();
-    let created = lore_core::blocking(move || commands.create(&folder, &new)).await?;
+    let created = commands.create(&folder, &new)?;
     let ui = context.ui;
     if ui.is_json() {
         return ui.value(&json!({

@@ -46,7 +46,7 @@ pub(crate) struct Args {
     place: Place,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
     let (agent, name) = (args.agent.agent, CommandName::from(args.name));
     let mut options = ExecuteOptions {
@@ -64,7 +64,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         options.uv.insert(name.strip_prefix("uv-").unwrap_or(name).to_owned(), value.to_owned());
     }
     let given = args.input;
-    let rendered = lore_core::blocking(move || {
+    let render = || {
         let takes_text = || {
             let described = commands.describe(&folder, &agent, &name);
             described.is_ok_and(|(_, command)| command.options.and_then(|options| options.stdin) != Some(false))
@@ -79,8 +79,8 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             None => None,
         };
         Ok::<_, Failure>(commands.execute(&folder, &agent, &name, &options)?)
-    });
-    let rendered = rendered.await?;
+    };
+    let rendered = render()?;
     let ui = context.ui;
     if ui.is_json() {
         let name = &rendered.name;

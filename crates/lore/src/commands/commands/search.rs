@@ -21,10 +21,10 @@ pub(crate) struct Args {
     place: Place,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let folder = args.place.folder()?;
     let (agent, query) = (args.agent.agent, args.query.join(" "));
-    let (origin, hits) = lore_core::blocking(move || commands.search(&folder, &agent, &query)).await?;
+    let (origin, hits) = context.lore.commands.search(&folder, &agent, &query)?;
     let ui = context.ui;
     if ui.is_json() {
         let hit = |hit: &lore_core::commands::Hit| {
@@ -37,7 +37,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     }
     note_origin(context, &origin);
     if hits.is_empty() {
-        ui.note("nothing found; `lore commands list` shows all commands");
+        ui.note("nothing found; `lore context.lore.commands list` shows all commands");
     }
     for hit in &hits {
         let name = ui.paint(BOLD, &hit.command.name.to_string());

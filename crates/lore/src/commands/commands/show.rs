@@ -18,15 +18,15 @@ pub(crate) struct Args {
     place: Place,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let folder = args.place.folder()?;
     let (agent, name) = (args.agent.agent, CommandName::from(args.name));
-    let asked = move || {
-        let (origin, command) = commands.describe(&folder, &agent, &name)?;
-        let prompts = commands.prompt_files(&folder, &agent, &command.name);
+    let asked = || {
+        let (origin, command) = context.lore.commands.describe(&folder, &agent, &name)?;
+        let prompts = context.lore.commands.prompt_files(&folder, &agent, &command.name);
         Ok::<_, Failure>((origin, command, prompts))
     };
-    let (origin, command, prompts) = lore_core::blocking(asked).await?;
+    let (origin, command, prompts) = asked()?;
     let ui = context.ui;
     if ui.is_json() {
         let mut fields = lore_tools::commands::command_json(&command);

@@ -30,9 +30,9 @@ pub(super) struct Args {
     temporal: bool,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let repo = register(context, absolute(&args.path)).await?;
-    let writer = context.writer().await?;
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
+    let repo = register(context, absolute(&args.path))?;
+    let writer = context.writer()?;
     let started = Instant::now();
     let published: OnceLock<Duration> = OnceLock::new();
     let progress = |event| {
@@ -48,15 +48,15 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let cancel = cancel_on_interrupt();
     let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &progress };
     let (done, past) = if args.history {
-        let done = Box::pin(context.lore.sync(&repo, &task)).await?;
+        let done = context.lore.sync(&repo, &task)?;
         (done.code, done.past)
     } else {
-        (context.lore.sync_code(&repo, &task).await?, None)
+        (context.lore.sync_code(&repo, &task)?, None)
     };
     let wall = started.elapsed();
     drop(writer);
-    let embedded = context.lore.search.embed_all(&repo, &cancel, &|_| {}).await?;
-    let state = context.lore.search.state(repo.id).await?;
+    let embedded = context.lore.search.embed_all(&repo, &cancel, &|_| {})?;
+    let state = context.lore.search.state(repo.id)?;
     context.ui.value(&json!({
         "repo": repo.name(),
         "model": context.lore.search.model(),
@@ -65,7 +65,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         "lines": done.lines,
         "chunks": done.chunks,
         "source_bytes": state.snapshots.last().map_or(0, |snapshot| snapshot.bytes),
-        "code_bytes": context.lore.search.bytes().await?,
+        "code_bytes": context.lore.search.bytes()?,
         "wall_us": micros(wall),
         "first_answer_us": published.get().copied().map(micros),
         "past": past.map(|past| json!({

@@ -65,8 +65,8 @@ enum Kind {
     Fuzzy,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let repo = registered(context, &absolute(&args.repo)).await?;
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
+    let repo = registered(context, &absolute(&args.repo))?;
     let text = std::fs::read_to_string(&args.file).map_err(|error| unreadable(&args.file, &error))?;
     for round in 1..=args.rounds.max(1) {
         for line in text.lines() {
@@ -97,7 +97,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
                 time: Duration::from_mins(5),
             };
             let started = Instant::now();
-            let found = context.lore.search.find_lines(&request).await;
+            let found = context.lore.search.find_lines(&request);
             let took = micros(started.elapsed());
             // The lines of all of them together may not fit into memory.
             if round == args.rounds.max(1) {

@@ -36,15 +36,15 @@ enum Command {
     Recall(recall::Args),
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     match args.command {
-        Command::Symbols(args) => symbols::run(context, args).await,
-        Command::Index(args) => index::run(context, args).await,
-        Command::Lines(args) => lines::run(context, args).await,
+        Command::Symbols(args) => symbols::run(context, args),
+        Command::Index(args) => index::run(context, &args),
+        Command::Lines(args) => lines::run(context, &args),
         Command::Man(_) => man::run(context),
-        Command::Past(args) => past::run(context, args).await,
-        Command::Queries(args) => queries::run(context, args).await,
-        Command::Recall(args) => recall::run(context, args).await,
+        Command::Past(args) => past::run(context, &args),
+        Command::Queries(args) => queries::run(context, &args),
+        Command::Recall(args) => recall::run(context, &args),
     }
 }
 
@@ -54,18 +54,18 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// The registered repository of a folder; it is registered where it is not.
-async fn register(context: &Context<'_>, folder: PathBuf) -> Result<Repo, Failure> {
+fn register(context: &Context<'_>, folder: PathBuf) -> Result<Repo, Failure> {
     let history = &context.lore.history;
-    if let Some(repo) = history.find_project(&folder).await? {
+    if let Some(repo) = history.find_project(&folder)? {
         return Ok(repo);
     }
-    let writer = context.writer().await?;
-    history.add(&*writer, AddRequest::new(Target::Folder(folder))).await
+    let writer = context.writer()?;
+    history.add(&*writer, AddRequest::new(Target::Folder(folder)))
 }
 
 /// The registered repository of a folder.
-async fn registered(context: &Context<'_>, folder: &Path) -> Result<Repo, Failure> {
-    context.lore.history.find_project(folder).await?.ok_or_else(|| {
+fn registered(context: &Context<'_>, folder: &Path) -> Result<Repo, Failure> {
+    context.lore.history.find_project(folder)?.ok_or_else(|| {
         Failure::new(Code::RepoNotFound, format!("{} is not registered", folder.display()))
             .hint("run `lore debug index` with the same path first")
     })

@@ -29,8 +29,8 @@ struct Question {
     steps: Option<usize>,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let repo = registered(context, &absolute(&args.repo)).await?;
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
+    let repo = registered(context, &absolute(&args.repo))?;
     let text = std::fs::read_to_string(&args.file).map_err(|error| unreadable(&args.file, &error))?;
     let mut answers: Vec<Value> = Vec::new();
     for line in text.lines() {
@@ -38,7 +38,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             .map_err(|error| Failure::new(Code::InvalidArgument, format!("not a question: {error}: {line}")))?;
         let path = RepoPath::new(question.path.as_bytes());
         answers.push(if let Some(limit) = question.steps {
-            let story = context.lore.search.story(&repo, &path, None, limit).await?;
+            let story = context.lore.search.story(&repo, &path, None, limit)?;
             let steps = story.entries.iter().map(|step| {
                 json!([
                     step.happened.commit.id.to_hex(),
@@ -50,7 +50,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             steps.collect()
         } else {
             let period = Period { from: question.from, to: question.to, removed: true, ..Period::default() };
-            let contents = context.lore.search.contents_of(&repo, &path, &period).await?;
+            let contents = context.lore.search.contents_of(&repo, &path, &period)?;
             contents.iter().map(|blob| Value::from(blob.to_hex())).collect()
         });
     }

@@ -56,43 +56,43 @@ impl FromStr for Chosen {
     }
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let repo = registered(context, &absolute(&args.repo)).await?;
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
+    let repo = registered(context, &absolute(&args.repo))?;
     let queries = read_queries(&absolute(&args.file))?;
     let mut runs = Vec::new();
     let started = Instant::now();
     // The first question opens the index; what it takes is told apart.
     if let Some(query) = queries.first() {
-        context.lore.search.search(&CodeRequest::new(query, vec![(repo.clone(), None)])).await?;
+        context.lore.search.search(&CodeRequest::new(query, vec![(repo.clone(), None)]))?;
     }
     let opened = started.elapsed();
     for chosen in &args.parts {
-        runs.push(ask_all(context, &repo, &args, &queries, chosen).await?);
+        runs.push(ask_all(context, &repo, args, &queries, chosen)?);
     }
     let mut value =
         json!({"repo": repo.name(), "model": context.lore.search.model(), "open_us": micros(opened), "runs": runs});
     if !args.agent.is_empty() {
-        value["agent"] = agent_texts(context, &args, &queries).await?;
+        value["agent"] = agent_texts(context, args, &queries)?;
     }
     context.ui.line(&value.to_string())
 }
 
 /// What an agent reads: for each room, a text for each question.
-async fn agent_texts(context: &Context<'_>, args: &Args, queries: &[String]) -> Result<Value, Failure> {
+fn agent_texts(context: &Context<'_>, args: &Args, queries: &[String]) -> Result<Value, Failure> {
     let place = absolute(&args.repo);
     let mut rooms = Vec::new();
     for &most in &args.agent {
         let mut texts = Vec::new();
         for query in queries {
             let room = Some(most).filter(|most| *most > 0);
-            texts.push(agent::text(&context.lore, place.clone(), query, room, args.path.as_deref()).await?);
+            texts.push(agent::text(&context.lore, place.clone(), query, room, args.path.as_deref())?);
         }
         rooms.push(json!({"max_tokens": most, "texts": texts}));
     }
     Ok(rooms.into())
 }
 
-async fn ask_all(
+fn ask_all(
     context: &Context<'_>,
     repo: &Repo,
     args: &Args,
@@ -108,7 +108,7 @@ async fn ask_all(
             (request.limit, request.parts) = (args.limit, chosen.parts);
             request.files.paths.extend(args.path.clone());
             let started = Instant::now();
-            let answer = context.lore.search.search(&request).await?;
+            let answer = context.lore.search.search(&request)?;
             let took = started.elapsed();
             times.push(took);
             let commit = answer.freshness.first().and_then(|fresh| fresh.commit).map(|commit| commit.to_hex());

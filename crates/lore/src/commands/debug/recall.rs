@@ -10,7 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use async_trait::async_trait;
 use lore_core::{
     search::{Accuracy, CodeHit, CodeRequest, CodeTask, Parts},
     store_failure,
@@ -41,10 +40,10 @@ pub(super) struct Args {
     queries: PathBuf,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let queries = read_queries(&absolute(&args.queries))?;
-    let repo = register(context, absolute(&args.path)).await?;
-    let writer = context.writer().await?;
+    let repo = register(context, absolute(&args.path))?;
+    let writer = context.writer()?;
     let sink = Arc::new(Sink { inner: CodeWriter::sink(&*writer), vectors: Mutex::default() });
     let recorder = Recorder { inner: &*writer, sink, seen: Mutex::default() };
     let task = CodeTask {
@@ -54,11 +53,11 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
         cancel: &cancel_on_interrupt(),
         progress: &|_| {},
     };
-    context.lore.search.sync(&repo, &task).await?;
-    let state = context.lore.search.state(repo.id).await?;
+    context.lore.search.sync(&repo, &task)?;
+    let state = context.lore.search.state(repo.id)?;
     let nothing = || Failure::new(Code::InvalidArgument, "nothing was read").hint("use an empty LORE_HOME");
     let snapshot = state.snapshots.last().ok_or_else(nothing)?;
-    let view = context.lore.search.open_snapshot(snapshot.id).await?;
+    let view = context.lore.search.open_snapshot(snapshot.id)?;
     let exact = recorder.exact(&*view).map_err(store_failure)?;
     if exact.vectors.is_empty() {
         return Err(nothing());
@@ -66,7 +65,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
     let embedder = lore_embed::connect(&lore_embed::ProviderConfig::default()).map_err(embedding)?;
     let mut asked = Vec::new();
     for query in queries {
-        let Some(vector) = embedder.embed(&[&query], Mode::Query).await.map_err(embedding)?.pop() else { continue };
+        let Some(vector) = embedder.embed(&[&query], Mode::Query).map_err(embedding)?.pop() else { continue };
         if vector.iter().any(|value| *value != 0.0) {
             asked.push((query, exact.scores(&vector)));
         }
@@ -80,9 +79,9 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure
             request.accuracy = accuracy;
             request.limit = CANDIDATES;
             // The first time, files may have to be read.
-            context.lore.search.search(&request).await?;
+            context.lore.search.search(&request)?;
             let started = Instant::now();
-            let answer = context.lore.search.search(&request).await?;
+            let answer = context.lore.search.search(&request)?;
             recalls.push(exact.recall(scores, &answer.hits, started.elapsed()));
         }
         by_accuracy.insert(accuracy.as_str().to_owned(), told(&recalls));
@@ -218,21 +217,20 @@ impl Recorder<'_> {
     }
 }
 
-#[async_trait]
 impl CodeWriter for Recorder<'_> {
-    async fn begin_code(&self, repo: RepoId, rules: &str) -> StoreResult<CodeState> {
-        self.inner.begin_code(repo, rules).await
+    fn begin_code(&self, repo: RepoId, rules: &str) -> StoreResult<CodeState> {
+        self.inner.begin_code(repo, rules)
     }
 
-    async fn known_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> StoreResult<HashSet<BlobKey>> {
-        self.inner.known_blobs(rules, keys).await
+    fn known_blobs(&self, rules: &str, keys: Vec<BlobKey>) -> StoreResult<HashSet<BlobKey>> {
+        self.inner.known_blobs(rules, keys)
     }
 
     fn sink(&self) -> Arc<dyn ChunkSink> {
         Arc::clone(&self.sink) as _
     }
 
-    async fn put_blobs(&self, rules: &str, blobs: Vec<NewBlob>) -> StoreResult<()> {
+    fn put_blobs(&self, rules: &str, blobs: Vec<NewBlob>) -> StoreResult<()> {
         {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
             for blob in &blobs {
@@ -240,39 +238,39 @@ impl CodeWriter for Recorder<'_> {
                 seen.chunks.insert(blob.key.clone(), keys);
             }
         }
-        self.inner.put_blobs(rules, blobs).await
+        self.inner.put_blobs(rules, blobs)
     }
 
-    async fn flush(&self) -> StoreResult<()> {
-        self.inner.flush().await
+    fn flush(&self) -> StoreResult<()> {
+        self.inner.flush()
     }
 
-    async fn end_code(&self, repo: RepoId, end: CodeEnd) -> StoreResult<CodeState> {
+    fn end_code(&self, repo: RepoId, end: CodeEnd) -> StoreResult<CodeState> {
         {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
             let files = end.snapshots.iter().flat_map(|snapshot| &snapshot.files);
             seen.files.extend(files.map(|file| (file.path.clone(), file.key.clone())));
         }
-        self.inner.end_code(repo, end).await
+        self.inner.end_code(repo, end)
     }
 
-    async fn put_evidence(&self, repo: RepoId, made_of: &str, bytes: Vec<u8>) -> StoreResult<()> {
-        self.inner.put_evidence(repo, made_of, bytes).await
+    fn put_evidence(&self, repo: RepoId, made_of: &str, bytes: Vec<u8>) -> StoreResult<()> {
+        self.inner.put_evidence(repo, made_of, bytes)
     }
 
-    async fn want_past(&self, repo: RepoId, wanted: bool) -> StoreResult<()> {
-        self.inner.want_past(repo, wanted).await
+    fn want_past(&self, repo: RepoId, wanted: bool) -> StoreResult<()> {
+        self.inner.want_past(repo, wanted)
     }
 
-    async fn put_past(&self, repo: RepoId, past: NewPast) -> StoreResult<PastInfo> {
-        self.inner.put_past(repo, past).await
+    fn put_past(&self, repo: RepoId, past: NewPast) -> StoreResult<PastInfo> {
+        self.inner.put_past(repo, past)
     }
 
-    async fn retire_code(&self, repos: Vec<RepoId>) -> StoreResult<()> {
-        self.inner.retire_code(repos).await
+    fn retire_code(&self, repos: Vec<RepoId>) -> StoreResult<()> {
+        self.inner.retire_code(repos)
     }
 
-    async fn collect(&self) -> StoreResult<Collected> {
-        self.inner.collect().await
+    fn collect(&self) -> StoreResult<Collected> {
+        self.inner.collect()
     }
 }

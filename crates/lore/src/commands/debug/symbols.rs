@@ -8,7 +8,7 @@ use std::{
 };
 
 use lore_chunk::{Chunker, Language, is_binary};
-use lore_core::blocking;
+
 use lore_model::{Code, Failure};
 use serde_json::{Value, json};
 
@@ -24,8 +24,8 @@ pub(super) struct Args {
     stdin0: bool,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let files = if args.stdin0 { blocking(read_names).await? } else { args.files };
+pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+    let files = if args.stdin0 { read_names()? } else { args.files };
     let mut chunker = Chunker::new();
     for file in files {
         let found = symbols(&mut chunker, &file)?;

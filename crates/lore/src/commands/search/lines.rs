@@ -121,22 +121,22 @@ pub(in crate::commands) enum Shown {
 }
 
 /// Answers a question for lines; says how many there are.
-pub(in crate::commands) async fn run(
+pub(in crate::commands) fn run(
     context: &Context<'_>,
     asked: &Asked<'_>,
     mut request: LinesRequest,
 ) -> Result<usize, Failure> {
     // Told before anything is registered or read.
     request.check()?;
-    let mut wanted = ready::find(context, &asked.scope).await?;
+    let mut wanted = ready::find(context, &asked.scope)?;
     request.repos = wanted.iter().map(Wanted::asked).collect();
     if !asked.scope.no_sync {
-        Box::pin(ready::refresh(context, &mut wanted, None)).await?;
+        ready::refresh(context, &mut wanted, None)?;
     }
     let begun = std::time::Instant::now();
-    let mut answer = context.lore.search.find_lines(&request).await?;
+    let mut answer = context.lore.search.find_lines(&request)?;
     if answer.hits.len() <= TOLD_MAX {
-        context.lore.search.tell_past(&request.repos, &mut answer.hits, asked.evolution).await?;
+        context.lore.search.tell_past(&request.repos, &mut answer.hits, asked.evolution)?;
     }
     let took = begun.elapsed();
     if !matches!(asked.shown, Shown::Page | Shown::Plain) {
@@ -162,7 +162,7 @@ pub(in crate::commands) async fn run(
         context.ui.warn(&message);
     }
     if answer.hits.is_empty() {
-        let others = ready::not_asked(context, &asked.scope, &wanted).await?;
+        let others = ready::not_asked(context, &asked.scope, &wanted)?;
         context.ui.note(&format!("{}{others}", nothing(&request, &answer, asked.hint)));
         return Ok(0);
     }

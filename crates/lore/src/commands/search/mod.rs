@@ -150,7 +150,7 @@ fn chunk_kinds() -> impl TypedValueParser<Value = ChunkKind> {
         .try_map(|text| ChunkKind::parse(&text).ok_or("not a type of chunk"))
 }
 
-pub(super) async fn run(context: &Context<'_>, mut args: Args) -> Result<(), Failure> {
+pub(super) fn run(context: &Context<'_>, mut args: Args) -> Result<(), Failure> {
     args.min_score = context.in_range("--min-score", args.min_score, (0.0, 1.0));
     args.lines.keep_in_range(context);
     let when = args.past.when(context.lore.history.now())?;
@@ -159,19 +159,18 @@ pub(super) async fn run(context: &Context<'_>, mut args: Args) -> Result<(), Fai
         let query = args.query.join(" ");
         let (scope, evolution) = (args.scope(), args.past.evolution());
         let asked = lines::Asked { query: &query, scope, evolution, shown, hint: "" };
-        return lines::run(context, &asked, request).await.map(|_| ());
+        return lines::run(context, &asked, request).map(|_| ());
     }
     let mut request = args.request();
     request.when = when;
     // Told before anything is registered or read.
     request.check()?;
-    let mut wanted = ready::find(context, &args.scope()).await?;
+    let mut wanted = ready::find(context, &args.scope())?;
     request.repos = wanted.iter().map(Wanted::asked).collect();
-    let shown_early =
-        if args.no_sync { false } else { Box::pin(ready::refresh(context, &mut wanted, Some(&request))).await? };
+    let shown_early = if args.no_sync { false } else { ready::refresh(context, &mut wanted, Some(&request))? };
     let asked = std::time::Instant::now();
-    let mut answer = context.lore.search.search(&request).await?;
-    context.lore.search.tell_past(&request.repos, &mut answer.hits, args.past.evolution()).await?;
+    let mut answer = context.lore.search.search(&request)?;
+    context.lore.search.tell_past(&request.repos, &mut answer.hits, args.past.evolution())?;
     let took = asked.elapsed();
     if let Some(number) = args.open {
         return open(context, &wanted, &answer, number);
@@ -200,7 +199,7 @@ pub(super) async fn run(context: &Context<'_>, mut args: Args) -> Result<(), Fai
         context.ui.note(&format!("note: the limit is {limit}; it may be 1 to {LIMIT_MAX}"));
     }
     if answer.hits.is_empty() {
-        let others = ready::not_asked(context, &args.scope(), &wanted).await?;
+        let others = ready::not_asked(context, &args.scope(), &wanted)?;
         context.ui.note(&format!("{}{others}", nothing(&request, &answer)));
         return Ok(());
     }

@@ -1,6 +1,10 @@
 //! What is searched, and bringing it up to date first: registering at first use, and a first answer while that takes long.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
 
 use lore_core::{
     flows::{FlowEvent, FlowTask},
@@ -9,12 +13,8 @@ use lore_core::{
     store_failure,
 };
 use lore_git::Repository;
-use lore_model::{Code, Failure, Repo, RepoPath, Source};
+use lore_model::{Cancel, Code, Failure, Repo, RepoPath, Signal, Source};
 use lore_store::IndexWriter;
-use tokio::{
-    sync::Notify,
-    time::{Duration, Instant},
-};
 
 use super::page::{Page, rule};
 use crate::{
@@ -78,18 +78,18 @@ pub(in crate::commands) struct Scope<'a> {
 }
 
 /// The repositories that are searched.
-pub(in crate::commands) async fn find(context: &Context<'_>, scope: &Scope<'_>) -> Result<Vec<Wanted>, Failure> {
-    let all = async || -> Result<Vec<Wanted>, Failure> {
-        Ok(context.lore.history.repos().await?.into_iter().map(|repo| Wanted::new(repo, None, false)).collect())
+pub(in crate::commands) fn find(context: &Context<'_>, scope: &Scope<'_>) -> Result<Vec<Wanted>, Failure> {
+    let all = || -> Result<Vec<Wanted>, Failure> {
+        Ok(context.lore.history.repos()?.into_iter().map(|repo| Wanted::new(repo, None, false)).collect())
     };
     if scope.all_repos {
-        let all = all().await?;
+        let all = all()?;
         return if all.is_empty() { Err(none_registered()) } else { Ok(all) };
     }
     if scope.repos.is_empty() {
-        return match project(context, scope.no_sync).await {
+        return match project(context, scope.no_sync) {
             Err(failure) if failure.code == Code::NotARepository => {
-                let all = all().await?;
+                let all = all()?;
                 if all.is_empty() { Err(failure) } else { Ok(all) }
             }
             other => other.map(|project| vec![project]),
@@ -98,8 +98,8 @@ pub(in crate::commands) async fn find(context: &Context<'_>, scope: &Scope<'_>) 
     let mut wanted: Vec<Wanted> = Vec::new();
     for name in scope.repos {
         let next = match name.as_str() {
-            "." => project(context, scope.no_sync).await?,
-            name => Wanted::new(context.lore.history.repo(name).await?, None, true),
+            "." => project(context, scope.no_sync)?,
+            name => Wanted::new(context.lore.history.repo(name)?, None, true),
         };
         if !wanted.iter().any(|known| known.repo.id == next.repo.id) {
             wanted.push(next);
@@ -109,11 +109,11 @@ pub(in crate::commands) async fn find(context: &Context<'_>, scope: &Scope<'_>) 
 }
 
 /// What to say of registered repositories that were not asked, where the user named none; empty where there is none.
-pub(super) async fn not_asked(context: &Context<'_>, scope: &Scope<'_>, wanted: &[Wanted]) -> Result<String, Failure> {
+pub(super) fn not_asked(context: &Context<'_>, scope: &Scope<'_>, wanted: &[Wanted]) -> Result<String, Failure> {
     if !scope.repos.is_empty() {
         return Ok(String::new());
     }
-    let repos = context.lore.history.repos().await?;
+    let repos = context.lore.history.repos()?;
     let others = repos.iter().filter(|repo| !wanted.iter().any(|wanted| wanted.repo.id == repo.id)).count();
     Ok(match others {
         0 => String::new(),
@@ -127,9 +127,9 @@ fn none_registered() -> Failure {
 }
 
 /// The repository the user stands in, registered at first use.
-async fn project(context: &Context<'_>, no_sync: bool) -> Result<Wanted, Failure> {
+fn project(context: &Context<'_>, no_sync: bool) -> Result<Wanted, Failure> {
     let here = environment::working_directory();
-    let found = context.lore.find_project(&here).await?;
+    let found = context.lore.find_project(&here)?;
     if let Some(repo) = found.repo {
         return Ok(Wanted::new(repo, Some(found.place), true));
     }
@@ -137,12 +137,12 @@ async fn project(context: &Context<'_>, no_sync: bool) -> Result<Wanted, Failure
         return Err(Failure::new(Code::RepoNotFound, format!("{} is not in a registered repository", here.display()))
             .hint("run `lore add .`, or name one of `lore repos` with --repo"));
     }
-    let writer = context.writer().await?;
+    let writer = context.writer()?;
     // Another process may have registered it meanwhile.
-    let repo = if let Some(repo) = context.lore.history.find_project(&here).await? {
+    let repo = if let Some(repo) = context.lore.history.find_project(&here)? {
         repo
     } else {
-        let repo = context.lore.history.add(&*writer, AddRequest::new(Target::Folder(here))).await?;
+        let repo = context.lore.history.add(&*writer, AddRequest::new(Target::Folder(here)))?;
         let (path, name) = (repo.info.local_path.display(), repo.name());
         context.ui.note(&format!("registered {path} as `{name}` (first use here)"));
         repo
@@ -153,7 +153,7 @@ async fn project(context: &Context<'_>, no_sync: bool) -> Result<Wanted, Failure
 /// Brings what is searched up to date, and tells whether a first answer, to the question `early`, was shown meanwhile.
 ///
 /// What is indexed already can be asked even where that fails, or where another process is writing.
-pub(super) async fn refresh(
+pub(super) fn refresh(
     context: &Context<'_>,
     wanted: &mut [Wanted],
     early: Option<&CodeRequest>,
@@ -162,18 +162,18 @@ pub(super) async fn refresh(
     let mut shown = false;
     for at in 0..wanted.len() {
         let repo = wanted[at].repo.clone();
-        let current = search.is_indexed(&repo).await?.unwrap_or(true);
+        let current = search.is_indexed(&repo)?.unwrap_or(true);
         if !wanted[at].refresh || repo.info.source != Source::Local || current {
             continue;
         }
-        let usable = !search.state(repo.id).await?.snapshots.is_empty();
+        let usable = !search.state(repo.id)?.snapshots.is_empty();
         let writer = match wanted[at].writer.take() {
             Some(writer) => Ok(writer),
-            None if usable => context.lore.history.store().try_writer().await.map_err(store_failure),
-            None => context.writer().await,
+            None if usable => context.lore.history.store().try_writer().map_err(store_failure),
+            None => context.writer(),
         };
         let done = match writer {
-            Ok(writer) => Box::pin(index(context, &*writer, &repo, wanted, early)).await,
+            Ok(writer) => index(context, &*writer, &repo, wanted, early),
             Err(failure) => Err(failure),
         };
         match done {
@@ -189,7 +189,7 @@ pub(super) async fn refresh(
 }
 
 /// Indexes one repository's code with progress; where that takes long, a person is shown a first answer.
-async fn index(
+fn index(
     context: &Context<'_>,
     writer: &dyn IndexWriter,
     repo: &Repo,
@@ -197,52 +197,45 @@ async fn index(
     early: Option<&CodeRequest>,
 ) -> Result<bool, Failure> {
     let progress = SyncProgress::new(context.ui, repo.name());
-    let published = Notify::new();
+    let (published, ended) = (Signal::default(), Cancel::default());
     let heard = |event: FlowEvent| {
         if matches!(event, FlowEvent::Code(CodeEvent::Published)) {
-            published.notify_one();
+            published.notify();
         }
         progress.event(event);
     };
     let (cancel, options) = (cancel_on_interrupt(), context.sync_options());
     let task = FlowTask { writer, options: &options, cancel: &cancel, progress: &heard };
     let started = Instant::now();
-    let sync = context.lore.sync_code(repo, &task);
-    let early = async {
-        // Programs, and files, get one answer.
-        let is_wanted = context.ui.is_terminal() && !context.ui.is_json() && !context.ui.is_quiet();
-        let Some(request) = early.filter(|_| is_wanted) else { return std::future::pending().await };
-        tokio::time::sleep_until(started + FIRST_ANSWER).await;
-        published.notified().await;
-        first_answer(context, wanted, request, &progress).await
-    };
-    tokio::pin!(sync, early);
-    let mut shown = None;
-    let report = loop {
-        tokio::select! {
-            biased;
-            report = &mut sync => break report,
-            printed = &mut early, if shown.is_none() => shown = Some(printed),
-        }
-    };
+    // Programs, and files, get one answer.
+    let is_wanted = context.ui.is_terminal() && !context.ui.is_json() && !context.ui.is_quiet();
+    let early = early.filter(|_| is_wanted);
+    let (report, shown) = thread::scope(|threads| {
+        let sync = threads.spawn(|| {
+            let _ended = ended.on_drop();
+            context.lore.sync_code(repo, &task)
+        });
+        let shown = early.is_some_and(|request| {
+            ended.sleep(FIRST_ANSWER)
+                && published.wait(0, None, &ended) > 0
+                && !ended.is_cancelled()
+                && first_answer(context, wanted, request, &progress)
+        });
+        (sync.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), shown)
+    });
     progress.finish();
     let report = report?;
     if started.elapsed() > Duration::from_secs(1) {
         let (files, seconds) = (super::super::sync::count(report.files, "file"), started.elapsed().as_secs_f32());
         context.ui.note(&format!("indexed {files} of {} in {seconds:.1} s", repo.name()));
     }
-    Ok(shown == Some(true))
+    Ok(shown)
 }
 
 /// Shows what is found so far, beside the progress bar; whether there was anything to show.
-async fn first_answer(
-    context: &Context<'_>,
-    wanted: &[Wanted],
-    request: &CodeRequest,
-    progress: &SyncProgress<'_>,
-) -> bool {
+fn first_answer(context: &Context<'_>, wanted: &[Wanted], request: &CodeRequest, progress: &SyncProgress<'_>) -> bool {
     let request = CodeRequest { limit: request.limit.min(FIRST_RESULTS), ..request.clone() };
-    match context.lore.search.search(&request).await {
+    match context.lore.search.search(&request) {
         Ok(answer) if !answer.hits.is_empty() => {
             let page = Page { context, wanted, answer: &answer, explain: false };
             let head = rule(context, "partial: a first answer from what is indexed so far");

@@ -43,25 +43,25 @@ pub(super) struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    pub(super) async fn ask(&self, question: &Question) -> Result<Asked, Failure> {
-        let text = agent::text(self.lore, self.place.to_owned(), &question.query, None, None).await?;
+    pub(super) fn ask(&self, question: &Question) -> Result<Asked, Failure> {
+        let text = agent::text(self.lore, self.place.to_owned(), &question.query, None, None)?;
         let mut answers = Vec::new();
         for way in ways() {
-            answers.push(self.ask_one(question, way, &text).await?);
+            answers.push(self.ask_one(question, way, &text)?);
         }
         Ok(Asked { question: question.clone(), answers })
     }
 
     /// Asks in one way; `text` is what an agent gets with the current settings.
-    async fn ask_one(&self, question: &Question, way: &Way, text: &str) -> Result<Answered, Failure> {
+    fn ask_one(&self, question: &Question, way: &Way, text: &str) -> Result<Answered, Failure> {
         let internal = |message: String| Failure::new(Code::Internal, message);
         // The first question after a sync opens the index; the one that is timed is never the first.
         let mut request = CodeRequest::new(&question.query, vec![(self.repo.clone(), None)]);
         request.parts = parts(way.parts).map_err(internal)?;
-        let ranked = self.lore.search.search(&CodeRequest { limit: RESULTS, ..request.clone() }).await?;
+        let ranked = self.lore.search.search(&CodeRequest { limit: RESULTS, ..request.clone() })?;
         self.check(&ranked)?;
         let started = Instant::now();
-        let mut shown = self.lore.search.search(&request).await?;
+        let mut shown = self.lore.search.search(&request)?;
         let took = started.elapsed();
         shown.shorten();
         let found: Vec<Found> = ranked.hits.iter().map(found).collect();

@@ -73,7 +73,7 @@ struct Measured {
     asked: Vec<Asked>,
 }
 
-pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, Failure> {
+pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<ExitCode, Failure> {
     let own = context.loaded.home.join("bench");
     let repository = Repository::discover(&args.folder()).map_err(git_failure)?;
     let kind = if args.docs { Kind::Documents } else { Kind::Commits };
@@ -83,7 +83,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
     let git = context.lore.history.git().clone();
     let (from, place, stop) = (repository.clone(), own.join("reading"), cancel.clone());
     let count = usize::try_from(args.commits).unwrap_or(usize::MAX);
-    let planned = lore_core::blocking(move || plan(&git, &place, &from, kind, count, &stop)).await;
+    let planned = plan(&git, &place, &from, kind, count, &stop);
     progress.finish();
     let planned = planned?;
     let name = borrowed::name_of(&repository);
@@ -91,7 +91,7 @@ pub(super) async fn run(context: &Context<'_>, args: Args) -> Result<ExitCode, F
         return Err(nothing_to_ask(&name, kind, shallow));
     }
     let borrowed = Borrowed::new(&own.join("repos").join(&name), &repository)?;
-    let asked = ask_all(context, &borrowed, &planned, &cancel).await?;
+    let asked = ask_all(context, &borrowed, &planned, &cancel)?;
     let measured = Measured { name, kind, planned: planned.len(), shallow, asked };
     if measured.asked.is_empty() {
         return Err(Failure::new(Code::Interrupted, "interrupted before the first question was asked"));
@@ -119,7 +119,7 @@ fn nothing_to_ask(name: &str, kind: Kind, shallow: bool) -> Failure {
 }
 
 /// Puts the branch where each question wants it, brings the index there, and asks.
-async fn ask_all(
+fn ask_all(
     context: &Context<'_>,
     borrowed: &Borrowed,
     planned: &[Planned],
@@ -137,23 +137,23 @@ async fn ask_all(
         if let Some(known) = repo.as_ref().filter(|_| is_read) {
             progress.at(number, planned.len());
             let asker = Asker { lore, repo: known, place: borrowed.path(), at: planned_one.at };
-            asked.push(asker.ask(&planned_one.question).await?);
+            asked.push(asker.ask(&planned_one.question)?);
             continue;
         }
         borrowed.put(planned_one.at)?;
-        let writer = context.writer().await?;
+        let writer = context.writer()?;
         let known = match repo.take() {
             Some(repo) => repo,
-            None => lore.history.add(&*writer, AddRequest::new(Target::Folder(borrowed.path().to_owned()))).await?,
+            None => lore.history.add(&*writer, AddRequest::new(Target::Folder(borrowed.path().to_owned())))?,
         };
         let task = FlowTask { writer: &*writer, options: &options, cancel, progress: &|_| {} };
-        match lore.sync(&known, &task).await {
+        match lore.sync(&known, &task) {
             Err(failure) if failure.code == Code::Interrupted => break,
             done => drop(done?),
         }
         // Whoever embeds writes by himself.
         drop(writer);
-        if let Some(failure) = lore.search.embed_all(&known, cancel, &|_| {}).await?.and_then(|done| done.failure) {
+        if let Some(failure) = lore.search.embed_all(&known, cancel, &|_| {})?.and_then(|done| done.failure) {
             if failure.code == Code::Interrupted {
                 break;
             }
@@ -161,7 +161,7 @@ async fn ask_all(
         }
         progress.at(number, planned.len());
         let asker = Asker { lore, repo: &known, place: borrowed.path(), at: planned_one.at };
-        asked.push(asker.ask(&planned_one.question).await?);
+        asked.push(asker.ask(&planned_one.question)?);
         repo = Some(known);
     }
     progress.finish();
