@@ -487,15 +487,14 @@ mod tests {
 
     use lore_embed::StaticModel;
     use lore_git::Git;
+    use lore_messages::Messages;
     use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
     use lore_testkit::Repo as Folder;
 
     use super::*;
     use crate::{
         SystemClock,
-        commands::Commands,
         history::{History, Places},
-        messages::Messages,
         search::{CodeRequest, Search, Settings},
     };
 
@@ -519,12 +518,7 @@ mod tests {
             let (model, clock) = (Arc::new(StaticModel::built_in()), Arc::new(SystemClock));
             let search = Search::new(store, model, clock, Settings::default());
             let messages = Messages::new(Arc::new(EmbeddedMessages::new(home.path())), Arc::new(SystemClock), None);
-            let lore = Lore {
-                history: Arc::new(history),
-                search: Arc::new(search),
-                messages: Arc::new(messages),
-                commands: Arc::new(Commands::new(None)),
-            };
+            let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
             let folder = Folder::init(home.path().join("repo"));
             folder.write("src/a.txt", "the heron\n");
             folder.commit("one");

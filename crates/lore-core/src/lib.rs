@@ -4,31 +4,28 @@
 #![forbid(unsafe_code)]
 
 pub mod browse;
-mod clock;
-pub mod commands;
-mod failure;
+
 pub mod files;
 pub mod flows;
 pub mod health;
 pub mod history;
-pub mod messages;
 mod project;
+mod rfc3339;
 pub mod search;
 mod sync_progress;
-pub mod team;
 mod watch;
 pub mod why;
+mod without_home;
 
 use std::sync::Arc;
 
-pub use clock::{Clock, SystemClock, rfc3339};
-pub(crate) use clock::{millis, rfc3339_millis};
-use commands::Commands;
-pub use failure::{git_failure, store_failure, team_failure};
 use history::History;
-pub use lore_git::Cancel;
-use messages::Messages;
+pub(crate) use lore_git::git_failure;
+use lore_messages::Messages;
+pub use lore_model::{Cancel, Clock, SystemClock};
+pub(crate) use lore_store::store_failure;
 pub use project::{Extent, FoundProject, IndexState, ProjectFolder};
+pub use rfc3339::rfc3339;
 use search::Search;
 
 /// Everything that an agent or a person can ask.
@@ -37,8 +34,6 @@ pub struct Lore {
     pub history: Arc<History>,
     /// Code.
     pub search: Arc<Search>,
-    /// What reviewers said.
+    /// Review comments.
     pub messages: Arc<Messages>,
-    /// The team's commands.
-    pub commands: Arc<Commands>,
 }

@@ -5,14 +5,13 @@ use std::{path::Path, sync::Arc};
 
 use lore_core::{
     Cancel, Lore, SystemClock,
-    commands::Commands,
     flows::FlowTask,
     history::{AddRequest, History, Places, SyncOptions, Target},
-    messages::Messages,
     search::{CodeRequest, CodeState, Search, Settings},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
+use lore_messages::Messages;
 use lore_model::Repo as Registered;
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::{Random, Repo};
@@ -24,12 +23,7 @@ fn open(home: &Path) -> Lore {
     let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
     let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), Settings::default());
     let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
-    Lore {
-        history: Arc::new(history),
-        search: Arc::new(search),
-        messages: Arc::new(messages),
-        commands: Arc::new(Commands::new(None)),
-    }
+    Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) }
 }
 
 fn add(lore: &Lore, folder: &Path) -> Registered {

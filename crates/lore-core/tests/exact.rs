@@ -11,14 +11,13 @@ use std::{
 
 use lore_core::{
     Cancel, Lore, SystemClock,
-    commands::Commands,
     flows::FlowTask,
     history::{AddRequest, History, Places, SyncOptions, Target},
-    messages::Messages,
     search::{FileFilter, LinesAnswer, LinesRequest, LinesWanted, Search, Settings, When},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
+use lore_messages::Messages;
 use lore_store::{CodeStore as _, CodeView, SnapshotSummary, TextPlan, ViewPart};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::{Random, Repo, odd};
@@ -43,12 +42,7 @@ fn index(home: &Path, folder: &Path) -> Indexed {
         Settings::default(),
     );
     let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
-    let lore = Lore {
-        history: Arc::new(history),
-        search: Arc::new(search),
-        messages: Arc::new(messages),
-        commands: Arc::new(Commands::new(None)),
-    };
+    let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
     let writer = lore.history.writer(|| {}).unwrap();
     let repo = lore.history.add(&*writer, AddRequest::new(Target::Folder(folder.to_owned()))).unwrap();
     let task =

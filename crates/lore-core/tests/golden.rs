@@ -15,14 +15,13 @@ use std::{
 use expect_test::expect_file;
 use lore_core::{
     Cancel, Lore, SystemClock,
-    commands::Commands,
     flows::FlowTask,
     history::{AddRequest, History, Places, SyncOptions, Target},
-    messages::Messages,
     search::{CodeHit, CodeRequest, Search, Settings},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
+use lore_messages::Messages;
 use lore_model::{ChunkKind, Repo as Registered};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::Repo;
@@ -167,12 +166,7 @@ fn indexed(folder: &Path) -> (Lore, Registered) {
     let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
     let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), Settings::default());
     let messages = Messages::new(Arc::new(EmbeddedMessages::new(&home)), Arc::new(SystemClock), None);
-    let lore = Lore {
-        history: Arc::new(history),
-        search: Arc::new(search),
-        messages: Arc::new(messages),
-        commands: Arc::new(Commands::new(None)),
-    };
+    let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
     let writer = lore.history.writer(|| {}).unwrap();
     let request = AddRequest::new(Target::Folder(repo.path().to_owned()));
     let registered = lore.history.add(&*writer, request).unwrap();

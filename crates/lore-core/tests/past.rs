@@ -14,10 +14,8 @@ use std::{
 
 use lore_core::{
     Cancel, Lore, SystemClock,
-    commands::Commands,
     flows::FlowTask,
     history::{AddRequest, History, Places, SyncOptions, Target},
-    messages::Messages,
     search::{
         ChangeKind, CodeRequest, FileFilter, LineHit, LinesRequest, LinesWanted, Period, Search, Settings, StoryBudget,
         When,
@@ -25,6 +23,7 @@ use lore_core::{
 };
 use lore_embed::{EmbedError, Embedder, Mode, StaticModel};
 use lore_git::Git;
+use lore_messages::Messages;
 use lore_model::RepoPath;
 use lore_store::CodeStore as _;
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
@@ -51,12 +50,7 @@ impl Index {
         let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
         let search = Search::new(Arc::clone(&store) as _, model, Arc::new(SystemClock), Settings::default());
         let messages = Messages::new(Arc::new(EmbeddedMessages::new(place)), Arc::new(SystemClock), None);
-        let lore = Lore {
-            history: Arc::new(history),
-            search: Arc::new(search),
-            messages: Arc::new(messages),
-            commands: Arc::new(Commands::new(None)),
-        };
+        let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
         Self { lore, store, folder: folder.to_owned(), _home: home }
     }
 

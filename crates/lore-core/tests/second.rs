@@ -13,14 +13,13 @@ use std::{
 
 use lore_core::{
     Cancel, Lore, SystemClock,
-    commands::Commands,
     flows::FlowTask,
     history::{AddRequest, History, Places, SyncOptions, Target},
-    messages::Messages,
     search::{CodeAnswer, CodeRequest, EmbedEvent, EmbedReport, Search, Second, Settings},
 };
 use lore_embed::{EmbedError, Embedder, Mode, StaticModel};
 use lore_git::Git;
+use lore_messages::Messages;
 use lore_model::{Code, Failure, Repo as Registered};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::Repo;
@@ -105,12 +104,7 @@ fn open(home: &Path, second: Option<Model>) -> Lore {
     let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), Settings::default());
     let second = second.map(|model| Second::new(Arc::new(model), Duration::from_secs(2)));
     let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
-    Lore {
-        history: Arc::new(history),
-        search: Arc::new(search.with_second(second)),
-        messages: Arc::new(messages),
-        commands: Arc::new(Commands::new(None)),
-    }
+    Lore { history: Arc::new(history), search: Arc::new(search.with_second(second)), messages: Arc::new(messages) }
 }
 
 /// A repository with a file for each thing, and some that are about nothing.

@@ -6,13 +6,11 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use lore_core::{
     Cancel, Lore, SystemClock,
     browse::BranchIndex,
-    commands::Commands,
     files::{Depth, Range, Shown},
     flows::{FlowEvent, FlowReport, FlowTask},
     history::{
         AddRequest, FreshState, History, Places, Repos, SearchRequest, SyncEvent, SyncOptions, Target, TouchRequest,
     },
-    messages::Messages,
     search::{
         CodeState, CommitText, CommitsRequest, FileFilter, LinesAnswer, LinesRequest, LinesWanted, Period, Search,
         Settings, When,
@@ -21,6 +19,7 @@ use lore_core::{
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
+use lore_messages::Messages;
 use lore_model::{BranchChoice, Code, Failure, Repo, RepoName, RepoPath};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::Repo as Folder;
@@ -42,12 +41,7 @@ impl Case {
         let model = Arc::new(StaticModel::built_in());
         let search = Search::new(store, model, Arc::new(SystemClock), Settings { views: 2, ..Settings::default() });
         let messages = Messages::new(Arc::new(EmbeddedMessages::new(home.path())), Arc::new(SystemClock), None);
-        let lore = Lore {
-            history: Arc::new(history),
-            search: Arc::new(search),
-            messages: Arc::new(messages),
-            commands: Arc::new(Commands::new(None)),
-        };
+        let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
         let remote = Folder::init(home.path().join("remote"));
         remote.write("a.rs", "pub fn begin() {}\n").commit("Begin");
         remote.git(&["tag", "v1.0.0"]);

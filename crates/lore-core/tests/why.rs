@@ -5,15 +5,14 @@ use std::{path::PathBuf, sync::Arc};
 
 use lore_core::{
     Cancel, Lore, SystemClock,
-    commands::Commands,
     flows::FlowTask,
     history::{AddRequest, History, Places, SyncOptions, Target},
-    messages::{CommentRequest, Messages},
     search::{Search, Settings},
     why::{Disk, ExplainRequest, Explained, FileRequest},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
+use lore_messages::{CommentRequest, Messages};
 use lore_model::{Code, Failure};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::Repo as Folder;
@@ -35,12 +34,7 @@ impl Case {
         let model = Arc::new(StaticModel::built_in());
         let search = Search::new(store, model, Arc::new(SystemClock), Settings::default());
         let messages = Messages::new(Arc::new(EmbeddedMessages::new(home.path())), Arc::new(SystemClock), None);
-        let lore = Lore {
-            history: Arc::new(history),
-            search: Arc::new(search),
-            messages: Arc::new(messages),
-            commands: Arc::new(Commands::new(None)),
-        };
+        let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
         let folder = Folder::init(home.path().join("repo"));
         for (path, text) in files {
             folder.write(path, text);

@@ -13,6 +13,7 @@ mod branches;
 mod compare;
 mod ending;
 mod error;
+mod failure;
 mod first_parents;
 #[doc(hidden)]
 pub mod fuzz;
@@ -46,6 +47,7 @@ pub use blame::{Blame, BlamedCommit, BlamedRun};
 pub use blobs::{BlobReader, Found};
 pub use branches::{Branch, BranchTip, Upstream};
 pub use error::GitError;
+pub use failure::git_failure;
 pub use first_parents::PathChange;
 pub use head::{Head, read_beneath};
 pub use ignores::{Ignores, user_excludes};

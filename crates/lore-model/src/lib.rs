@@ -1,10 +1,11 @@
 //! Ids, plain values and failure codes that every other crate of Lore speaks in.
 //!
-//! Nothing here does I/O, knows a clock (but for the deadline of a [`Cancel`]) or depends on how anything is stored or sent.
+//! Nothing here does I/O or depends on how anything is stored or sent.
 #![forbid(unsafe_code)]
 
 mod cancel;
 mod chunk;
+mod clock;
 mod commit;
 mod failure;
 mod id;
@@ -19,6 +20,7 @@ mod url;
 
 pub use cancel::{Cancel, CancelOnDrop, Cancelled, Entered};
 pub use chunk::{ChunkKind, SymbolKind};
+pub use clock::{Clock, SystemClock, millis};
 pub use commit::{CommitRecord, FileChange, FileStatus, Patch, PatchAbsence, Person};
 pub use failure::{Code, CodeRow, Failure};
 pub use id::{BlobId, CommitId, CommitPrefix, InvalidCommitId, LineCommit, RepoId};

@@ -18,12 +18,10 @@ use futures::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header, request::Parts};
 use http_body::Body;
 use http_body_util::BodyExt as _;
-use lore_core::{
-    Clock,
-    team::{Known, Team},
-};
+use lore_core::Clock;
 use lore_mcp::{Allowed, Forbidden, Keeping, ListensUntil, McpCalled, blocking};
 use lore_model::{Caller, CallerAddress, Cancel, Code, Failure, LogId};
+use lore_team::{Known, Team};
 use lore_tools::Held;
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use http::{HeaderMap, StatusCode, header};
-use lore_core::team::{Known, Team};
 use lore_mcp::blocking;
 use lore_model::{Caller, Code, Failure};
+use lore_team::{Known, Team};
 
 use crate::answer::Refusal;
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, Method};
-use lore_core::team::{Asker, Known};
 use lore_model::{Caller, Code, Failure, Permission};
+use lore_team::{Asker, Known};
 use percent_encoding::percent_decode_str;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;

@@ -7,6 +7,7 @@
 mod code;
 pub mod conformance;
 mod error;
+mod failure;
 mod history;
 mod long;
 mod messages;
@@ -25,6 +26,7 @@ pub use code::{
     SnapshotSummary, TreePart, ViewFile, ViewPart,
 };
 pub use error::StoreError;
+pub use failure::{Kept, kept_failure, store_failure};
 pub use history::{
     AuthorAlias, CoChange, CoChangeQuery, CoChanges, CommitDetail, CommitHit, CommitMatches, CommitMessage,
     CommitQuery, CommitSubject, Hidden, HistoryStore, HistoryWriter, IndexSize, PatchText, SubjectFile, Subjects,

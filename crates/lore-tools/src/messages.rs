@@ -4,7 +4,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use lore_core::messages::{Fate, Placed, SymbolAt, Unreadable};
+use lore_messages::{Fate, Placed, SymbolAt, Unreadable};
 use lore_model::{Cancel, Failure, MessageId, RepoPath};
 use serde_json::{Map, Value, json};
 

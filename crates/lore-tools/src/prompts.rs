@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use lore_core::commands::{AgentCommands, Command, Commands, DEFAULT_AGENT, ExecuteOptions, Variants};
+use lore_commands::{AgentCommands, Command, Commands, DEFAULT_AGENT, ExecuteOptions, Variants};
 use lore_model::{Code, Failure, brief, closest};
 
 use crate::Context;
@@ -66,7 +66,7 @@ struct Named {
 
 /// Every prompt of the project.
 pub fn list(context: &Context) -> Vec<PromptInfo> {
-    let (commands, folder) = (&context.lore.commands, context.folder());
+    let (commands, folder) = (&context.commands, context.folder());
     let named = named(commands.list(&folder));
     let mut all = Vec::with_capacity(named.len());
     // Those of one agent are in a row.
@@ -92,12 +92,12 @@ fn info(named: &Named, variants: &Variants) -> PromptInfo {
 /// A number that changes when the list may have changed.
 pub fn stamp(context: &Context) -> u64 {
     let folder = context.project.folder_now();
-    context.lore.commands.stamp(&folder)
+    context.commands.stamp(&folder)
 }
 
 /// The text of a prompt with these values.
 pub fn get(context: &Context, name: &str, arguments: BTreeMap<String, String>) -> Result<PromptText, Failure> {
-    let (commands, folder) = (&context.lore.commands, context.folder());
+    let (commands, folder) = (&context.commands, context.folder());
     let all = named(commands.list(&folder));
     let found = find(&all, name)?;
     let options = options(&found.command, arguments)?;
@@ -115,7 +115,7 @@ pub fn complete(
     given: &BTreeMap<String, String>,
 ) -> Result<Completed, Failure> {
     let edition = given.get("edition").cloned();
-    let (commands, folder) = (&context.lore.commands, context.folder());
+    let (commands, folder) = (&context.commands, context.folder());
     let all = named(commands.list(&folder));
     let found = find(&all, name)?;
     let completion = match argument {
@@ -243,7 +243,7 @@ fn unknown(command: &Command, name: &str) -> Failure {
 mod tests {
     use std::path::PathBuf;
 
-    use lore_core::commands::{CommandName, CommandOptions, Origin, Variable};
+    use lore_commands::{CommandName, CommandOptions, Origin, Variable};
 
     use super::*;
 
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_broken_registry_has_no_prompts() {
-        let broken = lore_core::commands::Commands::new(None).list(std::path::Path::new("/nonexistent"));
+        let broken = lore_commands::Commands::new(None).list(std::path::Path::new("/nonexistent"));
         assert!(named(broken).is_empty());
     }
 

@@ -6,8 +6,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use lore_core::{Lore, search::ChunkFiles, team::Team};
+use lore_commands::Commands;
+use lore_core::{Lore, search::ChunkFiles};
 use lore_model::{Caller, Cancel, Failure, Permission};
+use lore_team::Team;
 use serde_json::{Map, Value};
 
 use crate::{Content, IndexNeed, told::Telling};
@@ -151,6 +153,8 @@ impl Tool {
 pub struct Context {
     /// The product.
     pub lore: Arc<Lore>,
+    /// The team's prompt commands.
+    pub commands: Arc<Commands>,
     /// What the calls are about.
     pub project: Arc<dyn Project>,
     /// Who makes this call.
@@ -270,15 +274,16 @@ pub enum Source {
 
 impl Context {
     /// Questions about code are about the repository that this folder is in.
-    pub fn new(lore: Arc<Lore>, folder: PathBuf) -> Self {
-        Self { lore, project: Arc::new(Fixed(folder)), asked: Asked::default(), team: None }
+    pub fn new(lore: Arc<Lore>, commands: Arc<Commands>, folder: PathBuf) -> Self {
+        Self { lore, commands, project: Arc::new(Fixed(folder)), asked: Asked::default(), team: None }
     }
 
     /// Questions are those of users of a team server, who have no folder on it: every repository is named.
     pub fn for_team(team: Arc<Team>) -> Self {
         let lore = Arc::clone(team.lore());
         let nowhere = lore.home().unwrap_or_default();
-        Self { lore, project: Arc::new(Fixed(nowhere)), asked: Asked::default(), team: Some(team) }
+        let commands = Arc::new(Commands::new(None));
+        Self { lore, commands, project: Arc::new(Fixed(nowhere)), asked: Asked::default(), team: Some(team) }
     }
 
     /// Has a team server write down that a user called a tool that they may not.

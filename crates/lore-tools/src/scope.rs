@@ -9,11 +9,9 @@ use std::{
     path::PathBuf,
 };
 
-use lore_core::{
-    history::{Repos, few},
-    team::{Asker, Shown, Team, Visible},
-};
+use lore_core::history::{Repos, few};
 use lore_model::{Activation, Caller, Code, CommitId, Failure, Repo, RepoName, RepoPath, brief, closest};
+use lore_team::{Asker, Shown, Team, Visible};
 use serde_json::{Map, Value, json};
 
 use crate::Context;

@@ -3,8 +3,9 @@
 //!
 //! Texts of failures may name places of the server: whoever makes a value says how they are told.
 
-use lore_core::{rfc3339, team::main_branch};
+use lore_core::rfc3339;
 use lore_model::{AuditEntry, Golden, GoldenState, Job, JobLine, JobStatus, Repo, Role, Token, User, without_user};
+use lore_team::main_branch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -8,19 +8,19 @@ use std::{
     time::Duration,
 };
 
+use lore_commands::Commands;
 use lore_core::{
     Lore, SystemClock,
-    commands::Commands,
     history::{History, Places},
-    messages::Messages,
     search::{ProjectIgnore, Search, Second, Settings},
-    team::{Team, TeamSettings},
 };
 use lore_embed::StaticModel;
 use lore_git::{Git, RemotePolicy};
+use lore_messages::Messages;
 use lore_model::{Cancel, Code, Failure};
 use lore_store::TeamStore as _;
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
+use lore_team::{Team, TeamSettings};
 
 use crate::{config::Loaded, environment};
 
@@ -47,13 +47,17 @@ pub(crate) fn lore(loaded: &Loaded, second: Option<Second>) -> Arc<Lore> {
         history: Arc::new(history),
         search: Arc::new(search.with_second(second)),
         messages: Arc::new(messages),
-        commands: Arc::new(Commands::new(environment::home())),
     })
+}
+
+/// The prompt commands of this machine's user.
+pub(crate) fn commands() -> Arc<Commands> {
+    Arc::new(Commands::new(environment::home()))
 }
 
 /// What is wrong with what is kept of a team in this folder.
 pub(crate) fn check_team(data: &Path) -> Result<Vec<String>, Failure> {
-    EmbeddedTeam::new(data).check_all().map_err(lore_core::team_failure)
+    EmbeddedTeam::new(data).check_all().map_err(lore_team::team_failure)
 }
 
 /// What is decided about a team where it is opened.
@@ -85,7 +89,6 @@ pub(crate) fn team(loaded: &Loaded, data: &Path, options: TeamOptions) -> Arc<Te
         history: Arc::new(history.with_policy(Some(options.policy))),
         search: Arc::new(search),
         messages: Arc::new(messages),
-        commands: Arc::new(Commands::new(None)),
     };
     let store = Arc::new(EmbeddedTeam::new(data));
     Arc::new(Team::new(store, Arc::new(lore), Arc::new(SystemClock), options.settings))

@@ -28,7 +28,7 @@ pub use query::{
 pub use register::{AddRequest, Target};
 pub use sync::{PATCH_CAP, Progress, SyncEvent, SyncOptions, SyncReport, SyncTask};
 
-use crate::{Clock, failure::without_home, store_failure, sync_progress::SyncProgress};
+use crate::{Clock, store_failure, sync_progress::SyncProgress, without_home::without_home};
 
 /// Where Lore keeps what is its own beside the index.
 #[derive(Debug, Clone)]

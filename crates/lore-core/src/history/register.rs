@@ -146,7 +146,7 @@ impl History {
     }
 
     /// Fails where nothing can or may be cloned from this URL. That the network is down is no reason: it may be up later.
-    pub(crate) fn check_url(&self, url: &str) -> Result<(), Failure> {
+    pub fn check_url(&self, url: &str) -> Result<(), Failure> {
         let url = CloneUrl::parse(url).map_err(git_failure)?;
         let Some(policy) = &self.policy else { return Ok(()) };
         match policy.check(&url) {
@@ -190,7 +190,7 @@ impl History {
     }
 
     /// Deletes the mirror that an interrupted removal of this repository has left, if nobody has it.
-    pub(crate) fn remove_left(&self, name: &RepoName) -> Result<(), Failure> {
+    pub fn remove_left(&self, name: &RepoName) -> Result<(), Failure> {
         let mirror = self.places.clones.join(format!("{name}.git"));
         let folded = |path: &Path| path.to_string_lossy().to_lowercase();
         if self.repos()?.iter().any(|repo| folded(&repo.info.local_path) == folded(&mirror)) {

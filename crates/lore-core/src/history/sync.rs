@@ -229,7 +229,7 @@ impl History {
     }
 
     /// The branches that the repository at a URL has now. Nothing is cloned; it takes no longer than this.
-    pub(crate) fn remote_branches(&self, url: &str, time: Duration) -> Result<Vec<String>, Failure> {
+    pub fn remote_branches(&self, url: &str, time: Duration) -> Result<Vec<String>, Failure> {
         let url = CloneUrl::parse(url).map_err(git_failure)?;
         let fetching = Fetching { policy: self.policy.clone(), time: Some(time), ..Fetching::default() };
         let (git, path) = (self.git.clone(), self.places.clones.clone());

@@ -62,7 +62,7 @@ impl Search {
 
     /// Whether the branch that is asked about is there, or no branch is; a repository that cannot be read still answers from
     /// the index.
-    pub(crate) fn has_branch(&self, repo: &Repo) -> bool {
+    pub fn has_branch(&self, repo: &Repo) -> bool {
         repo.shown.is_none() || self.tips(repo, &repo.info.local_path).is_none_or(|tips| tips.shown.is_some())
     }
 

@@ -14,14 +14,8 @@ use super::{
     lines::{add, match_lines},
     patch::{Hunk, hunks_of},
 };
-use crate::{
-    Lore,
-    files::nearest_path,
-    git_failure,
-    history::Freshness,
-    messages::{Placed, lines as lines_of},
-    store_failure,
-};
+use crate::{Lore, files::nearest_path, git_failure, history::Freshness, store_failure};
+use lore_messages::{Placed, lines as lines_of};
 
 /// The largest file whose lines are explained.
 const FILE_MAX: u64 = 4 << 20;

@@ -8,7 +8,7 @@ use std::{
 use lore_model::{Code, Failure, brief};
 use similar::{Algorithm, DiffOp};
 
-use crate::messages::lines;
+use lore_messages::lines;
 
 /// How long two texts that have nothing in common may be compared.
 const PATIENCE: Duration = Duration::from_millis(500);

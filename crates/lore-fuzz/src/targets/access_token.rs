@@ -1,6 +1,6 @@
 //! Access tokens: only what was signed counts.
 
-use lore_core::team::fuzz::{sign, subject_of};
+use lore_team::fuzz::{sign, subject_of};
 
 use crate::bytes::{edited, text};
 

@@ -1,6 +1,6 @@
 //! The file in which lazygit-mcp-bridge leaves a message.
 
-use lore_core::messages::fuzz::message;
+use lore_messages::fuzz::message;
 use serde_json::Value;
 
 pub(super) fn run(bytes: &[u8]) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lore_core::commands::fuzz::{command, fields, fill, pattern, profile, split};
+use lore_commands::fuzz::{command, fields, fill, pattern, profile, split};
 use serde_json::Value;
 
 use crate::bytes::{first_line, text};

@@ -1,6 +1,6 @@
 //! Registries of commands.
 
-use lore_core::commands::fuzz::{command, oddities, registry};
+use lore_commands::fuzz::{command, oddities, registry};
 use serde_json::{Value, json};
 
 use crate::bytes::text;

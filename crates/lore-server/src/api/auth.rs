@@ -1,8 +1,8 @@
 //! Logging in and out. What is secret is in types that nothing can print.
 
 use http::header::RETRY_AFTER;
-use lore_core::team::{LoginRefused, Session, Through};
 use lore_model::Permission;
+use lore_team::{LoginRefused, Session, Through};
 use lore_tools::shown::UserShown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use lore_core::team::{AddGolden, GoldenChange};
 use lore_model::{Job, Permission, brief, parse_interval};
+use lore_team::{AddGolden, GoldenChange};
 use lore_tools::shown::GoldenShown;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use http::StatusCode;
-use lore_core::team::{Asker, Missing};
 use lore_model::{Cancel, Code, Failure};
+use lore_team::{Asker, Missing};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

@@ -1,10 +1,8 @@
 //! Personal tokens.
 
-use lore_core::{
-    rfc3339,
-    team::{Known, Through},
-};
+use lore_core::rfc3339;
 use lore_model::{Code, Failure, Permission, TokenId, brief};
+use lore_team::{Known, Through};
 use lore_tools::shown::TokenShown;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! Who gets in where, for every row of the table.
 
 use http::{Method, StatusCode};
-use lore_core::team::Asker;
 use lore_model::Role;
 use lore_server::{ServerOptions, Who};
+use lore_team::Asker;
 
 use crate::support::{ask, filled, is_in, server};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use http::StatusCode;
-use lore_core::team::Asker;
 use lore_model::Role;
 use lore_server::{Limits, ServerOptions};
+use lore_team::Asker;
 use serde_json::{Value, json};
 
 use crate::support::{Ask, BODY_TYPE, Fixture, Told, ask, server};

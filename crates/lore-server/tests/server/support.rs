@@ -14,16 +14,15 @@ use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
 use lore_core::{
     Clock, Lore, SystemClock,
-    commands::Commands,
     history::{History, Places},
-    messages::Messages,
     search::{Search, Settings},
-    team::{Asker, Team, TeamSettings},
 };
 use lore_mcp::{Server, ServerText, SessionLimits, Sessions};
+use lore_messages::Messages;
 use lore_model::{Role, User};
 use lore_server::{App, McpSetup, Peer, ServerOptions, ServerSetup};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
+use lore_team::{Asker, Team, TeamSettings};
 use lore_tools::{Context, Toolset};
 use serde_json::Value;
 
@@ -72,12 +71,7 @@ fn lore(home: &Path) -> Arc<Lore> {
     let model = Arc::new(lore_embed::StaticModel::built_in());
     let search = Search::new(store, model, Arc::new(SystemClock), Settings::default());
     let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
-    Arc::new(Lore {
-        history: Arc::new(history),
-        search: Arc::new(search),
-        messages: Arc::new(messages),
-        commands: Arc::new(Commands::new(None)),
-    })
+    Arc::new(Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) })
 }
 
 /// Keeps tests of one process from deciding for each other what is logged.

@@ -2,7 +2,7 @@
 
 mod options;
 
-use lore_core::commands::{Command, CommandError, Origin, Rendered};
+use lore_commands::{Command, CommandError, Origin, Rendered};
 use lore_model::Failure;
 use serde_json::{Map, Value, json};
 

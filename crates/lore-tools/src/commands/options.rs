@@ -1,6 +1,6 @@
 //! The options of `execute`: an object, or the words of a command line that existing hosts send.
 
-use lore_core::commands::ExecuteOptions;
+use lore_commands::ExecuteOptions;
 use lore_model::{Code, Failure, brief, closest};
 use serde_json::{Map, Value};
 

@@ -1,7 +1,7 @@
 //! `activate_repository`: a repository or a composite of the caller's own.
 
-use lore_core::team::Activate;
 use lore_model::{Code, Failure, JobStatus, Permission};
+use lore_team::Activate;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! `add_golden_repo`: a repository that the server keeps.
 
-use lore_core::team::AddGolden;
 use lore_model::{Code, Failure, Permission, brief, parse_interval};
+use lore_team::AddGolden;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! `cancel_job`: stops a job.
 
-use lore_core::team::Cancelled;
 use lore_model::{Failure, Permission};
+use lore_team::Cancelled;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! `describe`: what one command is for and what it takes.
 
-use lore_core::commands::{CommandName, DEFAULT_AGENT};
+use lore_commands::{CommandName, DEFAULT_AGENT};
 use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ fn describe(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let folder = context.folder();
     let agent = input.agent.clone().unwrap_or_else(|| DEFAULT_AGENT.to_owned());
     let name = CommandName::new(input.c1.clone(), input.c2.clone(), input.c3.clone());
-    match context.lore.commands.describe(&folder, &agent, &name) {
+    match context.commands.describe(&folder, &agent, &name) {
         Ok((origin, command)) => {
             let mut answer = AnswerBuilder::object(command_json(&command));
             note_origin(&mut answer, &origin);

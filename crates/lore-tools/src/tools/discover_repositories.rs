@@ -1,7 +1,7 @@
 //! `discover_repositories`: which repositories there are.
 
-use lore_core::team::main_branch;
 use lore_model::{Code, Failure, Golden, Permission, Repo, brief, without_user};
+use lore_team::main_branch;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! `execute`: the instructions of a command. It renders a text and runs nothing.
 
-use lore_core::commands::{CommandName, DEFAULT_AGENT};
+use lore_commands::{CommandName, DEFAULT_AGENT};
 use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -71,7 +71,7 @@ fn execute(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let options = read_options(input.options.clone())?;
     let folder = context.folder();
     let name = CommandName::new(input.c1.clone(), input.c2.clone(), input.c3.clone());
-    match context.lore.commands.execute(&folder, &input.agent, &name, &options) {
+    match context.commands.execute(&folder, &input.agent, &name, &options) {
         Ok(rendered) => {
             let mut answer = AnswerBuilder::text(rendered.text.clone()).content(Content::Procedure);
             note_rendered(&mut answer, &rendered);

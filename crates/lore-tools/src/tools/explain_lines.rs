@@ -1,9 +1,7 @@
 //! `explain_lines`: the commits that shaped some lines.
 
-use lore_core::{
-    messages::Placed,
-    why::{Disk, ExplainRequest, Explained, Hunk, Shaped, parse_lines, shown},
-};
+use lore_core::why::{Disk, ExplainRequest, Explained, Hunk, Shaped, parse_lines, shown};
+use lore_messages::Placed;
 use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,10 +1,8 @@
 //! `get_all_repositories_status`: every repository in a line.
 
-use lore_core::{
-    browse::Report,
-    team::{Standing, Team},
-};
+use lore_core::browse::Report;
 use lore_model::{Activation, Caller, Code, Failure, Permission, Repo};
+use lore_team::{Standing, Team};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
 //! `get_repository_status`: how one repository is.
 
-use lore_core::{browse::Report, team::Shown};
+use lore_core::browse::Report;
 use lore_model::{Failure, Permission};
+use lore_team::Shown;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

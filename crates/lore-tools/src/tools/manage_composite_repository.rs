@@ -1,7 +1,7 @@
 //! `manage_composite_repository`: several repositories under one alias.
 
-use lore_core::team::CompositeChange;
 use lore_model::{Code, Failure, Permission, brief};
+use lore_team::CompositeChange;
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! `reload`: reads an agent's registry again. It is never needed: changes are noticed by themselves.
 
-use lore_core::commands::DEFAULT_AGENT;
+use lore_commands::DEFAULT_AGENT;
 use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,7 +37,7 @@ struct Input {
 fn reload(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let folder = context.folder();
     let agent = input.agent.clone().unwrap_or_else(|| DEFAULT_AGENT.to_owned());
-    match context.lore.commands.reload(&folder, &agent) {
+    match context.commands.reload(&folder, &agent) {
         Ok((origin, count)) => {
             let mut fields = Map::new();
             for (key, value) in [

@@ -1,6 +1,6 @@
 //! `search`: the team's commands, by what they are for.
 
-use lore_core::commands::DEFAULT_AGENT;
+use lore_commands::DEFAULT_AGENT;
 use lore_model::{Failure, Permission};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -39,7 +39,7 @@ struct Input {
 fn search(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let folder = context.folder();
     let agent = input.agent.clone().unwrap_or_else(|| DEFAULT_AGENT.to_owned());
-    let found = context.lore.commands.search(&folder, &agent, &input.query);
+    let found = context.commands.search(&folder, &agent, &input.query);
     let (origin, hits) = match found {
         Ok(found) => found,
         Err(error) => return error_answer(error),

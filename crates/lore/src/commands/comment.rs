@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use lore_core::messages::{COMMENT_MAX, CommentRequest};
+use lore_messages::{COMMENT_MAX, CommentRequest};
 use lore_model::{Code, Failure};
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use lore_core::messages::{Fate, LIST_MAX, Placed, project_root};
+use lore_messages::{Fate, LIST_MAX, Placed, project_root};
 use lore_model::{Code, Failure, MessageId, RepoPath};
 use lore_store::MessageQuery;
 use serde_json::{Value, json};

@@ -2,8 +2,9 @@
 
 use std::{path::Path, process::ExitCode};
 
-use lore_core::{history::FreshState, store_failure};
+use lore_core::history::FreshState;
 use lore_model::{Code, Failure, brief};
+use lore_store::store_failure;
 use serde_json::{Value, json};
 
 use super::{Context, sync::count};

@@ -12,15 +12,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_core::{
-    Cancel, rfc3339,
-    team::{AddGolden, Asker, Cancelled, GoldenChange as CoreChange, Team},
-};
+use lore_core::{Cancel, rfc3339};
 use lore_model::{Code, Failure, JobStatus, Role, Signal, TokenId, User as CoreUser, UserName, brief};
 use lore_remote::{
     AuditEntry, Golden, GoldenChange, Job, JobDetails, Listed, NewGolden, NewToken, RefreshEvery, Secret, Started,
     Token, User,
 };
+use lore_team::{AddGolden, Asker, Cancelled, GoldenChange as CoreChange, Team};
 use lore_tools::shown::{AuditShown, GoldenShown, JobLog, JobShown, TokenShown, UserShown};
 use serde::{Serialize, de::DeserializeOwned};
 

@@ -150,6 +150,7 @@ pub(crate) struct Context<'a> {
     pub(crate) ui: &'a Ui,
     pub(crate) loaded: Loaded,
     pub(crate) lore: Arc<Lore>,
+    pub(crate) commands: Arc<lore_commands::Commands>,
     /// Why the configured model cannot be used, for commands that can do without.
     pub(crate) no_embedder: Option<Failure>,
     /// Whether the user wants to be told more.
@@ -295,7 +296,7 @@ impl Cli {
             args.take_data(&mut loaded);
         }
         let lore = wire::lore(&loaded, second);
-        let context = Context { ui, loaded, lore, no_embedder, verbose: self.verbose > 0 };
+        let context = Context { ui, loaded, lore, commands: wire::commands(), no_embedder, verbose: self.verbose > 0 };
         let success = |()| ExitCode::SUCCESS;
         let ended = match self.command {
             Command::Add(args) => add::run(&context, args).map(success),

@@ -2,9 +2,10 @@
 
 use std::{process::ExitCode, time::Instant};
 
-use lore_core::{flows::FlowTask, search::CodeReport, store_failure};
+use lore_core::{flows::FlowTask, search::CodeReport};
 use lore_model::{Code, Failure, Repo};
 use lore_store::StoreError;
+use lore_store::store_failure;
 use serde_json::{Value, json};
 
 use super::{Context, names_here, project::cancel_on_interrupt, sync::count};

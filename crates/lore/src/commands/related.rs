@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use lore_core::{
     flows::FlowTask,
     search::{CodeAnswer, LIMIT_MAX, PastGaps, QueryKind, RelatedAnswer, RelatedRequest},
-    store_failure,
     why::FileAt,
 };
 use lore_model::{Code, Failure, Repo, Source};
+use lore_store::store_failure;
 use serde_json::{Map, Value, json};
 
 use super::{

@@ -9,9 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use lore_commands::Commands;
+use lore_commands::{AgentCommands, CommandError};
 use lore_core::{
     Cancel, Extent, Lore, ProjectFolder,
-    commands::{AgentCommands, CommandError},
     search::{ChunkFiles, ChunksPlace},
 };
 use lore_mcp::{Server, ServerText};
@@ -119,20 +120,21 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
 fn server(context: &Context<'_>, toolsets: &[Toolset], project: &Arc<Project>) -> Server {
     let is_chosen = !context.loaded.config.toolsets.is_empty();
     let now = lore_tools::Project::folder_now(&**project);
-    let has_commands_now = is_chosen || has_commands(&context.lore, &now);
+    let has_commands_now = is_chosen || has_commands(&context.commands, &now);
     let told: Vec<Toolset> =
         toolsets.iter().copied().filter(|set| *set != Toolset::Commands || has_commands_now).collect();
     let text = ServerText { version: env!("CARGO_PKG_VERSION").to_owned(), instructions: instructions(&told) };
     let tools = ToolContext {
         lore: Arc::clone(&context.lore),
+        commands: Arc::clone(&context.commands),
         project: Arc::clone(project) as _,
         asked: Asked::default(),
         team: None,
     };
     let mut server = Server::new(lore_tools::tools(toolsets), &tools, text);
     if !is_chosen {
-        let (lore, asked) = (Arc::clone(&context.lore), Arc::clone(project));
-        let condition = move || has_commands(&lore, &lore_tools::Project::folder(&*asked));
+        let (commands, asked) = (Arc::clone(&context.commands), Arc::clone(project));
+        let condition = move || has_commands(&commands, &lore_tools::Project::folder(&*asked));
         server = server.list_if(Toolset::Commands, Arc::new(condition));
     }
     let heard = Arc::clone(project);
@@ -338,10 +340,10 @@ fn open_files(lore: &Lore, place: ChunksPlace) -> Result<OpenFiles, Failure> {
 }
 
 /// Whether there are commands for a folder, be they broken.
-pub(super) fn has_commands(lore: &Lore, folder: &Path) -> bool {
+pub(super) fn has_commands(commands: &Commands, folder: &Path) -> bool {
     let is_there =
         |agent: &AgentCommands| !matches!(&agent.commands, Err(CommandError::Registry { missing: true, .. }));
-    lore.commands.list(folder).iter().any(is_there)
+    commands.list(folder).iter().any(is_there)
 }
 
 /// The toolsets of these names; the usual ones where none is named.

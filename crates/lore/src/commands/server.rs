@@ -9,15 +9,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_core::{
-    Cancel, SystemClock,
-    team::{Team, TeamSettings},
-};
+use lore_core::{Cancel, SystemClock};
 use lore_git::RemotePolicy;
 use lore_mcp::{Server, ServerText, SessionLimits, Sessions};
 use lore_model::{Code, Failure, Signal, closest};
 use lore_server::{App, Bound, Limits, McpSetup, Network, ServerOptions, ServerSetup, TlsFiles};
 use lore_store::JobLimits;
+use lore_team::{Team, TeamSettings};
 use lore_tools::{Context as ToolContext, Toolset};
 
 use super::Context;

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use lore_core::{
     history::{FreshState, RepoFreshness},
     search::{CodeOverview, CodeState},
-    store_failure,
 };
 use lore_model::{Failure, Repo};
 use lore_store::LeftOut;
+use lore_store::store_failure;
 use serde_json::{Value, json};
 
 use super::{Context, path_json, sync::count};

@@ -21,7 +21,7 @@ pub(crate) struct Args {
 pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let names = if args.toolsets.is_empty() { &context.loaded.config.toolsets } else { &args.toolsets };
     let mut toolsets = super::serve::toolsets(names)?;
-    if names.is_empty() && !super::serve::has_commands(&context.lore, &crate::environment::working_directory()) {
+    if names.is_empty() && !super::serve::has_commands(&context.commands, &crate::environment::working_directory()) {
         toolsets.retain(|set| *set != Toolset::Commands);
     }
     let tools = lore_tools::tools(&toolsets);

@@ -6,13 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lore_core::{
-    messages::Placed,
-    why::{
-        COMMITS_MAX, CoChangeAnswer, CoChangeRequest, Disk, ExplainRequest, Explained, FileRequest, Shaped,
-        parse_lines, shown,
-    },
+use lore_core::why::{
+    COMMITS_MAX, CoChangeAnswer, CoChangeRequest, Disk, ExplainRequest, Explained, FileRequest, Shaped, parse_lines,
+    shown,
 };
+use lore_messages::Placed;
 use lore_model::{Code, Failure};
 use serde_json::{Map, Value, json};
 

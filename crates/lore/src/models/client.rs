@@ -115,7 +115,7 @@ fn wait(child: &mut Child, cancel: &Cancel) -> Result<Result<(), String>, Failur
         if cancel.is_cancelled() {
             let ended = child.kill().and_then(|()| child.wait());
             tracing::debug!(?ended, "the package client was stopped");
-            return Err(lore_core::git_failure(lore_git::GitError::Cancelled));
+            return Err(lore_git::git_failure(lore_git::GitError::Cancelled));
         }
         match child.try_wait() {
             Ok(Some(status)) => break status,

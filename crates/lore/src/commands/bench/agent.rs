@@ -24,7 +24,7 @@ pub(in crate::commands) fn text(
     let mut arguments = Map::from_iter([("query".to_owned(), Value::from(query))]);
     arguments.extend(max_tokens.map(|most| ("max_tokens".to_owned(), Value::from(most))));
     arguments.extend(path.map(|path| ("path".to_owned(), Value::from(path))));
-    let context = lore_tools::Context::new(Arc::clone(lore), folder);
+    let context = lore_tools::Context::new(Arc::clone(lore), crate::wire::commands(), folder);
     let answer = (tool.call)(&context, arguments)?;
     Ok(match answer.body {
         Body::Json(value) => value.to_string(),

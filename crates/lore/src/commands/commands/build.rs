@@ -1,6 +1,6 @@
 //! `lore commands build`: makes `registry.json` from the prompt files.
 
-use lore_core::commands::{BuildOptions, Built, CommandName};
+use lore_commands::{BuildOptions, Built, CommandName};
 use lore_model::Failure;
 use serde_json::{Value, json};
 
@@ -31,8 +31,8 @@ pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let folder = args.place.folder()?;
     let options = BuildOptions { dry_run: args.dry_run, force: args.force };
     let build = || match args.agent {
-        Some(agent) => context.lore.commands.build(&folder, &agent, options).map(|built| vec![built]),
-        None => context.lore.commands.build_all(&folder, options),
+        Some(agent) => context.commands.build(&folder, &agent, options).map(|built| vec![built]),
+        None => context.commands.build_all(&folder, options),
     };
     let built = build()?;
     let ui = context.ui;

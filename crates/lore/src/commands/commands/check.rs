@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use lore_core::commands::{Checked, Problem, Severity};
+use lore_commands::{Checked, Problem, Severity};
 use lore_model::{Code, Failure};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<ExitCode, Failure> {
     let folder = args.place.folder()?;
-    let checked = context.lore.commands.check(&folder, args.agent.as_deref())?;
+    let checked = context.commands.check(&folder, args.agent.as_deref())?;
     let ui = context.ui;
     if ui.is_json() {
         ui.value(&checked_json(&checked))?;

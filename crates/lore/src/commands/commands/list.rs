@@ -1,6 +1,6 @@
 //! `lore commands list`: every command of every agent.
 
-use lore_core::commands::AgentCommands;
+use lore_commands::AgentCommands;
 use lore_model::Failure;
 use serde_json::{Map, Value, json};
 
@@ -18,16 +18,16 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
-    let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
+    let (folder, commands) = (args.place.folder()?, context.commands.clone());
     let mut agents = commands.list(&folder);
     if let Some(wanted) = &args.agent {
         agents.retain(|agent| agent.agent == *wanted);
     } else if agents.len() > 1 {
         // A project may have commands of other agents only; what is broken is told.
         let is_missing = |agent: &AgentCommands| {
-            matches!(agent.commands, Err(lore_core::commands::CommandError::Registry { missing: true, .. }))
+            matches!(agent.commands, Err(lore_commands::CommandError::Registry { missing: true, .. }))
         };
-        agents.retain(|agent| agent.agent != lore_core::commands::DEFAULT_AGENT || !is_missing(agent));
+        agents.retain(|agent| agent.agent != lore_commands::DEFAULT_AGENT || !is_missing(agent));
     }
     if agents.iter().all(|agent| agent.commands.is_err()) {
         let first = agents.into_iter().next().and_then(|agent| agent.commands.err());

@@ -13,7 +13,7 @@ use std::{
     process::ExitCode,
 };
 
-use lore_core::commands::{CommandName, Origin};
+use lore_commands::{CommandName, Origin};
 use lore_model::{Code, Failure};
 use serde_json::{Map, Value, json};
 
@@ -71,7 +71,7 @@ struct Name {
 #[derive(clap::Args)]
 struct Agent {
     /// Whose commands
-    #[arg(long, value_name = "NAME", default_value = lore_core::commands::DEFAULT_AGENT)]
+    #[arg(long, value_name = "NAME", default_value = lore_commands::DEFAULT_AGENT)]
     agent: String,
 }
 

@@ -1,6 +1,6 @@
 //! `lore commands new`: makes a command.
 
-use lore_core::commands::{CommandName, DEFAULT_AGENT, NewCommand, Variable};
+use lore_commands::{CommandName, DEFAULT_AGENT, NewCommand, Variable};
 use lore_model::Failure;
 use serde_json::json;
 
@@ -42,7 +42,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
+    let (folder, commands) = (args.place.folder()?, context.commands.clone());
     let variable = |text: &String| {
         let (name, about) = text.split_once('=').unwrap_or((text, ""));
         Variable { name: name.to_owned(), about: about.to_owned() }

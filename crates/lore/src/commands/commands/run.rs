@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal as _, Read as _};
 
-use lore_core::commands::{CommandName, ExecuteOptions};
+use lore_commands::{CommandName, ExecuteOptions};
 use lore_model::{Code, Failure, brief, escape_for_terminal};
 use serde_json::{Map, Value, json};
 
@@ -47,7 +47,7 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
-    let (folder, commands) = (args.place.folder()?, context.lore.commands.clone());
+    let (folder, commands) = (args.place.folder()?, context.commands.clone());
     let (agent, name) = (args.agent.agent, CommandName::from(args.name));
     let mut options = ExecuteOptions {
         edition: args.edition,

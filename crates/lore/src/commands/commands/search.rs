@@ -24,10 +24,10 @@ pub(crate) struct Args {
 pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let folder = args.place.folder()?;
     let (agent, query) = (args.agent.agent, args.query.join(" "));
-    let (origin, hits) = context.lore.commands.search(&folder, &agent, &query)?;
+    let (origin, hits) = context.commands.search(&folder, &agent, &query)?;
     let ui = context.ui;
     if ui.is_json() {
-        let hit = |hit: &lore_core::commands::Hit| {
+        let hit = |hit: &lore_commands::Hit| {
             let name = &hit.command.name;
             json!({"c1": name.c1, "c2": name.c2, "c3": name.c3, "description": hit.command.description, "score": hit.score})
         };
@@ -37,7 +37,7 @@ pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     }
     note_origin(context, &origin);
     if hits.is_empty() {
-        ui.note("nothing found; `lore context.lore.commands list` shows all commands");
+        ui.note("nothing found; `lore commands list` shows all commands");
     }
     for hit in &hits {
         let name = ui.paint(BOLD, &hit.command.name.to_string());

@@ -1,6 +1,6 @@
 //! `lore commands show`: what one command is for and what it takes.
 
-use lore_core::commands::{Command, CommandName};
+use lore_commands::{Command, CommandName};
 use lore_model::Failure;
 use serde_json::Value;
 
@@ -22,8 +22,8 @@ pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let folder = args.place.folder()?;
     let (agent, name) = (args.agent.agent, CommandName::from(args.name));
     let asked = || {
-        let (origin, command) = context.lore.commands.describe(&folder, &agent, &name)?;
-        let prompts = context.lore.commands.prompt_files(&folder, &agent, &command.name);
+        let (origin, command) = context.commands.describe(&folder, &agent, &name)?;
+        let prompts = context.commands.prompt_files(&folder, &agent, &command.name);
         Ok::<_, Failure>((origin, command, prompts))
     };
     let (origin, command, prompts) = asked()?;

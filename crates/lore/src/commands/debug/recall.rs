@@ -10,12 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_core::{
-    search::{Accuracy, CodeHit, CodeRequest, CodeTask, Parts},
-    store_failure,
-};
+use lore_core::search::{Accuracy, CodeHit, CodeRequest, CodeTask, Parts};
 use lore_embed::Mode;
 use lore_model::{ChunkKind, Code, Failure, RepoId, RepoPath};
+use lore_store::store_failure;
 use lore_store::{
     BlobKey, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeView, CodeWriter, Collected, NewBlob,
     NewPast, PastInfo, PreparedChunk, Result as StoreResult,

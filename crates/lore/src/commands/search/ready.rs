@@ -10,11 +10,11 @@ use lore_core::{
     flows::{FlowEvent, FlowTask},
     history::{AddRequest, Target},
     search::{CodeEvent, CodeRequest},
-    store_failure,
 };
 use lore_git::Repository;
 use lore_model::{Cancel, Code, Failure, Repo, RepoPath, Signal, Source};
 use lore_store::IndexWriter;
+use lore_store::store_failure;
 
 use super::page::{Page, rule};
 use crate::{

@@ -19,10 +19,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lore_core::{
     Cancel,
     flows::FlowTask,
-    git_failure,
     history::{AddRequest, Target},
 };
 use lore_git::Repository;
+use lore_git::git_failure;
 use lore_model::{Code, Failure, Repo};
 
 use self::{

@@ -3,7 +3,8 @@
 use std::{collections::HashMap, ops::ControlFlow, path::Path};
 
 use lore_bench::{Change, Commit, Question, choose, commit_question, document_commit_question, section_questions};
-use lore_core::{Cancel, git_failure};
+use lore_core::Cancel;
+use lore_git::git_failure;
 use lore_git::{FileKind, Found, Git, ReadCommit, Reader, Repository, Scope, TreeLimits};
 use lore_model::{BranchChoice, Code, CommitId, Failure, FileStatus};
 

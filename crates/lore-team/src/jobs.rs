@@ -6,7 +6,7 @@ use lore_model::{Caller, Cancel, Code, Failure, Job, JobId, JobLine, JobStatus, 
 use lore_store::{Cancelled, JobQuery};
 
 use super::{Asker, Team};
-use crate::team_failure;
+use crate::failure::team_failure;
 
 /// A job with what is told of it.
 #[derive(Debug, Clone)]

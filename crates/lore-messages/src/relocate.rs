@@ -150,7 +150,7 @@ fn numbers(lines: &Range<usize>) -> (u32, u32) {
 }
 
 /// Lines without their ends, whichever kind those are, as git counts them.
-pub(crate) fn lines(text: &[u8]) -> Vec<&[u8]> {
+pub fn lines(text: &[u8]) -> Vec<&[u8]> {
     let mut lines: Vec<&[u8]> =
         text.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
     // What follows the last line end is a line only if there is something, be it half a line end.

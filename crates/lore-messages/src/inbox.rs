@@ -11,15 +11,16 @@ use std::{
     time::Duration,
 };
 
-use lore_model::{Failure, MessageId, NewMessage, RepoPath};
+use lore_model::{Failure, MessageId, NewMessage, RepoPath, millis};
 use lore_store::Added;
 use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
 
 use super::{
     Messages, failure, project_root,
     write::{Surroundings, bridge_key, comment_key, repo_path, resolve},
 };
-use crate::{millis, rfc3339_millis};
+use crate::{Sha256Hash, rfc3339_millis};
 
 /// The largest file that is taken for a message.
 const FILE_MAX: u64 = 1 << 20;
@@ -244,14 +245,14 @@ fn modified(file: &Path) -> i64 {
     fs::metadata(file).and_then(|meta| meta.modified()).map_or(0, millis)
 }
 
-/// Names the unreadable content of a file.
-fn content(file: &Path, why: &str) -> blake3::Hash {
+/// Identifies the unreadable content of a file.
+fn content(file: &Path, why: &str) -> Sha256Hash {
     let is_read = fs::metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() <= FILE_MAX);
     let bytes = if is_read { fs::read(file).ok() } else { None };
-    let mut hasher = blake3::Hasher::new();
+    let mut hasher = Sha256::new();
     hasher.update(file.as_os_str().as_encoded_bytes());
     hasher.update(&bytes.unwrap_or_else(|| format!("{why} {}", modified(file)).into_bytes()));
-    hasher.finalize()
+    hasher.finalize().into()
 }
 
 /// The message in a file; none where there is no file.
@@ -341,7 +342,9 @@ mod tests {
     use lore_store_embedded::EmbeddedMessages;
 
     use super::*;
-    use crate::{Clock, messages::CommentRequest};
+    use lore_model::Clock;
+
+    use crate::CommentRequest;
 
     /// A clock that stands still.
     struct Noon;

@@ -24,7 +24,7 @@ use super::{
     ask::task,
     work::{Failed, Outcome, Report, is_transient},
 };
-use crate::team_failure;
+use crate::failure::team_failure;
 
 /// How often a running job says how far it is, and looks whether it shall stop.
 const TICK: Duration = Duration::from_millis(400);

@@ -6,7 +6,7 @@ use lore_model::{
 use lore_store::{JobQuery, NewJob, TeamChange};
 
 use super::{Asker, Concerned, Team, access::random_id};
-use crate::team_failure;
+use crate::failure::team_failure;
 
 /// The most golden repositories that a composite has.
 const COMPOSITE_MAX: usize = 50;

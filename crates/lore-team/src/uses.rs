@@ -8,7 +8,7 @@ use std::{
 use lore_model::{Failure, RepoName, TokenId, UserId};
 
 use super::Team;
-use crate::team_failure;
+use crate::failure::team_failure;
 
 /// What was used since it was last written down.
 #[derive(Debug, Default)]

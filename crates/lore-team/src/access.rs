@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::{Asker, Team, hs256, password, throttle::Attempt};
-use crate::team_failure;
+use crate::failure::team_failure;
 
 /// Who issues access tokens, and for whom: tokens of other programs that share the key do not fit.
 const ISSUER: &str = "lore";

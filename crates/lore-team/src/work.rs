@@ -15,13 +15,14 @@ use lore_model::{
 };
 use lore_store::{IndexWriter, TeamChange};
 
-use super::{Team, ask::not_ready, remote::no_branch};
-use crate::{
+use lore_core::{
     flows::{FlowEvent, FlowReport, FlowTask},
     history::{AddRequest, SyncEvent, SyncOptions, Target},
     search::CodeEvent,
-    team_failure,
 };
+
+use super::{Team, ask::not_ready, remote::no_branch};
+use crate::failure::team_failure;
 
 /// Whatever has not been cloned or fetched by then never will be.
 const FETCH_TIME: Duration = Duration::from_hours(2);

@@ -10,7 +10,7 @@ use lore_model::{
 use lore_store::JobQuery;
 
 use super::Team;
-use crate::team_failure;
+use crate::failure::team_failure;
 
 /// So many names are told where one is not known.
 const NAMES_MAX: usize = 20;

@@ -147,7 +147,9 @@ mod tests {
     use lore_store_embedded::EmbeddedMessages;
 
     use super::*;
-    use crate::{SystemClock, messages::CommentRequest};
+    use lore_model::SystemClock;
+
+    use crate::CommentRequest;
 
     #[test]
     fn what_could_not_be_noted_is_noted_later() {

@@ -1,4 +1,5 @@
 //! What reviewers say about code: kept, delivered to the agent that works on the project, and found again.
+#![forbid(unsafe_code)]
 
 mod deliver;
 #[doc(hidden)]
@@ -14,23 +15,22 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use lore_model::{Code, Failure, MessageId, NewMessage, RepoPath, Signal};
-use lore_store::{MessageQuery, MessageStore, StoreError, Withdrawal};
+use lore_model::{Clock, Code, Failure, MessageId, NewMessage, RepoPath, Signal};
+use lore_store::{Kept, MessageQuery, MessageStore, StoreError, Withdrawal, kept_failure};
 
-pub(crate) use self::relocate::lines;
 pub use self::{
     deliver::{Claim, Delivery, Waiting},
     inbox::{Imported, Unreadable},
     place::{Fate, Place, Placed, SymbolAt},
+    relocate::lines,
     write::{COMMENT_MAX, CommentRequest, Commented, project_root},
-};
-use crate::{
-    Clock,
-    failure::{Kept, kept_failure},
 };
 
 /// The most messages that a list gives.
 pub const LIST_MAX: usize = 500;
+
+/// A SHA-256 hash.
+type Sha256Hash = [u8; 32];
 
 /// The messages of all projects.
 pub struct Messages {
@@ -42,7 +42,7 @@ pub struct Messages {
     unsettled: Mutex<(Vec<MessageId>, Vec<MessageId>)>,
     importing: Mutex<()>,
     /// Contents of the inbox that hold no message and were logged.
-    reported: Mutex<HashSet<blake3::Hash>>,
+    reported: Mutex<HashSet<Sha256Hash>>,
 }
 
 impl Messages {
@@ -140,4 +140,9 @@ fn failure(error: StoreError) -> Failure {
 
 fn absent(id: MessageId) -> Failure {
     Failure::new(Code::MessageNotFound, format!("there is no comment {id}")).hint("`lore comments list` shows them")
+}
+
+/// A moment (milliseconds since 1970) as RFC 3339 in UTC, always with its milliseconds.
+fn rfc3339_millis(millis: i64) -> String {
+    format!("{:.3}", jiff::Timestamp::from_millisecond(millis).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! What time it is, as a value that tests can choose, and how a moment is written.
+//! The current time, as a dependency that tests replace.
 
 /// Tells the time.
 pub trait Clock: Send + Sync {
@@ -26,18 +26,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// Milliseconds since 1970; 0 for what was before.
-pub(crate) fn millis(time: std::time::SystemTime) -> i64 {
+/// Milliseconds since 1970; 0 for earlier times.
+pub fn millis(time: std::time::SystemTime) -> i64 {
     let elapsed = time.duration_since(std::time::UNIX_EPOCH);
     elapsed.map_or(0, |elapsed| i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX))
-}
-
-/// A moment (milliseconds since 1970) as RFC 3339 in UTC, always with its milliseconds.
-pub(crate) fn rfc3339_millis(millis: i64) -> String {
-    format!("{:.3}", jiff::Timestamp::from_millisecond(millis).unwrap_or_default())
-}
-
-/// A moment (seconds since 1970) as contracts write it: RFC 3339 in UTC. One beyond all calendars is the first second.
-pub fn rfc3339(seconds: i64) -> String {
-    jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }

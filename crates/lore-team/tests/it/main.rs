@@ -12,17 +12,16 @@ use std::{
 
 use lore_core::{
     Cancel, Clock, Lore, SystemClock,
-    commands::Commands,
     history::{History, Places},
-    messages::Messages,
     search::{CodeRequest, Search, Settings},
-    team::{Activate, AddGolden, Asker, Cancelled, CompositeChange, GoldenChange, Missing, Team, TeamSettings},
 };
 use lore_embed::StaticModel;
 use lore_git::Git;
+use lore_messages::Messages;
 use lore_model::{Actor, Caller, Code, GoldenState, Job, JobId, JobStatus, JobTask, Operation, RepoName, Role};
 use lore_store::{JobEnd, NewJob, TeamChange, TeamStore};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
+use lore_team::{Activate, AddGolden, Asker, Cancelled, CompositeChange, GoldenChange, Missing, Team, TeamSettings};
 use lore_testkit::Repo as Folder;
 
 /// A clock that tests set.
@@ -53,8 +52,7 @@ struct FaultyClock(SetClock, Arc<AtomicBool>, Arc<Meanwhile>);
 
 impl Clock for FaultyClock {
     fn now(&self) -> i64 {
-        let breaks =
-            thread::current().name() == Some(lore_core::team::JOB_THREAD) && self.1.swap(false, Ordering::Relaxed);
+        let breaks = thread::current().name() == Some(lore_team::JOB_THREAD) && self.1.swap(false, Ordering::Relaxed);
         assert!(!breaks, "a fault that a test wants");
         let now = self.0.now();
         let mut meanwhile = self.2.lock().expect("nobody failed with it");
@@ -73,12 +71,7 @@ fn lore(home: &Path) -> Arc<Lore> {
     let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
     let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), Settings::default());
     let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
-    Arc::new(Lore {
-        history: Arc::new(history),
-        search: Arc::new(search),
-        messages: Arc::new(messages),
-        commands: Arc::new(Commands::new(None)),
-    })
+    Arc::new(Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) })
 }
 
 impl Case {

@@ -3,6 +3,7 @@
 //! Reading starts no program, asks no network and writes nothing; only [`Commands::build`] and [`Commands::create`] write,
 //! and they only write below the project, where its configuration says (`.agent` unless it says otherwise), and never in
 //! `.git`. The files are looked at in every call, so what somebody edits counts at once.
+#![forbid(unsafe_code)]
 
 mod build;
 mod check;

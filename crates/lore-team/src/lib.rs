@@ -2,10 +2,12 @@
 //!
 //! Whether somebody may do a thing is decided before it is asked for here, at one place for each way in. Here it is decided
 //! whose a thing is: what belongs to another user is not there.
+#![forbid(unsafe_code)]
 
 mod access;
 mod ask;
 mod audit;
+mod failure;
 #[doc(hidden)]
 pub mod fuzz;
 mod hs256;
@@ -26,9 +28,10 @@ use std::{
 
 pub use access::{CreatedToken, Known, LoginRefused, Session, Through};
 pub use ask::{Activate, AddGolden, CompositeChange, GoldenChange};
+pub use failure::team_failure;
 pub use jobs::JobReport;
-use lore_git::Cancel;
-use lore_model::{Caller, Code, Failure, JobId, Signal};
+use lore_core::Lore;
+use lore_model::{Caller, Cancel, Clock, Code, Failure, JobId, Signal};
 pub use lore_store::Cancelled;
 use lore_store::{JobLimits, TeamStore};
 pub use repos::{Concerned, Shown, Standing, Visible, main_branch};
@@ -43,7 +46,6 @@ use self::{
     unread::Unread,
     uses::Uses,
 };
-use crate::{Clock, Lore};
 
 /// What whoever runs the server may set.
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@ use std::{
 use lore_model::{Actor, AuditEntry, Failure, LoginId, User, UserName};
 
 use super::{Team, throttle::make_room};
-use crate::team_failure;
+use crate::failure::team_failure;
 
 /// Whoever is refused the same again is written down once in so many seconds: refusing costs little, and writing much.
 const AGAIN: i64 = 60;
