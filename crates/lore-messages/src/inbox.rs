@@ -251,7 +251,7 @@ fn content(file: &Path, why: &str) -> Sha256Hash {
     let bytes = if is_read { fs::read(file).ok() } else { None };
     let mut hasher = Sha256::new();
     hasher.update(file.as_os_str().as_encoded_bytes());
-    hasher.update(&bytes.unwrap_or_else(|| format!("{why} {}", modified(file)).into_bytes()));
+    hasher.update(bytes.unwrap_or_else(|| format!("{why} {}", modified(file)).into_bytes()));
     hasher.finalize().into()
 }
 
