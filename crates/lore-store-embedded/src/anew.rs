@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use lore_segments::sync_parent;
 use lore_store::{Result, StoreError};
 use rusqlite::{Connection, params_from_iter, types::Value};
 
@@ -14,7 +15,6 @@ use crate::{
     error::{explain, explain_io},
     lock::WriterLock,
     migrate::INDEX,
-    segment::sync_parent,
     sums,
 };
 

@@ -12,17 +12,15 @@ use std::{
 };
 
 use lore_model::Cancel;
+use lore_segments::{Past, Segment, TEXT_MEMORY, TextCache, VectorFile};
 use lore_store::{Result, StoreError, lower_when_long, on_own_thread};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use crate::{
-    code::Past,
     error::{explain, explain_io},
     lock::WriterLock,
     migrate::INDEX,
-    segment::{Segment, TEXT_MEMORY, TextCache},
     sums,
-    vectors::VectorFile,
     writer::{Shared, Writer},
 };
 
@@ -339,7 +337,7 @@ pub fn make_home(home: &Path) -> io::Result<()> {
     let made: Vec<&Path> = home.ancestors().take_while(|folder| !folder.is_dir()).collect();
     folder.create(home)?;
     // What is kept in it must not be lost with its name.
-    made.into_iter().filter(|folder| !folder.as_os_str().is_empty()).try_for_each(crate::segment::sync_parent)
+    made.into_iter().filter(|folder| !folder.as_os_str().is_empty()).try_for_each(lore_segments::sync_parent)
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use std::{path::Path, sync::Arc};
 
+use lore_segments::{ChunkInput, Prepared, Scratch, Segment, SegmentBuilder, View, merge};
 use lore_store::{Accuracy, Ask, AskWord, ChunkId, ChunkKey, DIMENSIONS, FieldWeight, TextPlan};
 use rusqlite::Connection;
 
 use crate::{
     fts_query::{normalize, quote_words},
     history_read::is_syntax,
-    segment::{ChunkInput, Prepared, Scratch, Segment, SegmentBuilder, View, merge},
 };
 
 /// The texts of the chunks in [`segment`].
@@ -71,7 +71,7 @@ pub struct ReadSegment {
 pub fn use_segment(bytes: Vec<u8>) -> Option<ReadSegment> {
     let segment = Arc::new(Segment::from_bytes(bytes).ok()?);
     let mut read = ReadSegment { whole: segment.verify().is_ok(), ..ReadSegment::default() };
-    for ordinal in (0..segment.len().min(64)).chain([segment.len(), u32::MAX]) {
+    for ordinal in (0..segment.chunk_count().min(64)).chain([segment.chunk_count(), u32::MAX]) {
         read.texts.push(segment.text(ordinal).ok());
         read.places.push(segment.key(ordinal).and_then(|key| segment.find(&key)));
     }

@@ -1,7 +1,7 @@
 //! The embedded storage backend: one SQLite file (WAL) that many processes read while one writes.
 //!
 //! SQL and migrations live here and nowhere else. What to store is decided above.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 mod anew;
 mod co_change;
@@ -18,8 +18,6 @@ mod lock;
 mod messages;
 mod migrate;
 mod rows;
-#[cfg_attr(not(test), expect(dead_code, reason = "some of it is for tests alone"))]
-mod segment;
 mod sums;
 mod team;
 mod truth;

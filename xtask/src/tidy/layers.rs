@@ -49,7 +49,18 @@ const LAYERS: &[Row] = &[
         tests_may_use: &["lore-embed", "lore-messages", "lore-store-embedded", "lore-testkit"],
         reason: "it must not know HTTP, MCP, SQL, environment or home directory",
     },
-    Row { name: "lore-store-embedded", may_use: &["lore-model", "lore-store"], tests_may_use: &[], reason: BACKEND },
+    Row {
+        name: "lore-segments",
+        may_use: &["lore-model", "lore-store"],
+        tests_may_use: &[],
+        reason: "segment files are read and searched without SQL, by every backend",
+    },
+    Row {
+        name: "lore-store-embedded",
+        may_use: &["lore-model", "lore-store", "lore-segments"],
+        tests_may_use: &[],
+        reason: BACKEND,
+    },
     Row { name: "lore-store-postgres", may_use: &["lore-model", "lore-store"], tests_may_use: &[], reason: BACKEND },
     Row {
         name: "lore-tools",
@@ -146,6 +157,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("gix", &["lore-git"]),
     ("tree-sitter", &["lore-chunk"]),
     ("rusqlite", &["lore-store-embedded", "lore-testkit"]),
+    ("memmap2", &["lore-segments"]),
     ("tantivy", &["lore-store-embedded"]),
     ("tokio-postgres", &["lore-store-postgres"]),
     ("sqlx", &["lore-store-postgres"]),

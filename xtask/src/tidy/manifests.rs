@@ -57,7 +57,7 @@ const DENIES: [&str; 2] = [
     // It tells the allocator to return freed memory.
     "lore",
     // It maps files into memory and compares vectors with the processor's vector instructions.
-    "lore-store-embedded",
+    "lore-segments",
 ];
 
 fn root_problem(name: &str, code: &str) -> Option<String> {

@@ -5,15 +5,12 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
+use lore_segments::{Segment, merge, remove_unnamed, unpack_files, write_atomically};
 use lore_store::{ChunkId, Collected, Result, StoreError};
 use rusqlite::{Transaction, params};
 
-use super::{SegmentRow, damaged, open_segment, pack::unpack_files, past, retired_before, segment_fault, segment_rows};
-use crate::{
-    db::file_id,
-    segment::{Segment, merge, remove_unnamed, write_atomically},
-    writer::Shared,
-};
+use super::{SegmentRow, damaged, open_segment, past, retired_before, segment_fault, segment_rows};
+use crate::{db::file_id, writer::Shared};
 
 /// Garbage is looked for after so many snapshots were dropped.
 const DROPPED: i64 = 32;
@@ -72,7 +69,7 @@ fn collect_here(shared: &Shared, how: Thoroughness) -> Result<Collected> {
         let opened = group.iter().map(|row| open_segment(&shared.store, &row.file)).collect::<Result<Vec<_>>>();
         let Some(segments) = unless_damaged(opened)? else { continue };
         // As the segments say it: what the database notes may be damaged.
-        let total: u64 = segments.iter().map(|segment| u64::from(segment.len())).sum();
+        let total: u64 = segments.iter().map(|segment| u64::from(segment.chunk_count())).sum();
         let is_alive = |id: ChunkId| alive.as_ref().is_none_or(|alive| alive.contains(&id));
         let living = segments.iter().flat_map(|segment| segment.ids()).filter(|id| is_alive(*id)).count() as u64;
         #[expect(clippy::cast_precision_loss, reason = "a share needs no precision")]

@@ -1,7 +1,6 @@
 //! Code by content: segment files named by SQLite, snapshots of paths, views over both.
 
 mod collect;
-mod pack;
 mod past;
 mod read;
 mod view;
@@ -10,12 +9,13 @@ mod write;
 use std::{path::Path, sync::Arc};
 
 pub(crate) use collect::{Thoroughness, collect, living_chunks};
+use lore_segments::Segment;
 use lore_store::{Result, StoreError};
-pub(crate) use past::{Past, want as want_past};
+pub(crate) use past::want as want_past;
 use rusqlite::Connection;
 pub(crate) use write::{Claims, Pending};
 
-use crate::{EmbeddedStore, db::file_id, error::explain_io, segment::Segment};
+use crate::{EmbeddedStore, db::file_id, error::explain_io};
 
 /// Chunks of uncommitted files are numbered from here, in memory only.
 const OVERLAY_BASE: u32 = 1 << 31;
@@ -58,13 +58,13 @@ fn open_segment(store: &EmbeddedStore, file: &str) -> Result<Arc<Segment>> {
 }
 
 /// What a fault of a segment means. One that is not there may just have been replaced.
-fn segment_fault(path: &Path, error: crate::segment::SegmentError) -> StoreError {
+fn segment_fault(path: &Path, error: lore_segments::SegmentError) -> StoreError {
     match error {
-        crate::segment::SegmentError::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        lore_segments::SegmentError::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
             StoreError::Absent(format!("the segment {}", path.display()))
         }
-        crate::segment::SegmentError::Io(error) => explain_io(path, &error),
-        crate::segment::SegmentError::Cancelled => StoreError::Interrupted,
+        lore_segments::SegmentError::Io(error) => explain_io(path, &error),
+        lore_segments::SegmentError::Cancelled => StoreError::Interrupted,
         other => StoreError::CodeDamaged { path: path.to_owned(), what: other.to_string() },
     }
 }

@@ -3,19 +3,14 @@
 use std::{collections::HashSet, sync::Arc};
 
 use lore_model::{CommitId, LineCommit, RepoId, RepoPath, Tip};
+use lore_segments::{unpack_files, unpack_left_out};
 use lore_store::{
     BlobKey, ChunkInput, ChunkKey, ChunkSink, CodeState, CodeStore, CodeView, EvidenceInfo, LeftOut, PathVersion,
     PreparedChunk, Result, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart,
 };
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{
-    damaged, open_segment,
-    pack::{unpack_files, unpack_left_out},
-    past, segment_fault, segment_rows,
-    view::EmbeddedView,
-    write::prepare,
-};
+use super::{damaged, open_segment, past, segment_fault, segment_rows, view::EmbeddedView, write::prepare};
 use crate::{EmbeddedStore, rows};
 
 /// How often a view is opened again when segments are replaced meanwhile.

@@ -7,24 +7,15 @@ use std::{
 };
 
 use lore_model::{RepoId, RepoPath};
+use lore_segments::{PackedFile, Past, Segment, SegmentBuilder, View, unpack_entries, unpack_files};
 use lore_store::{
     Ask, Base, BlobRecord, ChunkId, ChunkKey, CodeView, Entry, OverlayInput, PastSlice, Result, Scored, StoreError,
     TextPlan, TreePart, ViewFile, ViewVectors,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{
-    OVERLAY_BASE, damaged, open_segment,
-    pack::{PackedFile, unpack_entries, unpack_files},
-    past::{self, Past},
-    segment_fault, segment_rows,
-    write::prepared,
-};
-use crate::{
-    EmbeddedStore, rows,
-    segment::{Segment, SegmentBuilder, View},
-    vectors,
-};
+use super::{OVERLAY_BASE, damaged, open_segment, past, segment_fault, segment_rows, write::prepared};
+use crate::{EmbeddedStore, rows, vectors};
 
 /// Records that were read are kept up to this number.
 const MAX_RECORDS: usize = 16_384;
@@ -373,7 +364,7 @@ impl Fresh {
     }
 
     fn segment(self, store: &EmbeddedStore) -> Result<Option<Arc<Segment>>> {
-        let count = self.builder.len();
+        let count = self.builder.chunk_count();
         if count == 0 {
             return Ok(None);
         }

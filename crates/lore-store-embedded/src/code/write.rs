@@ -7,6 +7,10 @@ use std::{
 };
 
 use lore_model::{CommitId, RepoId, Tip};
+use lore_segments::{
+    PackedFile, Prepared, Scratch, Segment, SegmentBuilder, make_folder, pack_entries, pack_files, pack_left_out,
+    unpack_entries, write_atomically,
+};
 use lore_store::{
     BlobKey, BlobRecord, ChunkId, ChunkInput, ChunkKey, ChunkSink, CodeEnd, CodeState, CodeWriter, Collected, Entry,
     NewBlob, NewPast, NewSnapshot, PastInfo, PreparedChunk, Result, StoreError,
@@ -15,16 +19,12 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params, types::Value}
 
 use super::{
     collect::{Thoroughness, collect},
-    open_segment,
-    pack::{PackedFile, pack_entries, pack_files, pack_left_out, unpack_entries},
-    past,
+    open_segment, past,
     read::{code_state, held_blobs},
     retired_before, segment_fault, segment_rows,
 };
 use crate::{
-    EmbeddedStore, rows,
-    segment::{Prepared, Scratch, Segment, SegmentBuilder, make_folder, write_atomically},
-    sums,
+    EmbeddedStore, rows, sums,
     writer::{Shared, Writer},
 };
 

@@ -1,12 +1,11 @@
 //! Sets of vectors of other models: immutable files that SQLite names, each a run of rows in the order of chunks.
 
-mod file;
 mod view;
 mod write;
 
 use std::sync::{Arc, PoisonError, Weak};
 
-pub(crate) use file::VectorFile;
+use lore_segments::VectorFile;
 use lore_store::{Result, StoreError, VectorSet, VectorStore, VectorWriter};
 use rusqlite::{Connection, OptionalExtension};
 pub(crate) use view::{Opened, open};

@@ -3,10 +3,11 @@
 
 use std::{cmp::Ordering, sync::Arc};
 
+use lore_segments::{VectorFile, dot_wide, quantise};
 use lore_store::{ChunkId, PassageKey, Result, StoreError, ViewVectors};
 
-use super::{FileRow, VectorFile, file::quantise, file_rows, find_set, open_file};
-use crate::{EmbeddedStore, segment::dot_wide};
+use super::{FileRow, file_rows, find_set, open_file};
+use crate::EmbeddedStore;
 
 /// How often a set is opened again when its files are replaced meanwhile.
 const TRIES: usize = 5;

@@ -5,21 +5,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use lore_segments::{Row, encode, make_folder, remove_unnamed, write_atomically};
 use lore_store::{ChunkId, Collected, NewVector, PassageKey, Result, SET_DIMENSIONS, StoreError, VectorWriter};
 use rusqlite::{Transaction, params};
 
-use super::{
-    FileRow, VectorFile,
-    file::{Row, encode},
-    file_rows, find_set, open_file,
-};
+use super::{FileRow, VectorFile, file_rows, find_set, open_file};
 use crate::{
     EmbeddedStore,
     code::living_chunks,
     db::{file_id, make_home},
     error::explain_io,
     lock::WriterLock,
-    segment::{make_folder, remove_unnamed, write_atomically},
     writer::Shared,
 };
 

@@ -36,11 +36,11 @@ struct Move<'a> {
 /// The bytes of one segment with the chunks of all that are `alive`. A chunk that is in several is taken once.
 ///
 /// Segments are verified first: damage must not get a new checksum.
-pub(crate) fn merge<'a>(segments: &[&'a Segment], alive: &dyn Fn(ChunkId) -> bool) -> Result<Vec<u8>> {
+pub fn merge<'a>(segments: &[&'a Segment], alive: &dyn Fn(ChunkId) -> bool) -> Result<Vec<u8>> {
     segments.iter().try_for_each(|segment| segment.verify())?;
     let sources = sources(segments, alive)?;
     let moving = |segment: &&'a Segment| {
-        let chunks = segment.len() as usize;
+        let chunks = segment.chunk_count() as usize;
         Move { segment, taken: Bits::below(chunks), ordinals: vec![0; chunks], block: None }
     };
     let mut moves: Vec<Move<'_>> = segments.iter().map(moving).collect();

@@ -84,7 +84,7 @@ fn no_chunks_are_a_segment_too() {
     let none: [Chunk; 0] = [];
     let segment = segment_of(&none);
     segment.verify().unwrap();
-    assert!(segment.len() == 0 && segment.ids().next().is_none() && segment.text(0).is_err());
+    assert!(segment.chunk_count() == 0 && segment.ids().next().is_none() && segment.text(0).is_err());
 }
 
 #[test]

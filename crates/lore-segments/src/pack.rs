@@ -8,7 +8,7 @@ use lore_store::{ChunkId, Entry, LeftOut};
 /// What was stored is not what was written.
 #[derive(Debug, thiserror::Error)]
 #[error("a packed list is damaged")]
-pub(crate) struct Damaged;
+pub struct Damaged;
 
 type Result<T> = std::result::Result<T, Damaged>;
 
@@ -19,10 +19,10 @@ const LEVEL: i32 = 3;
 const LARGEST: usize = 1 << 30;
 
 #[derive(Default)]
-pub(super) struct Out(pub(super) Vec<u8>);
+pub(crate) struct Out(pub(crate) Vec<u8>);
 
 impl Out {
-    pub(super) fn number(&mut self, mut value: u64) {
+    pub(crate) fn number(&mut self, mut value: u64) {
         while value >= 128 {
             self.0.push((value & 127).to_le_bytes()[0] | 128);
             value >>= 7;
@@ -31,18 +31,18 @@ impl Out {
     }
 
     /// The step from one number to the next, which may be back.
-    pub(super) fn step(&mut self, from: i64, to: i64) {
+    pub(crate) fn step(&mut self, from: i64, to: i64) {
         let step = to.wrapping_sub(from);
         self.number(((step << 1) ^ (step >> 63)).cast_unsigned());
     }
 
-    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
     }
 
     /// A text or none.
-    pub(super) fn maybe(&mut self, text: Option<&str>) {
+    pub(crate) fn maybe(&mut self, text: Option<&str>) {
         match text {
             None => self.number(0),
             Some(text) => {
@@ -53,7 +53,7 @@ impl Out {
     }
 
     /// The names of these languages, each once, and the number of each.
-    pub(super) fn languages<'l>(&mut self, names: impl Iterator<Item = &'l str>) -> HashMap<&'l str, u64> {
+    pub(crate) fn languages<'l>(&mut self, names: impl Iterator<Item = &'l str>) -> HashMap<&'l str, u64> {
         let mut languages: Vec<&str> = Vec::new();
         let mut numbers: HashMap<&str, u64> = HashMap::new();
         for name in names {
@@ -70,17 +70,17 @@ impl Out {
     }
 
     /// A path that often begins like the one before.
-    pub(super) fn path(&mut self, before: &[u8], path: &[u8]) {
+    pub(crate) fn path(&mut self, before: &[u8], path: &[u8]) {
         let shared = before.iter().zip(path).take_while(|(a, b)| a == b).count();
         self.number(shared as u64);
         self.bytes(&path[shared..]);
     }
 }
 
-pub(super) struct In<'a>(pub(super) &'a [u8]);
+pub(crate) struct In<'a>(pub &'a [u8]);
 
 impl<'a> In<'a> {
-    pub(super) fn number(&mut self) -> Result<u64> {
+    pub(crate) fn number(&mut self) -> Result<u64> {
         let (mut value, mut shift) = (0_u64, 0);
         loop {
             let (&byte, rest) = self.0.split_first().ok_or(Damaged)?;
@@ -96,11 +96,11 @@ impl<'a> In<'a> {
         }
     }
 
-    pub(super) fn small(&mut self) -> Result<u32> {
+    pub(crate) fn small(&mut self) -> Result<u32> {
         u32::try_from(self.number()?).map_err(|_| Damaged)
     }
 
-    pub(super) fn step(&mut self, from: i64) -> Result<i64> {
+    pub(crate) fn step(&mut self, from: i64) -> Result<i64> {
         let step = self.number()?;
         Ok(from.wrapping_add((step >> 1).cast_signed() ^ -(step & 1).cast_signed()))
     }
@@ -112,19 +112,19 @@ impl<'a> In<'a> {
         Ok(bytes)
     }
 
-    pub(super) fn bytes(&mut self) -> Result<&'a [u8]> {
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8]> {
         let length = self.number()?;
         self.take(length)
     }
 
-    pub(super) fn maybe(&mut self) -> Result<Option<String>> {
+    pub(crate) fn maybe(&mut self) -> Result<Option<String>> {
         match self.number()? {
             0 => Ok(None),
             length => Ok(Some(text(self.take(length - 1)?)?)),
         }
     }
 
-    pub(super) fn languages(&mut self) -> Result<Vec<Arc<str>>> {
+    pub(crate) fn languages(&mut self) -> Result<Vec<Arc<str>>> {
         let mut languages: Vec<Arc<str>> = Vec::new();
         for _ in 0..self.small()? {
             languages.push(text(self.bytes()?)?.into());
@@ -133,11 +133,11 @@ impl<'a> In<'a> {
     }
 
     /// Room for so many values, each of which takes at least `least` bytes: a damaged count asks for no more than is there.
-    pub(super) fn room<T>(&self, count: usize, least: usize) -> Vec<T> {
+    pub(crate) fn room<T>(&self, count: usize, least: usize) -> Vec<T> {
         Vec::with_capacity(count.min(self.0.len() / least))
     }
 
-    pub(super) fn path(&mut self, path: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn path(&mut self, path: &mut Vec<u8>) -> Result<()> {
         let shared = usize::try_from(self.number()?).map_err(|_| Damaged)?;
         if shared > path.len() {
             return Err(Damaged);
@@ -148,15 +148,15 @@ impl<'a> In<'a> {
     }
 }
 
-pub(super) fn text(bytes: &[u8]) -> Result<String> {
+pub(crate) fn text(bytes: &[u8]) -> Result<String> {
     std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| Damaged)
 }
 
-pub(super) fn compress(raw: &[u8]) -> Vec<u8> {
+pub(crate) fn compress(raw: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(raw, LEVEL).expect("compressing into memory cannot fail")
 }
 
-pub(super) fn decompress(packed: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn decompress(packed: &[u8]) -> Result<Vec<u8>> {
     let size = zstd::zstd_safe::get_frame_content_size(packed).ok().flatten().ok_or(Damaged)?;
     let size = usize::try_from(size).ok().filter(|size| *size <= LARGEST).ok_or(Damaged)?;
     zstd::bulk::decompress(packed, size).map_err(|_| Damaged)
@@ -166,7 +166,7 @@ const KINDS: [ChunkKind; 4] = ChunkKind::ALL;
 const SYMBOLS: [SymbolKind; 16] = SymbolKind::ALL;
 
 /// The chunks of a blob.
-pub(crate) fn pack_entries(entries: &[Entry<ChunkId>]) -> Vec<u8> {
+pub fn pack_entries(entries: &[Entry<ChunkId>]) -> Vec<u8> {
     let mut out = Out::default();
     out.number(entries.len() as u64);
     let (mut chunk, mut line, mut byte) = (0, 0, 0);
@@ -202,7 +202,8 @@ pub(crate) fn pack_entries(entries: &[Entry<ChunkId>]) -> Vec<u8> {
     out.0
 }
 
-pub(crate) fn unpack_entries(packed: &[u8]) -> Result<Vec<Entry<ChunkId>>> {
+/// Reads what [`pack_entries`] wrote.
+pub fn unpack_entries(packed: &[u8]) -> Result<Vec<Entry<ChunkId>>> {
     let mut input = In(packed);
     let count = input.small()?;
     let mut entries = Vec::new();
@@ -250,15 +251,19 @@ pub(crate) fn unpack_entries(packed: &[u8]) -> Result<Vec<Entry<ChunkId>>> {
 
 /// A file of a snapshot as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PackedFile {
-    pub(crate) path: RepoPath,
-    pub(crate) blob: i64,
-    pub(crate) language: Arc<str>,
-    pub(crate) chunks: Vec<ChunkId>,
+pub struct PackedFile {
+    /// Where it is.
+    pub path: RepoPath,
+    /// The row of its content.
+    pub blob: i64,
+    /// Its language.
+    pub language: Arc<str>,
+    /// Its chunks, in their order.
+    pub chunks: Vec<ChunkId>,
 }
 
 /// The files of a snapshot, in order of their paths.
-pub(crate) fn pack_files(files: &[PackedFile]) -> Vec<u8> {
+pub fn pack_files(files: &[PackedFile]) -> Vec<u8> {
     let mut out = Out::default();
     let numbers = out.languages(files.iter().map(|file| &*file.language));
     out.number(files.len() as u64);
@@ -277,7 +282,8 @@ pub(crate) fn pack_files(files: &[PackedFile]) -> Vec<u8> {
     compress(&out.0)
 }
 
-pub(crate) fn unpack_files(packed: &[u8]) -> Result<Vec<PackedFile>> {
+/// Reads what [`pack_files`] wrote.
+pub fn unpack_files(packed: &[u8]) -> Result<Vec<PackedFile>> {
     let raw = decompress(packed)?;
     let mut input = In(&raw);
     let languages = input.languages()?;
@@ -300,7 +306,7 @@ pub(crate) fn unpack_files(packed: &[u8]) -> Result<Vec<PackedFile>> {
 }
 
 /// Files that are left out, by reason and path.
-pub(crate) fn pack_left_out(files: &[LeftOut]) -> Vec<u8> {
+pub fn pack_left_out(files: &[LeftOut]) -> Vec<u8> {
     let mut out = Out::default();
     out.number(files.len() as u64);
     let (mut reason, mut path): (&[u8], &[u8]) = (b"", b"");
@@ -312,7 +318,8 @@ pub(crate) fn pack_left_out(files: &[LeftOut]) -> Vec<u8> {
     compress(&out.0)
 }
 
-pub(crate) fn unpack_left_out(packed: &[u8]) -> Result<Vec<LeftOut>> {
+/// Reads what [`pack_left_out`] wrote.
+pub fn unpack_left_out(packed: &[u8]) -> Result<Vec<LeftOut>> {
     let raw = decompress(packed)?;
     let mut input = In(&raw);
     let (mut files, mut reason, mut path) = (Vec::new(), Vec::new(), Vec::new());

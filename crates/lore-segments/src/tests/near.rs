@@ -3,7 +3,7 @@
 use lore_store::{WordDistance, tokens};
 
 use super::{Chunk, Random, ask, ask_words, corpus, segment_of};
-use crate::segment::View;
+use crate::View;
 
 /// Words of few letters, so that many are near each other and share stems.
 fn word(random: &mut Random) -> String {

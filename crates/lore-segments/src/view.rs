@@ -17,7 +17,7 @@ use super::{
 };
 
 /// A snapshot, ready to be searched by any number of threads. It does not change.
-pub(crate) struct View {
+pub struct View {
     pub(super) shares: Vec<Share>,
     /// Segments of which nothing is in the view.
     others: Vec<Arc<Segment>>,
@@ -52,7 +52,7 @@ impl Share {
     /// The members of whose text no word is known.
     pub(super) fn wordless(&self) -> &Bits {
         self.wordless.get_or_init(|| {
-            let mut wordless = Bits::below(self.segment.len() as usize);
+            let mut wordless = Bits::below(self.segment.chunk_count() as usize);
             // The first field is names, which are not of the text.
             let fields = [1, 2].map(|field| self.segment.lengths(field));
             self.members.for_each(|ordinal| {
@@ -67,7 +67,7 @@ impl Share {
 
 impl View {
     /// The view of `members` (ascending, each once), which must all be in the segments.
-    pub(crate) fn new(segments: Vec<Arc<Segment>>, members: &[ChunkId]) -> Result<Self> {
+    pub fn new(segments: Vec<Arc<Segment>>, members: &[ChunkId]) -> Result<Self> {
         assert!(members.is_sorted_by(|a, b| a < b), "members ascend");
         let mut view = Self {
             shares: Vec::new(),
@@ -87,7 +87,7 @@ impl View {
                 view.others.push(share.segment);
                 continue;
             }
-            view.slots += (share.segment.len() as usize).next_multiple_of(64);
+            view.slots += (share.segment.chunk_count() as usize).next_multiple_of(64);
             view.chunks += u32::try_from(count).expect("members are a slice of u32");
             for (field, tokens) in view.tokens.iter_mut().enumerate() {
                 let lengths = share.segment.lengths(field);
@@ -99,12 +99,12 @@ impl View {
     }
 
     /// How many chunks it has.
-    pub(crate) fn len(&self) -> u32 {
+    pub fn chunk_count(&self) -> u32 {
         self.chunks
     }
 
     /// The chunks that have a vector, ascending.
-    pub(crate) fn with_vectors(&self) -> Vec<ChunkId> {
+    pub fn with_vectors(&self) -> Vec<ChunkId> {
         let of = |share: &Share| {
             let ordinals = share.with_rows().ordinals();
             ordinals.iter().filter_map(|ordinal| share.segment.id(*ordinal)).collect::<Vec<_>>()
@@ -118,12 +118,12 @@ impl View {
     ///
     /// Where scores are equal at a cut, smaller keys win. So the answer depends on the chunks of the view alone: not on
     /// their numbers, not on segments, not on what else is in the segments.
-    pub(crate) fn search(&self, ask: &Ask<'_>) -> Result<Vec<Scored>> {
+    pub fn search(&self, ask: &Ask<'_>) -> Result<Vec<Scored>> {
         search(self, ask)
     }
 
     /// In how many chunks a token occurs, in whatever field. This is counted once.
-    pub(crate) fn frequency(&self, token: &str) -> Result<u32> {
+    pub fn frequency(&self, token: &str) -> Result<u32> {
         let known = self.frequencies.lock().unwrap_or_else(PoisonError::into_inner).get(token).copied();
         if let Some(known) = known {
             return Ok(known);
@@ -147,7 +147,7 @@ impl View {
         for share in &self.shares {
             cancel.check()?;
             let Some(lists) = lists_of(share, token)? else { continue };
-            let mut found = Bits::below(share.segment.len() as usize);
+            let mut found = Bits::below(share.segment.chunk_count() as usize);
             for list in &lists {
                 read(list, &share.members, |ordinal, _| found.insert(ordinal))?;
             }
@@ -157,7 +157,7 @@ impl View {
     }
 
     /// The text of a chunk, be it in the view or not: what stands around it may have been left out. Neighbours are cheap.
-    pub(crate) fn text(&self, id: ChunkId) -> Result<Vec<u8>> {
+    pub fn text(&self, id: ChunkId) -> Result<Vec<u8>> {
         let mut segments = self.shares.iter().map(|share| &share.segment).chain(&self.others);
         let found = segments.find_map(|segment| Some((segment, segment.ordinal(id)?)));
         let (segment, ordinal) = found.ok_or(SegmentError::Missing(id))?;
@@ -165,7 +165,7 @@ impl View {
     }
 
     /// Calls `visit` with the texts of these chunks, which ascend, until it returns false. Neighbours are read together.
-    pub(crate) fn for_each_text(&self, ids: &[ChunkId], visit: &mut dyn FnMut(ChunkId, &[u8]) -> bool) -> Result<()> {
+    pub fn for_each_text(&self, ids: &[ChunkId], visit: &mut dyn FnMut(ChunkId, &[u8]) -> bool) -> Result<()> {
         const ABSENT: SegmentError = SegmentError::Damaged("a text is not where it should be");
         let (mut last, cancel): (Option<(usize, Arc<TextBlock>)>, _) = (None, Cancel::current());
         for &id in ids {
@@ -184,7 +184,7 @@ impl View {
     }
 
     /// Whether exact search looks at a chunk of the view.
-    pub(crate) fn is_exact(&self, id: ChunkId) -> bool {
+    pub fn is_exact(&self, id: ChunkId) -> bool {
         self.slot(id)
             .map(|slot| self.place(slot))
             .is_some_and(|(share, ordinal)| self.shares[share].segment.trigrams().has(ordinal as usize))
@@ -218,7 +218,7 @@ impl View {
 
 /// Takes out of `missing` what the segment has, and says which ordinals these are.
 fn take_members(segment: &Segment, missing: &mut Vec<ChunkId>) -> Result<Bits> {
-    let mut members = Bits::below(segment.len() as usize);
+    let mut members = Bits::below(segment.chunk_count() as usize);
     let (Some(first), Some(last)) = (segment.ids().next(), segment.ids().next_back()) else { return Ok(members) };
     let from = missing.partition_point(|id| *id < first);
     let to = missing.partition_point(|id| *id <= last);

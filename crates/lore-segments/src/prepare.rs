@@ -1,6 +1,6 @@
 //! What can be done for one chunk alone, on any thread: tokens, counts, trigrams, the vector in bytes.
 
-pub(crate) use lore_store::ChunkInput;
+pub use lore_store::ChunkInput;
 use lore_store::{ChunkKey, for_each_token};
 
 use super::{
@@ -15,7 +15,7 @@ const FIELDS: usize = 3;
 
 /// Room that is used again for every chunk. One per thread.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub struct Scratch {
     table: TermTable,
     letters: Vec<u8>,
     words: Vec<Word>,
@@ -50,7 +50,7 @@ impl Scratch {
 
 /// A chunk that is ready to be pushed.
 #[derive(Clone)]
-pub(crate) struct Prepared {
+pub struct Prepared {
     pub(super) key: ChunkKey,
     pub(super) lengths: [u32; FIELDS],
     scale: Option<f32>,
@@ -72,7 +72,7 @@ pub(super) struct PreparedWord<'a> {
 
 impl Prepared {
     /// Prepares a chunk.
-    pub(crate) fn new(input: &ChunkInput<'_>, scratch: &mut Scratch) -> Self {
+    pub fn new(input: &ChunkInput<'_>, scratch: &mut Scratch) -> Self {
         scratch.table.clear();
         scratch.letters.clear();
         scratch.words.clear();

@@ -7,7 +7,7 @@ use std::{io, path::Path};
 
 use lore_store::{ChunkId, PassageKey};
 
-use crate::segment::{Bytes, WIDE_STEP};
+use crate::{Bytes, WIDE_STEP};
 
 const MAGIC: &[u8; 8] = b"LOREVEC1";
 
@@ -16,22 +16,27 @@ const HEADER: usize = 64;
 
 /// A vector as it is kept: a byte for each dimension, and what a byte is worth. -128 is never used.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row {
-    pub(super) chunk: ChunkId,
-    pub(super) passage: PassageKey,
-    pub(super) scale: f32,
-    pub(super) bytes: Vec<u8>,
+pub struct Row {
+    /// The chunk.
+    pub chunk: ChunkId,
+    /// The text that was embedded.
+    pub passage: PassageKey,
+    /// The value of one unit of a byte.
+    pub scale: f32,
+    /// One byte for each dimension.
+    pub bytes: Vec<u8>,
 }
 
 impl Row {
-    pub(super) fn new(chunk: ChunkId, passage: PassageKey, vector: &[f32]) -> Self {
+    /// Quantises a vector.
+    pub fn new(chunk: ChunkId, passage: PassageKey, vector: &[f32]) -> Self {
         let (bytes, scale) = quantise(vector);
         Self { chunk, passage, scale, bytes: bytes.into_iter().map(i8::cast_unsigned).collect() }
     }
 }
 
 /// A vector in bytes, filled up with zeros, and what a byte is worth.
-pub(super) fn quantise(vector: &[f32]) -> (Vec<i8>, f32) {
+pub fn quantise(vector: &[f32]) -> (Vec<i8>, f32) {
     let scale = vector.iter().fold(1e-12_f32, |most, value| most.max(value.abs())) / 127.0;
     #[expect(clippy::cast_possible_truncation, reason = "rounded values lie within -127 and 127")]
     let mut row: Vec<i8> = vector.iter().map(|value| (value / scale).round() as i8).collect();
@@ -44,7 +49,7 @@ fn width(dimensions: usize) -> usize {
 }
 
 /// The bytes of a file with these rows, which ascend by their chunks.
-pub(super) fn encode(dimensions: usize, rows: &[Row]) -> Vec<u8> {
+pub fn encode(dimensions: usize, rows: &[Row]) -> Vec<u8> {
     let width = width(dimensions);
     let number = |value: usize| u32::try_from(value).expect("dimensions and rows of a file are few").to_le_bytes();
     let mut body = Vec::with_capacity(rows.len() * (width + 24));
@@ -67,7 +72,7 @@ pub(super) fn encode(dimensions: usize, rows: &[Row]) -> Vec<u8> {
 
 /// A file of vectors, open for reading.
 #[derive(Debug)]
-pub(crate) struct VectorFile {
+pub struct VectorFile {
     bytes: Bytes,
     rows: usize,
     width: usize,
@@ -75,9 +80,9 @@ pub(crate) struct VectorFile {
 
 impl VectorFile {
     /// Maps a file whose vectors have this length.
-    pub(super) fn open(path: &Path, dimensions: usize) -> io::Result<Self> {
+    pub fn open(path: &Path, dimensions: usize) -> io::Result<Self> {
         let bytes = Bytes::map(path).map_err(|error| match error {
-            crate::segment::SegmentError::Io(error) => error,
+            crate::SegmentError::Io(error) => error,
             other => io::Error::new(io::ErrorKind::InvalidData, other.to_string()),
         })?;
         Self::read(bytes, dimensions).ok_or_else(|| io::ErrorKind::InvalidData.into())
@@ -93,44 +98,48 @@ impl VectorFile {
     }
 
     /// Whether everything is as it was written.
-    pub(super) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.bytes[16..48] == *blake3::hash(&self.bytes[HEADER..]).as_bytes()
     }
 
-    pub(super) fn ids(&self) -> impl Iterator<Item = ChunkId> + '_ {
+    /// The chunks of all rows.
+    pub fn ids(&self) -> impl Iterator<Item = ChunkId> + '_ {
         let ids = &self.bytes[HEADER..HEADER + self.rows * 4];
         ids.as_chunks::<4>().0.iter().map(|id| u32::from_le_bytes(*id))
     }
 
-    pub(super) fn passages(&self) -> impl Iterator<Item = PassageKey> + '_ {
+    /// The texts of all rows.
+    pub fn passages(&self) -> impl Iterator<Item = PassageKey> + '_ {
         let from = HEADER + self.rows * 4;
         self.bytes[from..from + self.rows * 16].as_chunks::<16>().0.iter().map(|key| PassageKey(*key))
     }
 
-    pub(super) fn passage(&self, row: u32) -> PassageKey {
+    /// The text of a row.
+    pub fn passage(&self, row: u32) -> PassageKey {
         let from = HEADER + self.rows * 4 + row as usize * 16;
         self.bytes.get(from..from + 16).and_then(|key| key.try_into().ok()).map_or(PassageKey([0; 16]), PassageKey)
     }
 
-    pub(super) fn scale(&self, row: u32) -> f32 {
+    /// The scale of a row.
+    pub fn scale(&self, row: u32) -> f32 {
         let from = HEADER + self.rows * 20 + row as usize * 4;
         let scale = self.bytes.get(from..from + 4).and_then(|scale| scale.try_into().ok());
         scale.map_or(0.0, f32::from_le_bytes)
     }
 
     /// The bytes of a row; none for one that does not exist.
-    pub(super) fn row(&self, row: u32) -> &[u8] {
+    pub fn row(&self, row: u32) -> &[u8] {
         let from = HEADER + self.rows * 24 + row as usize * self.width;
         self.bytes.get(from..from + self.width).unwrap_or_default()
     }
 
     /// Every row, as it can be written again.
-    pub(super) fn all(&self) -> impl Iterator<Item = Row> + '_ {
+    pub fn all(&self) -> impl Iterator<Item = Row> + '_ {
         (0..).zip(self.ids()).map(|(at, chunk)| self.copy(at, chunk))
     }
 
     /// A row, for this chunk.
-    pub(super) fn copy(&self, row: u32, chunk: ChunkId) -> Row {
+    pub fn copy(&self, row: u32, chunk: ChunkId) -> Row {
         Row { chunk, passage: self.passage(row), scale: self.scale(row), bytes: self.row(row).to_vec() }
     }
 }

@@ -254,7 +254,7 @@ pub(super) fn read(list: &List<'_>, wanted: &Bits, emit: impl FnMut(usize, u32))
 /// The chunks of a share that have all the words. The rarest word comes first: of the others, only what lies near its chunks
 /// is unpacked.
 fn having_all(share: &Share, words: &[Word<'_>]) -> Result<Bits> {
-    let none = || Bits::below(share.segment.len() as usize);
+    let none = || Bits::below(share.segment.chunk_count() as usize);
     let all = words.iter().map(|word| lists_of(share, word.token)).collect::<Result<Option<Vec<_>>>>()?;
     let Some(mut all) = all else { return Ok(none()) };
     all.sort_by_key(|lists| lists.iter().map(List::len).sum::<usize>());

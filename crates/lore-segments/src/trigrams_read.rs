@@ -207,12 +207,12 @@ impl<'a> Trigrams<'a> {
 
 impl View {
     /// The chunks of exact text that may be what the plan asks for, ascending. None that is so is missing.
-    pub(crate) fn chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>> {
+    pub fn chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>> {
         self.members_with(plan, |share| &share.members)
     }
 
     /// Of the chunks without words, those that may be what the plan asks for, ascending.
-    pub(crate) fn wordless_chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>> {
+    pub fn wordless_chunks_with(&self, plan: &TextPlan) -> Result<Vec<ChunkId>> {
         self.members_with(plan, Share::wordless)
     }
 

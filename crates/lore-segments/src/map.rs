@@ -13,7 +13,7 @@ use super::Result;
 
 /// Bytes that do not change.
 #[derive(Debug)]
-pub(crate) enum Bytes {
+pub enum Bytes {
     /// A file.
     Mapped(Mmap),
     /// Memory.
@@ -21,7 +21,8 @@ pub(crate) enum Bytes {
 }
 
 impl Bytes {
-    pub(crate) fn map(path: &Path) -> Result<Self> {
+    /// Maps a file.
+    pub fn map(path: &Path) -> Result<Self> {
         let file = File::open(path)?;
         // SAFETY: nobody changes a published segment (see above), so the slice stays what it is.
         let map = unsafe { Mmap::map(&file) }?;

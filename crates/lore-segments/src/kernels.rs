@@ -86,10 +86,10 @@ fn dots_avx2(query: &[i8; ROW], rows: &[[u8; ROW]], wanted: &[u32], out: &mut Ve
 }
 
 /// Rows of other models are filled up with zeros to a multiple of this.
-pub(crate) const WIDE_STEP: usize = 32;
+pub const WIDE_STEP: usize = 32;
 
 /// The product of two rows of any one length, a multiple of [`WIDE_STEP`]. Neither has a byte of -128.
-pub(crate) fn dot_wide(query: &[i8], row: &[u8]) -> i32 {
+pub fn dot_wide(query: &[i8], row: &[u8]) -> i32 {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has AVX2.

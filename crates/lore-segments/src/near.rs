@@ -48,7 +48,7 @@ fn add_chunks(share: &Share, record: &[u8], words: &[String], found: &mut Bits) 
         return lists.iter().try_for_each(|list| list.for_each(&share.members, |ordinal, _| found.insert(ordinal)));
     }
     // Many words may share a stem: `caching` is not in all chunks that have `cache`.
-    let mut with_term = Bits::below(share.segment.len() as usize);
+    let mut with_term = Bits::below(share.segment.chunk_count() as usize);
     lists.iter().try_for_each(|list| list.for_each(&share.members, |ordinal, _| with_term.insert(ordinal)))?;
     let plan = TextPlan::either_of(words.iter().map(String::as_bytes));
     share.segment.trigrams().for_each(&plan, &with_term, |ordinal| found.insert(ordinal))
@@ -148,14 +148,14 @@ impl Walk {
 
 impl View {
     /// The chunks that may have a word which so many changes make of this one, ascending.
-    pub(crate) fn chunks_with_word_near(&self, word: &str, changes: usize) -> Result<Vec<ChunkId>> {
+    pub fn chunks_with_word_near(&self, word: &str, changes: usize) -> Result<Vec<ChunkId>> {
         let folded = word.to_lowercase();
         let word = WordDistance::new(word, false);
         let (mut chunks, cancel) = (Vec::new(), Cancel::current());
         for share in &self.shares {
             cancel.check()?;
             let mut walk = Walk::new(&folded, changes);
-            let mut found = Bits::below(share.segment.len() as usize);
+            let mut found = Bits::below(share.segment.chunk_count() as usize);
             let mut terms = share.segment.dictionary().cursor();
             while terms.advance().ok_or(MALFORMED)? {
                 if let Some(walk) = &mut walk

@@ -27,7 +27,7 @@ use super::{
 };
 
 /// A segment, open for reading.
-pub(crate) struct Segment {
+pub struct Segment {
     bytes: Bytes,
     layout: Layout,
     ranks: Vec<u32>,
@@ -47,17 +47,18 @@ pub(super) struct ForeignTerm {
 
 impl Segment {
     /// Maps the file at `path`.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path) -> Result<Self> {
         Self::new(Bytes::map(path)?)
     }
 
     /// The same segment; from now on texts that are read are kept there.
-    pub(crate) fn keeping(self, texts: CachedTexts) -> Self {
+    #[must_use]
+    pub fn keeping(self, texts: CachedTexts) -> Self {
         Self { cached_texts: Some(texts), ..self }
     }
 
     /// Reads bytes that [`SegmentBuilder::finish`](super::SegmentBuilder::finish) or [`merge`](super::merge) gave.
-    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Self> {
         Self::new(Bytes::Owned(bytes))
     }
 
@@ -96,17 +97,17 @@ impl Segment {
     }
 
     /// Compares everything with the checksums.
-    pub(crate) fn verify(&self) -> Result<()> {
+    pub fn verify(&self) -> Result<()> {
         self.layout.verify(&self.bytes)
     }
 
     /// How many chunks it has.
-    pub(crate) fn len(&self) -> u32 {
+    pub fn chunk_count(&self) -> u32 {
         self.layout.counts.chunks
     }
 
     /// How many of its chunks have a vector.
-    pub(crate) fn rows(&self) -> u32 {
+    pub fn rows(&self) -> u32 {
         self.layout.counts.rows
     }
 
@@ -116,17 +117,17 @@ impl Segment {
     }
 
     /// The id of a chunk.
-    pub(crate) fn id(&self, ordinal: u32) -> Option<ChunkId> {
+    pub fn id(&self, ordinal: u32) -> Option<ChunkId> {
         u32_at(self.part(Part::Ids), ordinal as usize)
     }
 
     /// The ids of all chunks, ascending.
-    pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = ChunkId> + '_ {
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = ChunkId> + '_ {
         self.part(Part::Ids).as_chunks::<4>().0.iter().map(|id| u32::from_le_bytes(*id))
     }
 
     /// The key of a chunk.
-    pub(crate) fn key(&self, ordinal: u32) -> Option<ChunkKey> {
+    pub fn key(&self, ordinal: u32) -> Option<ChunkKey> {
         self.part(Part::Keys).as_chunks::<16>().0.get(ordinal as usize).map(|key| ChunkKey(*key))
     }
 
@@ -138,7 +139,7 @@ impl Segment {
     }
 
     /// The chunk of that key.
-    pub(crate) fn find(&self, key: &ChunkKey) -> Option<ChunkId> {
+    pub fn find(&self, key: &ChunkKey) -> Option<ChunkId> {
         let order = self.part(Part::KeyOrder).as_chunks::<4>().0;
         let key_at = |ordinal: &[u8; 4]| self.key(u32::from_le_bytes(*ordinal));
         let at = order.partition_point(|ordinal| key_at(ordinal).is_some_and(|probe| probe < *key));
@@ -147,7 +148,7 @@ impl Segment {
     }
 
     /// The text of a chunk.
-    pub(crate) fn text(&self, ordinal: u32) -> Result<Vec<u8>> {
+    pub fn text(&self, ordinal: u32) -> Result<Vec<u8>> {
         let text = self.text_block(ordinal)?.get(ordinal).map(<[u8]>::to_vec);
         text.ok_or(SegmentError::Damaged("a text is not where it should be"))
     }
@@ -166,12 +167,12 @@ impl Segment {
     }
 
     fn texts(&self) -> Texts<'_> {
-        Texts { index: self.part(Part::TextIndex), frames: self.part(Part::Texts), chunks: self.len() }
+        Texts { index: self.part(Part::TextIndex), frames: self.part(Part::Texts), chunks: self.chunk_count() }
     }
 
     /// How many tokens chunks have in a field.
     pub(super) fn lengths(&self, field: usize) -> Lengths<'_> {
-        Lengths::new(self.part(Part::Lengths), self.part(Part::LongLengths), self.len() as usize, field)
+        Lengths::new(self.part(Part::Lengths), self.part(Part::LongLengths), self.chunk_count() as usize, field)
     }
 
     pub(super) fn dictionary(&self) -> Dictionary<'_> {
@@ -207,7 +208,7 @@ impl Segment {
             index: self.part(Part::TrigramIndex),
             entries: self.part(Part::Trigrams),
             lists: self.part(Part::UnitLists),
-            chunks: self.len(),
+            chunks: self.chunk_count(),
         }
     }
 

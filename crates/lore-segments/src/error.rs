@@ -7,7 +7,7 @@ use lore_store::ChunkId;
 
 /// The situations; whoever knows the file adds its path.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SegmentError {
+pub enum SegmentError {
     /// The bytes are not what was written.
     #[error("the segment is damaged: {0}")]
     Damaged(&'static str),

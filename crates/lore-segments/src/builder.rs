@@ -22,7 +22,7 @@ const FIELDS: usize = 3;
 
 /// A segment in the making.
 #[derive(Default)]
-pub(crate) struct SegmentBuilder {
+pub struct SegmentBuilder {
     content: Content,
     table: TermTable,
     letters: Vec<u8>,
@@ -67,14 +67,14 @@ impl FieldList {
 
 impl SegmentBuilder {
     /// An empty segment.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self::default()
     }
 
     /// Appends a chunk and gives its ordinal.
     #[expect(clippy::needless_pass_by_value, reason = "its memory is free as soon as it is in")]
-    pub(crate) fn push(&mut self, chunk: Prepared) -> u32 {
-        let ordinal = self.len();
+    pub fn push(&mut self, chunk: Prepared) -> u32 {
+        let ordinal = self.chunk_count();
         assert!(ordinal < 1 << 30, "a segment has less than 2^30 chunks");
         for word in chunk.words() {
             let number = self.number(word.hash, word.term);
@@ -117,18 +117,18 @@ impl SegmentBuilder {
     }
 
     /// How many chunks it has.
-    pub(crate) fn len(&self) -> u32 {
+    pub fn chunk_count(&self) -> u32 {
         u32::try_from(self.content.keys.len()).expect("pushing keeps it below 2^30")
     }
 
     /// About how many bytes it takes; [`finish`](Self::finish) takes as much again for the time it runs.
-    pub(crate) fn memory(&self) -> usize {
+    pub fn memory(&self) -> usize {
         let terms = self.table.memory() + self.letters.capacity() + self.terms.capacity() * size_of::<Term>();
         terms + self.fields.iter().map(FieldList::memory).sum::<usize>() + self.content.memory()
     }
 
     /// The bytes of the segment. `ids` has the number of every chunk, in the order of pushing, ascending.
-    pub(crate) fn finish(self, ids: &[ChunkId]) -> Vec<u8> {
+    pub fn finish(self, ids: &[ChunkId]) -> Vec<u8> {
         let Self { content, table, letters, terms, fields } = self;
         drop(table);
         let order = sorted(&terms, &letters);

@@ -14,7 +14,7 @@ use super::{
 fn use_all(bytes: Vec<u8>) {
     let Ok(segment) = Segment::from_bytes(bytes) else { return };
     let segment = Arc::new(segment);
-    for ordinal in (0..segment.len()).step_by(7).chain([segment.len(), u32::MAX]) {
+    for ordinal in (0..segment.chunk_count()).step_by(7).chain([segment.chunk_count(), u32::MAX]) {
         let _text = segment.text(ordinal);
         let _found = segment.key(ordinal).and_then(|key| segment.find(&key));
     }

@@ -8,6 +8,7 @@
 //! index that grew piece by piece answers bit for bit like a fresh one.
 //!
 //! Which segments and chunks exist is not decided here: that is a transaction of the database.
+#![deny(unsafe_code)]
 
 mod bits;
 mod builder;
@@ -21,33 +22,41 @@ mod map;
 mod merge;
 mod near;
 mod nearest;
+mod pack;
 mod postings;
 mod prepare;
 mod publish;
 mod search;
 mod segment_file;
+mod temporal;
 mod term_table;
 mod text_cache;
 mod texts;
 mod trigrams;
 mod trigrams_coding;
 mod trigrams_read;
+mod vector_file;
 mod vectors;
 mod view;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use builder::SegmentBuilder;
-pub(crate) use error::SegmentError;
-pub(crate) use kernels::{WIDE_STEP, dot_wide};
-pub(crate) use map::Bytes;
-pub(crate) use merge::merge;
-pub(crate) use prepare::{ChunkInput, Prepared, Scratch};
-pub(crate) use publish::{make_folder, remove_unnamed, sync_parent, write_atomically};
-pub(crate) use segment_file::Segment;
-pub(crate) use text_cache::{TEXT_MEMORY, TextCache};
-pub(crate) use view::View;
+pub use builder::SegmentBuilder;
+pub use error::SegmentError;
+pub use kernels::{WIDE_STEP, dot_wide};
+pub use map::Bytes;
+pub use merge::merge;
+pub use pack::{
+    Damaged, PackedFile, pack_entries, pack_files, pack_left_out, unpack_entries, unpack_files, unpack_left_out,
+};
+pub use prepare::{ChunkInput, Prepared, Scratch};
+pub use publish::{make_folder, remove_unnamed, sync_parent, write_atomically};
+pub use segment_file::Segment;
+pub use temporal::{Past, PastPath, Version};
+pub use text_cache::{TEXT_MEMORY, TextCache};
+pub use vector_file::{Row, VectorFile, encode, quantise};
+pub use view::View;
 
 /// The result of a call in this module.
-pub(crate) type Result<T, E = SegmentError> = std::result::Result<T, E>;
+pub type Result<T, E = SegmentError> = std::result::Result<T, E>;

@@ -15,7 +15,7 @@ use quick_cache::{Weighter, sync::Cache};
 use super::texts::TextBlock;
 
 /// What texts take of memory where nobody says otherwise, in bytes.
-pub(crate) const TEXT_MEMORY: u64 = 32 << 20;
+pub const TEXT_MEMORY: u64 = 32 << 20;
 
 /// A typical block, in bytes: only to say how many there may be.
 const TYPICAL: u64 = 25_000;
@@ -24,7 +24,7 @@ const TYPICAL: u64 = 25_000;
 type Key = (u64, u32);
 
 /// Keeps blocks, up to so many bytes.
-pub(crate) struct TextCache {
+pub struct TextCache {
     blocks: Cache<Key, Arc<TextBlock>, Bytes>,
     segments: AtomicU64,
 }
@@ -40,19 +40,19 @@ impl Weighter<Key, Arc<TextBlock>> for Bytes {
 
 impl TextCache {
     /// Keeps at most so many bytes.
-    pub(crate) fn new(bytes: u64) -> Arc<Self> {
+    pub fn new(bytes: u64) -> Arc<Self> {
         let count = usize::try_from(bytes / TYPICAL).unwrap_or(usize::MAX).max(16);
         Arc::new(Self { blocks: Cache::with_weighter(count, bytes, Bytes), segments: AtomicU64::new(0) })
     }
 
     /// The share of a segment that is being opened: no other one has its number.
-    pub(crate) fn share(self: &Arc<Self>) -> CachedTexts {
+    pub fn share(self: &Arc<Self>) -> CachedTexts {
         let segment = self.segments.fetch_add(1, Ordering::Relaxed);
         CachedTexts { cache: Arc::clone(self), segment, kept: Mutex::default() }
     }
 
     /// Forgets all texts.
-    pub(crate) fn clear(&self) {
+    pub fn clear(&self) {
         self.blocks.clear();
     }
 
@@ -70,7 +70,7 @@ impl std::fmt::Debug for TextCache {
 
 /// What is kept of one segment. It goes with it: nobody asks for it again, and after a while of refreshes there would be
 /// little else.
-pub(crate) struct CachedTexts {
+pub struct CachedTexts {
     cache: Arc<TextCache>,
     segment: u64,
     /// Where the blocks begin that were ever kept.

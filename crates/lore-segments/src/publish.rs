@@ -9,7 +9,7 @@ use std::{
 /// Writes `bytes` beside `path`, makes them durable, and gives them their name.
 ///
 /// A crash leaves at most a file that ends in `.part`.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     let mut file = File::create(&part)?;
@@ -21,7 +21,7 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Makes a folder that outlasts a power failure, unless it is there.
-pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+pub fn make_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
@@ -30,7 +30,7 @@ pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Deletes a file that nothing names. Where that is not possible now, the next writer tries again.
-pub(crate) fn remove_unnamed(path: &Path) {
+pub fn remove_unnamed(path: &Path) {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             tracing::warn!(path = %path.display(), %error, "a file that is not needed any more could not be deleted");
@@ -41,7 +41,7 @@ pub(crate) fn remove_unnamed(path: &Path) {
 
 /// Makes the name of what is at `path` durable. Windows cannot open a folder, and does not need it: its journal orders
 /// what is renamed.
-pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
+pub fn sync_parent(path: &Path) -> io::Result<()> {
     if cfg!(unix)
         && let Some(folder) = path.parent()
     {
