@@ -9,7 +9,9 @@ use lore_segments::{Segment, merge, remove_unnamed, unpack_files, write_atomical
 use lore_store::{ChunkId, Collected, Result, StoreError};
 use rusqlite::{Transaction, params};
 
-use super::{SegmentRow, damaged, open_segment, past, retired_before, segment_fault, segment_rows};
+use super::{
+    SegmentRow, damaged, open_segment, past, retired_before, segment_fault, segment_rows, tiers::runs_to_join,
+};
 use crate::{db::file_id, writer::Shared};
 
 /// Garbage is looked for after so many snapshots were dropped.
@@ -17,10 +19,6 @@ const DROPPED: i64 = 32;
 
 /// A segment is written anew when so large a part of it is garbage.
 const DEAD_SHARE: f64 = 0.3;
-
-/// Neighbouring segments of fewer chunks are joined once there are so many of them.
-const SMALL: u64 = 16_384;
-const MANY: usize = 8;
 
 /// How much is to be cleaned up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +52,8 @@ fn collect_here(shared: &Shared, how: Thoroughness) -> Result<Collected> {
     // What is to be read again goes as a whole once it was: it may be damaged, and must not be joined with new pieces.
     rows.retain(|row| row.id >= retired);
     let thorough = how == Thoroughness::Everything || dropped >= DROPPED;
-    let joins = runs_of_small(&rows);
+    let sizes: Vec<u64> = rows.iter().map(|row| row.chunks).collect();
+    let joins: Vec<Vec<SegmentRow>> = runs_to_join(&sizes).into_iter().map(|run| rows[run].to_vec()).collect();
     if !thorough && joins.is_empty() {
         return Ok(collected);
     }
@@ -126,14 +125,6 @@ fn drop_retired(shared: &Shared) -> Result<Collected> {
         remove_unnamed(&folder.join(&row.file));
     }
     Ok(Collected { chunks: old.iter().map(|row| row.chunks).sum(), bytes: old.iter().map(|row| row.bytes).sum() })
-}
-
-/// Runs of neighbouring small segments that are worth joining. Neighbours hold neighbouring chunks.
-fn runs_of_small(rows: &[SegmentRow]) -> Vec<Vec<SegmentRow>> {
-    rows.chunk_by(|a, b| (a.chunks < SMALL) == (b.chunks < SMALL))
-        .filter(|run| run.len() >= MANY && run[0].chunks < SMALL)
-        .map(<[SegmentRow]>::to_vec)
-        .collect()
 }
 
 /// Every chunk that a snapshot or a past names.

@@ -3,6 +3,7 @@
 mod collect;
 mod past;
 mod read;
+mod tiers;
 mod view;
 mod write;
 
