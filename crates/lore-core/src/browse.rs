@@ -182,7 +182,7 @@ impl Report {
 
 impl Lore {
     fn place_of(&self, repo: &Repo, place: &Path) -> Place {
-        Place::new(repo, place.to_owned(), self.search.user_excludes())
+        Place::new(repo, place.to_owned(), self.search.reader.user_excludes())
     }
 
     /// Lists the files of a folder, seen from one of the repository's work trees.
@@ -197,7 +197,7 @@ impl Lore {
         let touched = self.last_touched(repo, paths)?;
         let known = listing.files.iter().zip(touched);
         let modified = known.map(|(file, touched)| file.modified.or(touched).or(committed_at)).collect();
-        let (indexed, index_error) = match self.search.indexed_files(repo, Some(place)) {
+        let (indexed, index_error) = match self.search.reader.indexed_files(repo, Some(place)) {
             Ok(indexed) => (indexed, None),
             Err(failure) => (Arc::default(), Some(failure.message)),
         };
@@ -227,7 +227,7 @@ impl Lore {
     pub fn list_branches(&self, repo: &Repo, place: &Path) -> Result<(Vec<(Branch, BranchIndex)>, usize), Failure> {
         let from = self.place_of(repo, place);
         let (branches, total) = Files::open(&from)?.branches(BRANCHES_MAX)?;
-        let state = self.search.state(repo.id)?;
+        let state = self.search.reader.state(repo.id)?;
         let status = |branch: &Branch| {
             let commit = branch.tip.as_ref().map(|tip| tip.commit);
             let full = format!("refs/heads/{}", branch.name);
@@ -259,16 +259,16 @@ impl Lore {
     /// What is known of these repositories as a whole.
     pub fn report(&self, repos: Vec<Repo>) -> Result<Vec<Report>, Failure> {
         let freshness = self.history.freshness(&repos, None);
-        let all = self.search.bytes()?;
+        let all = self.search.reader.bytes()?;
         let mut sum: u64 = 0;
         for repo in self.history.repos()? {
-            sum += bytes_of(&self.search.state(repo.id)?);
+            sum += bytes_of(&self.search.reader.state(repo.id)?);
         }
         let mut reports = Vec::new();
         for (repo, history) in repos.into_iter().zip(freshness.repos) {
-            let bytes = bytes_of(&self.search.state(repo.id)?);
+            let bytes = bytes_of(&self.search.reader.state(repo.id)?);
             let index_bytes = share(all, bytes, sum);
-            let code = self.search.overview(&repo);
+            let code = self.search.query.overview(&repo);
             // A branch that is gone, or a repository, does not keep the rest from being told.
             let commits = self.history.commit_count(&repo).unwrap_or(0);
             reports.push(Report { repo, history, commits, code, index_bytes });

@@ -138,7 +138,7 @@ impl Lore {
     /// Finds commits by what they say or changed, on the branches that are asked about.
     pub fn find_commits(&self, request: &CommitsRequest) -> Result<CommitsAnswer, Failure> {
         let repos: Vec<Repo> = request.repos.iter().map(|(repo, _)| repo.clone()).collect();
-        self.search.find_commits(request, &self.history.hidden(&repos)?)
+        self.search.temporal.find_commits(request, &self.history.hidden(&repos)?)
     }
 
     /// Whether a branch is indexed as it stands in the repository on disk: its files and its history, all of them.
@@ -146,14 +146,14 @@ impl Lore {
     /// Nothing is fetched. A branch that is not there is not indexed.
     pub fn branch_indexed(&self, repo: &Repo, branch: &str) -> Result<bool, Failure> {
         let repo = Repo { shown: Some(branch.to_owned()), ..repo.clone() };
-        let Some(tip) = self.search.indexed_tip(&repo)? else { return Ok(false) };
+        let Some(tip) = self.search.reader.indexed_tip(&repo)? else { return Ok(false) };
         Ok(!repo.sync.partial && repo.sync.tips.iter().any(|known| known.commit == tip))
     }
 
     /// Brings what is kept of the past of one repository's code up to date.
     pub fn sync_past(&self, repo: &Repo, task: &FlowTask<'_>) -> Result<Option<PastReport>, Failure> {
         let FlowTask { writer, options, cancel, progress } = *task;
-        let is_kept = self.search.state(repo.id)?.past.is_some();
+        let is_kept = self.search.reader.state(repo.id)?.past.is_some();
         if !options.past.unwrap_or(is_kept) && !is_kept {
             return Ok(None);
         }
@@ -161,7 +161,7 @@ impl Lore {
         let code =
             CodeTask { writer, jobs: options.jobs, retry_missing: options.retry_missing, cancel, progress: &heard };
         let reader = self.history.reader(repo, cancel)?;
-        self.search.sync_past(repo, &reader, options.past, &code)
+        self.search.index.sync_past(repo, &reader, options.past, &code)
     }
 
     /// Keeps what the commits say about the files, as history and code are now; `anew` where it may have to be other
@@ -174,7 +174,7 @@ impl Lore {
         cancel: &Cancel,
     ) -> Result<(), Failure> {
         let repo = self.history.get_repo(repo.id)?;
-        self.search.sync_evidence(&repo, writer, anew, cancel)
+        self.search.index.sync_evidence(&repo, writer, anew, cancel)
     }
 
     /// Brings the code of one repository up to date.
@@ -183,8 +183,8 @@ impl Lore {
         let heard = |event| progress(FlowEvent::Code(event));
         let task =
             CodeTask { writer, jobs: options.jobs, retry_missing: options.retry_missing, cancel, progress: &heard };
-        self.search.refresh_ignore(repo)?;
-        self.search.sync(repo, &task)
+        self.search.reader.refresh_ignore(repo)?;
+        self.search.index.sync(repo, &task)
     }
 
     /// Registers the folder's repository if it is new (and `register` allows it), then syncs it whenever its refs move and
@@ -201,13 +201,13 @@ impl Lore {
 
     /// Gives whatever these repositories hold vectors of the second model, beside everything else. Ends when cancelled.
     pub(crate) fn keep_embedded(&self, which: Embedded<'_>, cancel: &Cancel) {
-        while !cancel.is_cancelled() && self.search.second().is_some() {
+        while !cancel.is_cancelled() && self.search.query.second().is_some() {
             let mut pause = EMBED_PAUSE;
             for repo in self.embedded(which).unwrap_or_default() {
-                if !self.search.wants_embedding(&repo).unwrap_or(false) {
+                if !self.search.index.wants_embedding(&repo).unwrap_or(false) {
                     continue;
                 }
-                match self.search.embed_all(&repo, cancel, &|_| {}) {
+                match self.search.index.embed_all(&repo, cancel, &|_| {}) {
                     Ok(_) => {}
                     Err(failure) if failure.code == Code::Interrupted => return,
                     // Whoever holds the lock is doing this.
@@ -332,9 +332,9 @@ impl Lore {
         }
         let fresh = self.history.freshness(std::slice::from_ref(repo), None);
         fresh.repos.iter().all(|repo| repo.state == FreshState::Current)
-            && self.search.is_indexed(repo).ok().flatten().unwrap_or(true)
-            && self.search.has_evidence(repo)
-            && self.search.has_past(repo)
+            && self.search.reader.is_indexed(repo).ok().flatten().unwrap_or(true)
+            && self.search.reader.has_evidence(repo)
+            && self.search.reader.has_past(repo)
     }
 
     /// Begins to watch the work tree, unless it is watched or there is none. A look at everything is due then.
@@ -342,7 +342,7 @@ impl Lore {
         if project.watching.is_some() || repo.info.source != Source::Local {
             return;
         }
-        let user_excludes = self.search.user_excludes();
+        let user_excludes = self.search.reader.user_excludes();
         let started = || {
             let repository = Repository::discover(project.folder)?;
             if repository.work_tree().is_none() {
@@ -364,7 +364,7 @@ impl Lore {
 
     fn stop_watching(&self, project: &mut Project<'_>) {
         if let Some(watching) = project.watching.take() {
-            self.search.unwatch(&watching.place);
+            self.search.reader.unwatch(&watching.place);
         }
     }
 
@@ -388,7 +388,7 @@ impl Lore {
         // When everything is due, a look at a part of it is not enough.
         let paths = paths.filter(|_| !watching.is_due());
         let (is_all, start) = (paths.is_none(), Instant::now());
-        match self.search.touch(repo, &watching.place, paths) {
+        match self.search.reader.touch(repo, &watching.place, paths) {
             Ok(()) => watching.vouched_for = true,
             Err(failure) => {
                 tracing::debug!(%failure, "the work tree could not be looked at");
@@ -410,7 +410,7 @@ impl Lore {
 
     /// From now on questions look for themselves, until everything has been looked at.
     fn stop_vouching(&self, watching: &mut Watching) {
-        self.search.unwatch(&watching.place);
+        self.search.reader.unwatch(&watching.place);
         watching.vouched_for = false;
         watching.due = Instant::now();
     }
@@ -550,7 +550,7 @@ mod tests {
 
         fn finds(&self, word: &str) -> bool {
             let request = CodeRequest::new(format!("\"{word}\""), vec![(self.repo.clone(), None)]);
-            let answer = self.lore.search.search(&request).unwrap();
+            let answer = self.lore.search.query.search(&request).unwrap();
             answer.hits.iter().any(|hit| hit.snippet.text.contains(word))
         }
 

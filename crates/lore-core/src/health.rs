@@ -81,11 +81,11 @@ impl Lore {
 
     fn read_code(&self) -> Result<(), Failure> {
         for repo in self.history.repos()?.iter().take(READ_MAX) {
-            if let Some(snapshot) = self.search.state(repo.id)?.snapshots.last() {
-                self.search.try_reading(snapshot.id)?;
+            if let Some(snapshot) = self.search.reader.state(repo.id)?.snapshots.last() {
+                self.search.reader.try_reading(snapshot.id)?;
             }
         }
-        let damage = self.search.check(false)?.into_iter().next();
+        let damage = self.search.reader.check(false)?.into_iter().next();
         damage.map_or(Ok(()), |damage| Err(Failure::new(Code::IndexDamaged, damage)))
     }
 }

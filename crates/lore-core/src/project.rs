@@ -97,7 +97,7 @@ impl Lore {
             let (code, history) = (Extent::Absent, Extent::Absent);
             return Ok(IndexState { repo: None, code, history, progress: (None, None) });
         };
-        let (code, code_progress) = self.search.extent(&repo)?;
+        let (code, code_progress) = self.search.reader.extent(&repo)?;
         let fresh = self.history.freshness(std::slice::from_ref(&repo), None);
         let history = match fresh.repos.first().map(|fresh| fresh.state) {
             None | Some(FreshState::NeverSynced) => Extent::Absent,

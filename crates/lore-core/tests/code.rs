@@ -44,7 +44,7 @@ fn sync(lore: &Lore, repo: &Registered) {
 fn ask(lore: &Lore, repo: &Registered, query: &str) -> Vec<String> {
     let mut request = CodeRequest::new(query, vec![(repo.clone(), None)]);
     request.limit = 20;
-    let answer = lore.search.search(&request).unwrap();
+    let answer = lore.search.query.search(&request).unwrap();
     let hits = answer.hits.iter();
     hits.map(|hit| {
         let (score, place) = (hit.score.to_bits(), (&hit.path, hit.lines, &hit.id, &hit.also_at, &hit.tags));
@@ -193,12 +193,12 @@ fn incremental_equals_from_scratch_after_200_random_changes() {
                 sync(&grown, &registered);
             }
             // Looks at work trees are cached for a moment, as in a server; here every answer is to be of this very state.
-            grown.search.touch(&registered, repo.path(), None).unwrap();
+            grown.search.reader.touch(&registered, repo.path(), None).unwrap();
             if step % 10 != 9 {
                 continue;
             }
             sync(&grown, &registered);
-            grown.search.touch(&registered, repo.path(), None).unwrap();
+            grown.search.reader.touch(&registered, repo.path(), None).unwrap();
             let fresh = open(&folder.path().join(format!("fresh-{step}")));
             let anew = add(&fresh, repo.path());
             sync(&fresh, &anew);
@@ -225,19 +225,19 @@ fn what_commits_say_about_a_file_counts() {
     let registered = add(&lore, repo.path());
     sync(&lore, &registered);
     let mut request = CodeRequest::new("throttle slow uploads by count", vec![(registered.clone(), None)]);
-    let answer = lore.search.search(&request).unwrap();
+    let answer = lore.search.query.search(&request).unwrap();
     assert_eq!(answer.hits[0].path.to_text(), "src/gamma.rs");
     let says = |answer: &lore_core::search::CodeAnswer| {
         answer.hits.iter().any(|hit| hit.explanation.rules.iter().any(|(rule, _)| *rule == "its commits say so"))
     };
     assert!(says(&answer), "{:?}", answer.hits[0].explanation);
     request.parts.history = false;
-    assert!(!says(&lore.search.search(&request).unwrap()));
+    assert!(!says(&lore.search.query.search(&request).unwrap()));
     // A commit that comes later counts from the next sync on, in a process that has answered before.
     repo.write("src/beta.rs", text("beta") + "// changed\n");
     repo.commit("Compress archives of count");
     sync(&lore, &registered);
-    let answer = lore.search.search(&CodeRequest::new("compress archives of count", vec![(registered, None)]));
+    let answer = lore.search.query.search(&CodeRequest::new("compress archives of count", vec![(registered, None)]));
     assert_eq!(answer.unwrap().hits[0].path.to_text(), "src/beta.rs");
 }
 
@@ -282,10 +282,10 @@ fn a_repository_that_was_never_indexed_takes_no_meaning_from_the_others() {
     let (known, new) = (add(&lore, known.path()), add(&lore, new.path()));
     sync(&lore, &known);
     let mut request = CodeRequest::new("how is fruit summed up", vec![(known.clone(), None)]);
-    let alone = lore.search.search(&request).unwrap();
+    let alone = lore.search.query.search(&request).unwrap();
     assert!(alone.hits[0].explanation.cosine.is_some());
     request.repos.push((new, None));
-    let both = lore.search.search(&request).unwrap();
+    let both = lore.search.query.search(&request).unwrap();
     assert_eq!(both.freshness[1].state, CodeState::NeverIndexed);
     let said = |answer: &lore_core::search::CodeAnswer| {
         answer.hits.iter().map(|hit| (hit.path.clone(), hit.explanation.clone())).collect::<Vec<_>>()
@@ -312,11 +312,11 @@ fn an_edit_is_seen_at_once_and_a_second_work_tree_costs_only_what_differs() {
     sync(&lore, &registered);
     let linked = folder.path().join("linked").canonicalize().unwrap();
     let request = CodeRequest::new("subtract_vectors", vec![(registered.clone(), Some(linked))]);
-    let answer = lore.search.search(&request).unwrap();
+    let answer = lore.search.query.search(&request).unwrap();
     assert_eq!(answer.hits[0].path.to_text(), "c.rs");
     assert!(answer.hits[0].uncommitted);
     assert_eq!(answer.freshness[0].state, CodeState::Current);
-    let state = lore.search.state(registered.id).unwrap();
+    let state = lore.search.reader.state(registered.id).unwrap();
     assert_eq!(state.snapshots.len(), 1, "both work trees stand on one commit: {state:?}");
     // The work tree of the repository itself does not have it.
     let here = ask(&lore, &registered, "subtract_vectors");
@@ -386,7 +386,7 @@ impl WorkTrees {
         for query in ["drafts beans", "keeps apples"] {
             let mut request = CodeRequest::new(query, vec![(self.registered.clone(), Some(place.to_owned()))]);
             request.limit = 20;
-            let answer = self.lore.search.search(&request).unwrap();
+            let answer = self.lore.search.query.search(&request).unwrap();
             uncommitted = answer.freshness[0].uncommitted;
             let texts = answer.hits.iter().map(|hit| hit.snippet.text.as_str());
             found.extend(texts.filter_map(|text| {
@@ -415,13 +415,13 @@ fn sorted_and_unique(mut names: Vec<String>) -> Vec<String> {
 #[test]
 fn fifty_work_trees_cost_what_differs_and_each_answers_from_its_own_files() {
     let trees = WorkTrees::new();
-    let before = trees.lore.search.bytes().unwrap();
+    let before = trees.lore.search.reader.bytes().unwrap();
     trees.make();
     let commits = (0..WorkTrees::COUNT).filter(|number| WorkTrees::has_commit(*number)).count();
     assert_eq!(trees.sync_code(), commits as u64, "the new file of each commit is read, and nothing else");
-    let state = trees.lore.search.state(trees.registered.id).unwrap();
+    let state = trees.lore.search.reader.state(trees.registered.id).unwrap();
     assert_eq!(state.snapshots.len(), 1 + commits, "work trees over one commit share its snapshot");
-    let bytes = trees.lore.search.bytes().unwrap() - before;
+    let bytes = trees.lore.search.reader.bytes().unwrap() - before;
     assert!(bytes < before, "{commits} commits of one small file took {bytes} bytes, the whole repository {before}");
     for number in 0..WorkTrees::COUNT {
         let (found, uncommitted) = trees.own_functions(&trees.path(number));
@@ -438,10 +438,10 @@ fn removed_work_trees_disappear_from_the_index() {
     let trees = WorkTrees::new();
     trees.make();
     trees.sync_code();
-    let is_current = || trees.lore.search.is_indexed(&trees.registered).unwrap();
+    let is_current = || trees.lore.search.reader.is_indexed(&trees.registered).unwrap();
     let commit_of = |number: usize| trees.repo.git(&["rev-parse", &format!("agent-{number}")]).trim().to_owned();
     let snapshots = || {
-        let state = trees.lore.search.state(trees.registered.id).unwrap();
+        let state = trees.lore.search.reader.state(trees.registered.id).unwrap();
         state.snapshots.iter().map(|snapshot| snapshot.commit.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(is_current(), Some(true));
@@ -498,8 +498,8 @@ fn one_damaged_object_does_not_keep_the_others_out() {
     let registered = add(&lore, repo.path());
     sync(&lore, &registered);
     assert!(ask(&lore, &registered, "adds_apples")[0].contains("a.rs"));
-    let state = lore.search.state(registered.id).unwrap();
-    let left_out = lore.search.summarise(state.snapshots[0].id).unwrap().left_out;
+    let state = lore.search.reader.state(registered.id).unwrap();
+    let left_out = lore.search.reader.summarise(state.snapshots[0].id).unwrap().left_out;
     assert_eq!(left_out[0].path.to_text(), "b.rs");
     assert!(left_out[0].reason.starts_with("its content cannot be read"), "{left_out:?}");
 }
@@ -519,13 +519,13 @@ fn a_branch_that_cannot_be_read_is_not_taken_for_indexed() {
     sync(&lore, &registered);
     let side = repo.git(&["rev-parse", "side"]);
     let tips = |state: &lore_store::CodeState| state.tips.iter().map(|tip| tip.commit.to_hex()).collect::<Vec<_>>();
-    let state = lore.search.state(registered.id).unwrap();
+    let state = lore.search.reader.state(registered.id).unwrap();
     assert!(!tips(&state).contains(&side.trim().to_owned()), "{state:?}");
-    assert_eq!(lore.search.is_indexed(&registered).unwrap(), Some(false));
+    assert_eq!(lore.search.reader.is_indexed(&registered).unwrap(), Some(false));
     // The object comes back, for example with `git fetch`: nothing else has changed.
     std::fs::write(&tree, kept).unwrap();
     sync(&lore, &registered);
-    let state = lore.search.state(registered.id).unwrap();
+    let state = lore.search.reader.state(registered.id).unwrap();
     assert!(tips(&state).contains(&side.trim().to_owned()), "{state:?}");
     assert!(ask(&lore, &registered, "boils_beans")[0].contains("b.rs"));
 }
@@ -573,7 +573,7 @@ fn damage_that_concerns_another_repository_does_not_matter() {
     let lore = open(&home);
     assert!(ask(&lore, &second, "boils_beans")[0].contains("b.rs"));
     let request = CodeRequest::new("adds_apples", vec![(first.clone(), None)]);
-    let failure = lore.search.search(&request).unwrap_err();
+    let failure = lore.search.query.search(&request).unwrap_err();
     assert!(failure.to_string().contains("segments"), "{failure}");
     // One that is not there at all is no other matter.
     std::fs::remove_file(&of_first[0]).unwrap();

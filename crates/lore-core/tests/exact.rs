@@ -93,7 +93,7 @@ fn lines(indexed: &Indexed, wanted: LinesWanted, case_sensitive: bool) -> BTreeS
         best: false,
         time: std::time::Duration::from_mins(1),
     };
-    let answer = indexed.search.find_lines(&request).unwrap();
+    let answer = indexed.search.query.find_lines(&request).unwrap();
     let found: BTreeSet<_> = answer.hits.iter().map(|hit| (hit.path.as_bytes().to_vec(), hit.line)).collect();
     assert_eq!((answer.lines, answer.unfinished), (found.len(), None), "each line is found once");
     found
@@ -299,7 +299,7 @@ fn surrounded(indexed: &Indexed, context: usize) -> LinesAnswer {
         best: false,
         time: std::time::Duration::from_mins(1),
     };
-    indexed.search.find_lines(&request).unwrap()
+    indexed.search.query.find_lines(&request).unwrap()
 }
 
 #[test]

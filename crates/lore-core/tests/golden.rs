@@ -248,7 +248,7 @@ fn questions_are_answered_as_written_down() {
         for (question, intended) in *questions {
             let mut request = CodeRequest::new(*question, vec![(repo.clone(), None)]);
             request.limit = LOOKED_AT;
-            let answer = lore.search.search(&request).unwrap();
+            let answer = lore.search.query.search(&request).unwrap();
             writeln!(text, "{question}\n  taken for: {}", answer.kind.as_str()).unwrap();
             for hit in answer.hits.iter().take(SHOWN) {
                 writeln!(text, "  {}", line(hit)).unwrap();

@@ -85,9 +85,9 @@ impl Index {
             best: false,
             time: Duration::from_mins(1),
         };
-        let mut answer = self.lore.search.find_lines(&request).unwrap();
+        let mut answer = self.lore.search.query.find_lines(&request).unwrap();
         assert!(answer.gaps.not_kept.is_empty() && answer.gaps.no_commit.is_empty() && answer.gaps.behind.is_empty());
-        self.lore.search.tell_past(&request.repos, &mut answer.hits, None).unwrap();
+        self.lore.search.temporal.tell_past(&request.repos, &mut answer.hits, None).unwrap();
         answer.hits
     }
 
@@ -256,13 +256,13 @@ fn a_commit_beside_the_line_is_read_from_git() {
     repo.git(&["worktree", "add", "-q", other.to_str().unwrap(), "side"]);
     let mut request = CodeRequest::new("only_on_the_side", vec![(index.repo(), Some(other))]);
     request.when = When::At("HEAD".to_owned());
-    let answer = index.lore.search.search(&request).unwrap();
+    let answer = index.lore.search.query.search(&request).unwrap();
     assert_eq!(answer.hits[0].name.as_deref(), Some("only_on_the_side"));
     assert_eq!(answer.gaps.beside, ["r"]);
     for name in ["HEAD~4", "HEAD~99999999999", "~1", "HEAD^3", "side~2"] {
         request.when = When::At(name.to_owned());
         request.repos = vec![(index.repo(), None)];
-        let failure = index.lore.search.search(&request).unwrap_err();
+        let failure = index.lore.search.query.search(&request).unwrap_err();
         assert_eq!(failure.code, lore_model::Code::CommitNotFound, "{name}: {failure:?}");
     }
 }
@@ -271,7 +271,7 @@ fn a_commit_beside_the_line_is_read_from_git() {
 fn names(index: &Index, query: &str, when: When) -> Vec<String> {
     let mut request = CodeRequest::new(query, vec![(index.repo(), None)]);
     request.when = when;
-    let answer = index.lore.search.search(&request).unwrap();
+    let answer = index.lore.search.query.search(&request).unwrap();
     answer.hits.iter().filter_map(|hit| hit.name.clone()).collect()
 }
 
@@ -370,7 +370,8 @@ fn what_is_gone_is_found_with_the_commit_that_took_it_away() {
     assert_eq!(found(early), []);
 
     // What happened to a file, under both names.
-    let story = index.lore.search.story(&index.repo(), &RepoPath::new(b"store.rs".as_slice()), None, 10).unwrap();
+    let story =
+        index.lore.search.temporal.story(&index.repo(), &RepoPath::new(b"store.rs".as_slice()), None, 10).unwrap();
     let steps: Vec<_> = story
         .entries
         .iter()
@@ -410,7 +411,7 @@ fn all_hits_together_tell_so_many_steps() {
         (0, [(0, true), (0, true), (0, true)], 0),
     ] {
         let mut now = StoryBudget { steps: room, ..StoryBudget::UNLIMITED };
-        index.lore.search.tell_past_within(&repos, &mut hits, Some(3), &mut now).unwrap();
+        index.lore.search.temporal.tell_past_within(&repos, &mut hits, Some(3), &mut now).unwrap();
         let told = hits.iter().map(|hit| hit.told.as_ref().unwrap().story.as_ref().unwrap());
         assert_eq!(told.map(|story| (story.entries.len(), story.more)).collect::<Vec<_>>(), expected, "{room}");
         assert_eq!((now.steps, now.steps_cut, now.diffs_cut), (left, room < 7, 0), "{room}");
@@ -427,12 +428,12 @@ fn without_a_past_what_is_there_answers_and_that_is_told() {
     index.sync(None);
     let mut request = CodeRequest::new("beta", vec![(index.repo(), None)]);
     request.when = When::During(Period::default());
-    let answer = index.lore.search.search(&request).unwrap();
+    let answer = index.lore.search.query.search(&request).unwrap();
     assert_eq!(answer.gaps.not_kept, ["r"]);
     assert_eq!(answer.hits[0].name.as_deref(), Some("beta"));
 
     index.sync(Some(true));
-    let answer = index.lore.search.search(&request).unwrap();
+    let answer = index.lore.search.query.search(&request).unwrap();
     assert_eq!(answer.gaps.not_kept, [""; 0]);
     assert!(answer.hits.iter().any(|hit| hit.name.as_deref() == Some("alpha")));
     // It is kept from then on, until somebody says otherwise.
@@ -440,22 +441,22 @@ fn without_a_past_what_is_there_answers_and_that_is_told() {
     index.sync(None);
     assert_eq!(names(&index, "gamma", When::At("HEAD".to_owned())), ["gamma"]);
     index.sync(Some(false));
-    let answer = index.lore.search.search(&request).unwrap();
+    let answer = index.lore.search.query.search(&request).unwrap();
     assert_eq!(answer.gaps.not_kept, ["r"]);
 
     // Where it is kept or not, a commit that never was is no name for what is there now.
     for (past, kept) in [(false, &["r"][..]), (true, &[])] {
         index.sync(Some(past));
         request.when = When::At("no-such-thing".to_owned());
-        let failure = index.lore.search.search(&request).unwrap_err();
+        let failure = index.lore.search.query.search(&request).unwrap_err();
         assert_eq!(failure.code, lore_model::Code::CommitNotFound);
         request.when = When::At("HEAD~1".to_owned());
-        assert_eq!(index.lore.search.search(&request).unwrap().gaps.not_kept, kept);
+        assert_eq!(index.lore.search.query.search(&request).unwrap().gaps.not_kept, kept);
     }
     // Of what has gone, what was indexed answers.
     index.sync(Some(false));
     std::fs::rename(repo.path(), dir.path().join("elsewhere")).unwrap();
-    let answer = index.lore.search.search(&CodeRequest { query: "gamma".to_owned(), ..request }).unwrap();
+    let answer = index.lore.search.query.search(&CodeRequest { query: "gamma".to_owned(), ..request }).unwrap();
     assert_eq!((answer.hits[0].name.as_deref(), answer.gaps.not_kept), (Some("gamma"), vec!["r".to_owned()]));
 }
 
@@ -470,7 +471,7 @@ fn a_past_that_is_wanted_and_not_there_yet_takes_no_meaning_from_what_is_there()
     writer.want_past(index.repo().id, true).unwrap();
     let mut request = CodeRequest::new("sum up fruit", vec![(index.repo(), None)]);
     request.when = When::During(Period::default());
-    let answer = index.lore.search.search(&request).unwrap();
+    let answer = index.lore.search.query.search(&request).unwrap();
     assert_eq!(answer.gaps.not_kept, ["r"]);
     assert!(answer.hits[0].explanation.cosine.is_some(), "{:?}", answer.hits[0].explanation);
 }
@@ -527,7 +528,7 @@ fn spoil(object: &Path) {
 fn functions_at(index: &Index, commit: &str) -> (BTreeSet<String>, usize) {
     let mut request = CodeRequest::new("alpha beside beneath", vec![(index.repo(), None)]);
     request.when = When::At(commit.to_owned());
-    let answer = index.lore.search.search(&request).unwrap();
+    let answer = index.lore.search.query.search(&request).unwrap();
     (answer.hits.into_iter().filter_map(|hit| hit.name).collect(), answer.gaps.lacking)
 }
 
@@ -579,7 +580,7 @@ fn one_damaged_object_of_the_past_takes_nothing_else_with_it() {
     spoil(&object(&repo, &format!("{beside}:b.rs")));
     assert_eq!(functions_at(&index, &beside), (all(&["alpha", "beneath"]), 1));
     spoil(&object(&repo, &first));
-    let story = index.lore.search.story(&index.repo(), &RepoPath::from("a.rs"), None, 10).unwrap();
+    let story = index.lore.search.temporal.story(&index.repo(), &RepoPath::from("a.rs"), None, 10).unwrap();
     let diffs: Vec<_> = story.entries.iter().map(|entry| entry.diff.as_deref().map_err(|why| *why)).collect();
     let unread = Err("its content cannot be read");
     assert!(diffs[0].is_ok_and(|diff| diff.contains("+pub fn most() {}")), "{diffs:?}");

@@ -163,11 +163,11 @@ fn sync(lore: &Lore, repo: &Registered) {
 }
 
 fn embed(lore: &Lore, repo: &Registered) -> Result<EmbedReport, Failure> {
-    lore.search.embed_all(repo, &Cancel::default(), &|_| {}).map(Option::unwrap)
+    lore.search.index.embed_all(repo, &Cancel::default(), &|_| {}).map(Option::unwrap)
 }
 
 fn ask(lore: &Lore, repo: &Registered, query: &str) -> CodeAnswer {
-    lore.search.search(&CodeRequest::new(query, vec![(repo.clone(), None)])).unwrap()
+    lore.search.query.search(&CodeRequest::new(query, vec![(repo.clone(), None)])).unwrap()
 }
 
 fn first(answer: &CodeAnswer) -> String {
@@ -185,11 +185,11 @@ fn it_finds_what_the_built_in_model_does_not_know() {
     assert_eq!((state.covered, state.problem.as_deref()), (0, None));
     assert!(state.remark().unwrap().contains("babel covers 0 % of the code"), "{state:?}");
     assert_eq!(model.questions.load(Ordering::Relaxed), 0, "it is not asked for nothing");
-    assert!(lore.search.wants_embedding(&repo).unwrap());
+    assert!(lore.search.index.wants_embedding(&repo).unwrap());
 
     let events = Mutex::new(Vec::new());
     let heard = |event: EmbedEvent| events.lock().unwrap().push((event.done, event.total));
-    let report = lore.search.embed_all(&repo, &Cancel::default(), &heard).unwrap().unwrap();
+    let report = lore.search.index.embed_all(&repo, &Cancel::default(), &heard).unwrap().unwrap();
     let chunks = report.chunks;
     assert_eq!((report.model.as_str(), report.embedded, report.known), ("babel", chunks, 0));
     let events = events.into_inner().unwrap();
@@ -197,7 +197,7 @@ fn it_finds_what_the_built_in_model_does_not_know() {
         events[0] == (0, chunks) && events[1] == (4, chunks) && events.last() == Some(&(chunks, chunks)),
         "{events:?}"
     );
-    assert!(!lore.search.wants_embedding(&repo).unwrap());
+    assert!(!lore.search.index.wants_embedding(&repo).unwrap());
 
     for (question, file) in [("再試行", "src/wait.rs"), ("請求書", "src/bill.rs"), ("色", "src/paint.rs")] {
         let answer = ask(&lore, &repo, question);
@@ -216,19 +216,19 @@ fn it_finds_what_the_built_in_model_does_not_know() {
     // It can be left out, for measurements.
     let mut request = CodeRequest::new("再試行", vec![(repo.clone(), None)]);
     request.parts.second = false;
-    let without = lore.search.search(&request).unwrap();
+    let without = lore.search.query.search(&request).unwrap();
     assert!(without.second.is_none() && first(&without) != "src/wait.rs");
     // What the built-in model says is the same as without.
     let plain = open(&case.index(), None);
     let scores =
         |answer: &CodeAnswer| answer.hits.iter().map(|hit| (hit.id.clone(), hit.score.to_bits())).collect::<Vec<_>>();
     request.query = "waits before the next attempt".to_owned();
-    let without = lore.search.search(&request).unwrap();
+    let without = lore.search.query.search(&request).unwrap();
     assert_eq!(scores(&ask(&plain, &repo, &request.query)), scores(&without));
     // Filters hold for what it finds, too.
     let mut request = CodeRequest::new("再試行", vec![(repo.clone(), None)]);
     request.files.paths = vec!["src/paint.rs".to_owned()];
-    let found = lore.search.search(&request).unwrap();
+    let found = lore.search.query.search(&request).unwrap();
     assert!(!found.hits.is_empty() && found.hits.iter().all(|hit| hit.path.to_string() == "src/paint.rs"));
 }
 
@@ -258,8 +258,8 @@ fn each_text_is_embedded_once() {
     let report = embed(&lore, &repo).unwrap();
     assert_eq!((report.embedded, model.embedded()), (0, first), "{report:?}");
     assert_eq!(report.known, report.chunks);
-    lore.search.collect_vectors().unwrap();
-    assert_eq!(lore.search.vector_sets().unwrap()[0].vectors, report.chunks, "the old numbers are gone");
+    lore.search.index.collect_vectors().unwrap();
+    assert_eq!(lore.search.index.vector_sets().unwrap()[0].vectors, report.chunks, "the old numbers are gone");
     // Another process finds it all.
     let again = open(&case.index(), Some(model.again()));
     assert_eq!(embed(&again, &repo).unwrap().embedded, 0);
@@ -287,7 +287,7 @@ fn a_failure_loses_nothing_and_the_next_run_goes_on() {
             cancel.cancel();
         }
     };
-    let failure = lore.search.embed_all(&repo, &cancel, &stop).unwrap_err();
+    let failure = lore.search.index.embed_all(&repo, &cancel, &stop).unwrap_err();
     assert_eq!(failure.code, Code::Interrupted);
     let report = embed(&lore, &repo).unwrap();
     assert_eq!(report.embedded + 12, report.chunks);
@@ -322,17 +322,20 @@ fn another_model_is_another_set() {
     assert_eq!((first(&answer), answer.second.unwrap().covered), ("src/paint.rs".to_owned(), 0));
     embed(&lore, &repo).unwrap();
     assert_eq!(first(&ask(&lore, &repo, "色")), "src/paint.rs");
-    let sets = lore.search.vector_sets().unwrap();
+    let sets = lore.search.index.vector_sets().unwrap();
     let sets: Vec<_> = sets.iter().map(|set| (set.model.as_str(), set.dimensions)).collect();
     assert_eq!(sets, [("babel", 16), ("babel-2", 24)]);
     // Whoever goes back finds everything.
     let count = old.embedded();
     let back = open(&case.index(), Some(old.again()));
     assert_eq!((embed(&back, &repo).unwrap().embedded, old.embedded()), (0, count));
-    let (covered, chunks) = back.search.covered_by(std::slice::from_ref(&repo), "babel").unwrap();
+    let (covered, chunks) = back.search.query.covered_by(std::slice::from_ref(&repo), "babel").unwrap();
     assert!(covered > 0 && covered == chunks, "{covered} of {chunks}");
-    assert_eq!(back.search.covered_by(&[repo.clone(), repo.clone()], "babel").unwrap(), (2 * covered, 2 * chunks));
-    assert_eq!(back.search.covered_by(std::slice::from_ref(&repo), "nobody").unwrap().0, 0);
+    assert_eq!(
+        back.search.query.covered_by(&[repo.clone(), repo.clone()], "babel").unwrap(),
+        (2 * covered, 2 * chunks)
+    );
+    assert_eq!(back.search.query.covered_by(std::slice::from_ref(&repo), "nobody").unwrap().0, 0);
     // The same name with another length is no longer the same model.
     let changed = open(&case.index(), Some(Model::new("babel", 32)));
     let answer = ask(&changed, &repo, "invoice");
@@ -343,7 +346,7 @@ fn another_model_is_another_set() {
     let failure = embed(&changed, &repo).unwrap_err();
     assert!(failure.message.contains("gives vectors of 32 dimensions; 16 are needed"), "{failure}");
     assert!(failure.hint.unwrap().contains("lore model remove"));
-    assert!(changed.search.remove_vectors("babel").unwrap().is_some());
+    assert!(changed.search.index.remove_vectors("babel").unwrap().is_some());
     embed(&changed, &repo).unwrap();
     assert_eq!(first(&ask(&changed, &repo, "請求書")), "src/bill.rs");
 }

@@ -92,7 +92,7 @@ impl Case {
             best: false,
             time: Duration::from_mins(1),
         };
-        self.lore.search.find_lines(&request)
+        self.lore.search.query.find_lines(&request)
     }
 
     /// The functions that are found, with the state of the answer.

@@ -269,7 +269,7 @@ impl Team {
     /// What to tell where the branch that a user has chosen is not there any more.
     fn missing_branch(&self, shown: &Shown) -> Option<String> {
         let branch = shown.branch.as_ref()?;
-        let is_there = self.lore.search.has_branch(&shown.repo);
+        let is_there = self.lore.search.reader.has_branch(&shown.repo);
         (!is_there).then(|| format!("its branch `{branch}` is not there any more; choose another with `switch_branch`"))
     }
 

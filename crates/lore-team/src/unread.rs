@@ -102,7 +102,7 @@ impl Team {
         if repo.sync.last_synced_at.is_none() {
             return Ok(false);
         }
-        Ok(repo.sync.commit_count == 0 || !self.lore.search.state(repo.id)?.snapshots.is_empty())
+        Ok(repo.sync.commit_count == 0 || !self.lore.search.reader.state(repo.id)?.snapshots.is_empty())
     }
 
     /// Whether a golden repository has no index and a job is to read it again.

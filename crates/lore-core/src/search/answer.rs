@@ -8,7 +8,7 @@ use lore_model::{ChunkKind, Code, CommitId, Failure, Repo, RepoId, RepoPath, Sym
 use lore_store::{Accuracy, BlobRecord, ChunkId, Entry, StoreError};
 
 use super::{
-    Loaded, Part, Search, TRIES,
+    CodeQuery, IndexReader, Loaded, Part, TRIES,
     evidence::{Asking, Evidence},
     filter::{FileFilter, Filter, dialect_of},
     index::embed_failure,
@@ -248,11 +248,11 @@ pub struct CodeHit {
     pub other_versions: usize,
     /// When it was there, where the question is about the past.
     pub standing: Option<Standing>,
-    /// What is told of that, after [`Search::tell_past`].
+    /// What is told of that, after [`TemporalSearch::tell_past`].
     pub told: Option<Arc<Told>>,
 }
 
-impl Search {
+impl CodeQuery {
     /// Answers a question about code.
     pub fn search(&self, request: &CodeRequest) -> Result<CodeAnswer, Failure> {
         request.check()?;
@@ -266,7 +266,7 @@ impl Search {
                 Ok(answer) => return Ok(answer),
                 // What was read was replaced by a newer state meanwhile.
                 Err(StoreError::Absent(_)) if tries < TRIES => {
-                    self.views.forget(&request.repos.iter().map(|(repo, _)| repo.id).collect::<Vec<_>>());
+                    self.reader.views.forget(&request.repos.iter().map(|(repo, _)| repo.id).collect::<Vec<_>>());
                 }
                 Err(error) => return Err(store_failure(error)),
             }
@@ -274,7 +274,7 @@ impl Search {
     }
 
     fn embed(&self, query: &str) -> Result<Option<Vec<f32>>, Failure> {
-        let mut vectors = self.embedder.embed(&[query], Mode::Query).map_err(embed_failure)?;
+        let mut vectors = self.reader.embedder.embed(&[query], Mode::Query).map_err(embed_failure)?;
         Ok(vectors.pop().filter(|vector| vector.iter().any(|value| *value != 0.0)))
     }
 
@@ -286,7 +286,7 @@ impl Search {
         filter: &Arc<Filter>,
     ) -> Result<Result<CodeAnswer, StoreError>, Failure> {
         let Seen { parts, freshness, states, mut gaps, former } = self.see(&request.repos, &request.when)?;
-        let rules = super::reading::rules(&*self.embedder);
+        let rules = super::reading::rules(&*self.reader.embedder);
         // Vectors of another model cannot be compared; until all is read anew, words alone decide. Only what is shown counts:
         // a repository of which nothing is indexed, or a past that is not kept yet, was read by no rules at all.
         let is_comparable = |part: &Part| {
@@ -306,7 +306,7 @@ impl Search {
                 }
             }
         }
-        let loaded = match self.load(&parts)? {
+        let loaded = match self.reader.load(&parts)? {
             Ok(loaded) => loaded,
             Err(error) => return Ok(Err(error)),
         };
@@ -329,7 +329,7 @@ impl Search {
             limit: request.limit.clamp(1, LIMIT_MAX),
             min_score: request.min_score,
             accuracy: request.accuracy,
-            embedder: Arc::clone(&self.embedder),
+            embedder: Arc::clone(&self.reader.embedder),
             parts: request.parts,
             said,
             except: None,
@@ -360,12 +360,12 @@ impl Search {
         one_branch_of_each(repos)?;
         let mut seen = Seen::default();
         for (repo, place) in repos {
-            let state = self.store.code_state(repo.id).map_err(store_failure)?;
-            seen.former.extend(self.views.keep_only(repo.id, &state.snapshots));
-            let mut part = self.part(repo, &state, place.as_deref(), repos.len() == 1 && !when.is_past())?;
-            let freshness = self.freshness(repo, &state, part.as_ref());
+            let state = self.reader.store.code_state(repo.id).map_err(store_failure)?;
+            seen.former.extend(self.reader.views.keep_only(repo.id, &state.snapshots));
+            let mut part = self.reader.part(repo, &state, place.as_deref(), repos.len() == 1 && !when.is_past())?;
+            let freshness = self.reader.freshness(repo, &state, part.as_ref());
             if let Some(shown) = part.as_mut().filter(|_| when.is_past()) {
-                match self.past(repo, place.as_deref(), &state, when)? {
+                match self.temporal.past(repo, place.as_deref(), &state, when)? {
                     Then::Shown(past) => {
                         let (name, kept) = (repo.name().to_owned(), state.past.as_ref());
                         let head = state.tips.iter().find(|tip| tip.name == "HEAD").map(|tip| tip.commit);
@@ -376,7 +376,7 @@ impl Search {
                             seen.gaps.behind.push(name.clone());
                         }
                         if let When::During(_) = when {
-                            let line = self.other_line(repo, kept.and_then(|kept| kept.tip));
+                            let line = self.temporal.other_line(repo, kept.and_then(|kept| kept.tip));
                             seen.gaps.other_line.extend(line.map(|line| (repo.name().to_owned(), line)));
                         }
                         shown.past = Some(past);
@@ -413,7 +413,9 @@ impl Search {
         let vectors = loaded.view.vectors(&model)?;
         Ok(Some(second.ask(loaded, vectors, text)))
     }
+}
 
+impl IndexReader {
     /// How fresh what a part shows of a repository is.
     pub(super) fn freshness(&self, repo: &Repo, state: &lore_store::CodeState, part: Option<&Part>) -> CodeFreshness {
         let committed_at = match part {

@@ -12,7 +12,7 @@ use lore_git::Cancel;
 use lore_model::{Failure, Repo};
 use lore_store::{ChunkId, CodeView, NewVector, PassageKey, SnapshotId, StoreError, VectorSet, VectorWriter, ViewPart};
 
-use super::{Search, Second, index::embed_failure, reading::passage};
+use super::{CodeIndex, Second, index::embed_failure, reading::passage};
 use crate::store_failure;
 
 /// How soon a busy writer is tried again.
@@ -54,7 +54,7 @@ struct Draft {
     text: String,
 }
 
-impl Search {
+impl CodeIndex {
     /// Gives every indexed chunk of a repository a vector of the second model; `None` where there is no such model.
     ///
     /// What was done is kept whatever happens, and the next call goes on from there. The index can be written by others
@@ -68,17 +68,17 @@ impl Search {
         let Some(second) = self.second.as_deref() else { return Ok(None) };
         let mut report = EmbedReport { model: second.model().to_owned(), ..EmbedReport::default() };
         let mut writer = None;
-        let state = self.state(repo.id)?;
+        let state = self.reader.state(repo.id)?;
         // The newest first: it is asked for most.
         for snapshot in state.snapshots.iter().rev() {
             let part = ViewPart::snapshot(snapshot.id);
-            let view = match self.store.open_view(vec![part]) {
+            let view = match self.reader.store.open_view(vec![part]) {
                 Ok(view) => view,
                 // A newer state has taken its place; whoever made that comes back.
                 Err(StoreError::Absent(_)) => continue,
                 Err(error) => return Err(store_failure(error)),
             };
-            let work = Work { search: self, second, view, cancel, progress };
+            let work = Work { index: self, second, view, cancel, progress };
             work.run(snapshot.id, &mut writer, &mut report)?;
         }
         Ok(Some(report))
@@ -87,7 +87,7 @@ impl Search {
     /// Whether something of a repository has no vector of the second model yet.
     pub fn wants_embedding(&self, repo: &Repo) -> Result<bool, Failure> {
         let Some(second) = self.second.as_deref() else { return Ok(false) };
-        let state = self.state(repo.id)?;
+        let state = self.reader.state(repo.id)?;
         let complete = second.complete.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(state.snapshots.iter().any(|snapshot| !complete.contains(&snapshot.id)))
     }
@@ -96,18 +96,18 @@ impl Search {
     /// is read again is known by its old vector. What other models left is theirs, and may have been paid for.
     pub fn collect_vectors(&self) -> Result<(), Failure> {
         let Some(second) = self.second.as_deref() else { return Ok(()) };
-        let writer = self.store.vector_writer().map_err(store_failure)?;
+        let writer = self.reader.store.vector_writer().map_err(store_failure)?;
         writer.collect_vectors(second.model()).map(|_| ()).map_err(store_failure)
     }
 
     /// What is kept of every model besides the built-in one.
     pub fn vector_sets(&self) -> Result<Vec<VectorSet>, Failure> {
-        self.store.vector_sets().map_err(store_failure)
+        self.reader.store.vector_sets().map_err(store_failure)
     }
 
     /// Forgets the vectors of a model; `None` where there are none, else how many there were and their bytes.
     pub fn remove_vectors(&self, model: &str) -> Result<Option<(u64, u64)>, Failure> {
-        let writer = self.store.vector_writer().map_err(store_failure)?;
+        let writer = self.reader.store.vector_writer().map_err(store_failure)?;
         let removed = writer.remove_set(model).map_err(store_failure)?;
         Ok(removed.map(|removed| (removed.chunks, removed.bytes)))
     }
@@ -115,7 +115,7 @@ impl Search {
 
 /// One snapshot.
 struct Work<'a> {
-    search: &'a Search,
+    index: &'a CodeIndex,
     second: &'a Second,
     view: Arc<dyn CodeView>,
     cancel: &'a Cancel,
@@ -136,7 +136,7 @@ impl Work<'_> {
             let writer = if let Some(writer) = writer {
                 writer
             } else {
-                writer.insert(self.search.store.vector_writer().map_err(store_failure)?)
+                writer.insert(self.index.reader.store.vector_writer().map_err(store_failure)?)
             };
             let model: Arc<str> = self.second.model().into();
             let mut done = total - missing.len() as u64;
@@ -188,7 +188,7 @@ impl Work<'_> {
     /// A set holds vectors of one length, whatever a service gives today.
     fn check_lengths(&self, vectors: &[Vec<f32>]) -> Result<(), Failure> {
         let model = self.second.model();
-        let sets = self.search.vector_sets()?;
+        let sets = self.index.vector_sets()?;
         let Some(set) = sets.iter().find(|set| set.model == model) else { return Ok(()) };
         match vectors.iter().find(|vector| vector.len() != set.dimensions) {
             Some(wrong) => Err(embed_failure(EmbedError::WrongDimensions {

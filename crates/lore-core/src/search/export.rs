@@ -8,7 +8,7 @@ use lore_model::{ChunkKind, Failure, Repo, RepoPath, SymbolKind};
 use lore_store::{BlobRecord, ChunkId, StoreError};
 
 use super::{
-    CodeFreshness, Loaded, Search,
+    CodeFreshness, CodeQuery, Loaded,
     answer::{id, tags, title},
     index::embed_failure,
     reading::passage,
@@ -66,15 +66,15 @@ pub struct Export {
     pub plain: u64,
 }
 
-impl Search {
+impl CodeQuery {
     /// The chunks of a repository as it is now, uncommitted work included: that of the work tree at `place`, where that is
     /// not the registered one.
     pub fn export(&self, repo: &Repo, place: Option<&Path>) -> Result<Export, Failure> {
-        let state = self.state(repo.id)?;
-        let part = self.part(repo, &state, place, true)?;
-        let freshness = self.freshness(repo, &state, part.as_ref());
+        let state = self.reader.state(repo.id)?;
+        let part = self.reader.part(repo, &state, place, true)?;
+        let freshness = self.reader.freshness(repo, &state, part.as_ref());
         let loaded = match part {
-            Some(part) => Some(self.load(&[part])?.map_err(store_failure)?),
+            Some(part) => Some(self.reader.load(&[part])?.map_err(store_failure)?),
             None => None,
         };
         Ok(Export { loaded, embedder: self.chosen()?, next: 0, freshness, plain: 0 })

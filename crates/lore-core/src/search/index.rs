@@ -20,7 +20,7 @@ use lore_store::{
 };
 
 use super::{
-    Search,
+    CodeIndex, IndexReader,
     reading::{FileReader, MAX_FILE, rules},
 };
 use crate::{git_failure, store_failure};
@@ -122,10 +122,10 @@ pub(super) fn clean_up(writer: &dyn CodeWriter) {
     }
 }
 
-impl Search {
+impl CodeIndex {
     /// Brings the index of one repository's code up to date.
     pub fn sync(&self, repo: &Repo, task: &CodeTask<'_>) -> Result<CodeReport, Failure> {
-        let running = self.syncing.begin(repo.id);
+        let running = self.reader.syncing.begin(repo.id);
         let heard = |event: CodeEvent| {
             match &event {
                 CodeEvent::Started(total) => running.set_total(*total),
@@ -139,9 +139,9 @@ impl Search {
 
     fn sync_inner(&self, repo: &Repo, task: &CodeTask<'_>) -> Result<CodeReport, Failure> {
         let CodeTask { writer, cancel, progress, .. } = *task;
-        let mut seen = self.look_at_tips(repo)?;
-        let rules = rules(&*self.embedder);
-        let before = self.store.code_state(repo.id).map_err(store_failure)?;
+        let mut seen = self.reader.look_at_tips(repo)?;
+        let rules = rules(&*self.reader.embedder);
+        let before = self.reader.store.code_state(repo.id).map_err(store_failure)?;
         if !task.retry_missing && is_current(&before, &seen.tips, &seen.scope, &rules) {
             return self.report(&before, 0);
         }
@@ -201,7 +201,7 @@ impl Search {
         let lost = if state.complete {
             0
         } else {
-            let left_out = self.summarise(newest.id)?.left_out;
+            let left_out = self.reader.summarise(newest.id)?.left_out;
             left_out.iter().filter(|file| file.reason.starts_with(LOST)).count() as u64
         };
         Ok(CodeReport {
@@ -214,6 +214,70 @@ impl Search {
         })
     }
 
+    /// Reads contents on all cores while one task stores.
+    pub(super) fn read_all(
+        &self,
+        repo: &Repo,
+        task: &CodeTask<'_>,
+        repository: &Repository,
+        contents: Vec<(BlobKey, RepoPath)>,
+        first: Option<&CodeEnd>,
+    ) -> Result<Unsearched, Failure> {
+        let CodeTask { writer, jobs, cancel, progress, .. } = *task;
+        if contents.is_empty() {
+            return Ok(Unsearched::default());
+        }
+        let rules = rules(&*self.reader.embedder);
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let jobs = jobs.map_or(cores, NonZero::get).min(MAX_JOBS).min(contents.len().div_ceil(BATCH)).max(1);
+        let sink = writer.sink();
+        let work = Work {
+            contents,
+            repository,
+            sink: &*sink,
+            embedder: &*self.reader.embedder,
+            cancel,
+            next: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
+            first_error: Mutex::default(),
+            unsearched: Mutex::default(),
+        };
+        thread::scope(|threads| {
+            let (sender, receiver) = mpsc::sync_channel::<ReadBatch>(jobs * 2);
+            for sender in vec![sender; jobs] {
+                let work = &work;
+                threads.spawn(move || work.run(&sender));
+            }
+            let mut done = 0;
+            let mut publish_at = Instant::now() + FIRST_ANSWER;
+            while let Ok((blobs, count)) = receiver.recv() {
+                done += count;
+                // Where storing fails, the receiver is dropped and the workers stop.
+                writer.put_blobs(&rules, blobs)?;
+                if let Some(end) = first
+                    && Instant::now() >= publish_at
+                {
+                    writer.end_code(repo.id, end.clone())?;
+                    progress(CodeEvent::Published);
+                    // Publishing costs the more the more there is.
+                    publish_at = Instant::now() + FIRST_ANSWER * 4;
+                }
+                progress(CodeEvent::Advanced(done));
+            }
+            Ok(())
+        })
+        .map_err(store_failure)?;
+        // What was read whole is kept, whatever happened after it.
+        writer.flush().map_err(store_failure)?;
+        cancel.check()?;
+        if let Some(failure) = work.first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(failure);
+        }
+        Ok(work.unsearched.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl IndexReader {
     /// Whether the index holds what the repository's tips name; `None` where the repository cannot be read.
     pub fn is_indexed(&self, repo: &Repo) -> Result<Option<bool>, Failure> {
         let state = self.store.code_state(repo.id).map_err(store_failure)?;
@@ -257,68 +321,6 @@ impl Search {
             Ok(Seen { repository, tips: refs.tips, scope, ignore })
         };
         looked().map_err(git_failure)
-    }
-
-    /// Reads contents on all cores while one task stores.
-    pub(super) fn read_all(
-        &self,
-        repo: &Repo,
-        task: &CodeTask<'_>,
-        repository: &Repository,
-        contents: Vec<(BlobKey, RepoPath)>,
-        first: Option<&CodeEnd>,
-    ) -> Result<Unsearched, Failure> {
-        let CodeTask { writer, jobs, cancel, progress, .. } = *task;
-        if contents.is_empty() {
-            return Ok(Unsearched::default());
-        }
-        let rules = rules(&*self.embedder);
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let jobs = jobs.map_or(cores, NonZero::get).min(MAX_JOBS).min(contents.len().div_ceil(BATCH)).max(1);
-        let sink = writer.sink();
-        let work = Work {
-            contents,
-            repository,
-            sink: &*sink,
-            embedder: &*self.embedder,
-            cancel,
-            next: AtomicUsize::new(0),
-            failed: AtomicBool::new(false),
-            first_error: Mutex::default(),
-            unsearched: Mutex::default(),
-        };
-        thread::scope(|threads| {
-            let (sender, receiver) = mpsc::sync_channel::<ReadBatch>(jobs * 2);
-            for sender in vec![sender; jobs] {
-                let work = &work;
-                threads.spawn(move || work.run(&sender));
-            }
-            let mut done = 0;
-            let mut publish_at = Instant::now() + FIRST_ANSWER;
-            while let Ok((blobs, count)) = receiver.recv() {
-                done += count;
-                // Where storing fails, the receiver is dropped and the workers stop.
-                writer.put_blobs(&rules, blobs)?;
-                if let Some(end) = first
-                    && Instant::now() >= publish_at
-                {
-                    writer.end_code(repo.id, end.clone())?;
-                    progress(CodeEvent::Published);
-                    // Publishing costs the more the more there is.
-                    publish_at = Instant::now() + FIRST_ANSWER * 4;
-                }
-                progress(CodeEvent::Advanced(done));
-            }
-            Ok(())
-        })
-        .map_err(store_failure)?;
-        // What was read whole is kept, whatever happened after it.
-        writer.flush().map_err(store_failure)?;
-        cancel.check()?;
-        if let Some(failure) = work.first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(failure);
-        }
-        Ok(work.unsearched.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use lore_model::{Failure, Repo, RepoPath};
 use lore_store::{Accuracy, Ask, CodeView, DIMENSIONS, FieldWeight, SnapshotId, StoreError, ViewPart};
 
-use super::{Search, TRIES};
+use super::{IndexReader, TRIES};
 use crate::store_failure;
 
 /// The files of one repository that are searched, uncommitted work included.
@@ -57,7 +57,7 @@ impl IndexedFiles {
     }
 }
 
-impl Search {
+impl IndexReader {
     /// The files of a repository that are searched, seen from one of its work trees.
     pub fn indexed_files(&self, repo: &Repo, place: Option<&Path>) -> Result<Arc<IndexedFiles>, Failure> {
         for tries in 1.. {

@@ -88,26 +88,56 @@ const TRIES: usize = 4;
 /// Of so many commits it is remembered when they were made.
 const MAX_TIMES: usize = 4096;
 
-/// The code of all registered repositories.
+/// Code search over all registered repositories.
 pub struct Search {
+    /// The state of the index and of work trees.
+    pub reader: Arc<IndexReader>,
+    /// Writes the index.
+    pub index: CodeIndex,
+    /// Queries about the code as it is.
+    pub query: CodeQuery,
+    /// Queries about former versions.
+    pub temporal: TemporalSearch,
+}
+
+/// Reads the index: which snapshots are there, how fresh they are, and views of them with uncommitted work.
+pub struct IndexReader {
     store: Arc<dyn IndexStore>,
     /// The built-in model, which indexes everything.
     embedder: Arc<dyn Embedder>,
-    /// What is configured besides.
-    second: Option<Arc<Second>>,
-    clock: Arc<dyn Clock>,
     settings: Settings,
     overlays: Mutex<HashMap<PathBuf, Arc<Mutex<Watched>>>>,
     views: Arc<Views>,
     tips: Arc<TipCache>,
-    /// When the commits that were searched were made.
+    /// Times of the commits that were searched.
     times: Mutex<HashMap<CommitId, i64>>,
+    /// Work-tree scans that failed: when and why.
+    failed: Mutex<HashMap<PathBuf, (Instant, String)>>,
+    syncing: SyncProgress,
+}
+
+/// Reads repositories into the index.
+pub struct CodeIndex {
+    reader: Arc<IndexReader>,
+    second: Option<Arc<Second>>,
+    clock: Arc<dyn Clock>,
+}
+
+/// Answers queries about code.
+pub struct CodeQuery {
+    reader: Arc<IndexReader>,
+    temporal: TemporalSearch,
+    /// The configured model, besides the built-in one.
+    second: Option<Arc<Second>>,
     /// What commits say about the files of repositories.
     evidence: Mutex<KeptEvidence>,
     reading: Shared<(RepoId, i64), Option<Arc<Evidence>>>,
-    /// When and why a look at a work tree failed.
-    failed: Mutex<HashMap<PathBuf, (Instant, String)>>,
-    syncing: SyncProgress,
+}
+
+/// Answers queries about former versions of code, from the temporal index.
+#[derive(Clone)]
+pub struct TemporalSearch {
+    reader: Arc<IndexReader>,
 }
 
 impl Search {
@@ -118,63 +148,45 @@ impl Search {
         clock: Arc<dyn Clock>,
         settings: Settings,
     ) -> Self {
-        Self {
+        let reader = Arc::new(IndexReader {
             store,
             embedder,
-            second: None,
-            clock,
             views: Arc::new(Views::new(settings.views)),
             settings,
             overlays: Mutex::default(),
-            reading: Shared::default(),
             tips: Arc::default(),
             times: Mutex::default(),
-            evidence: Mutex::default(),
             failed: Mutex::default(),
             syncing: SyncProgress::default(),
+        });
+        let temporal = TemporalSearch { reader: Arc::clone(&reader) };
+        Self {
+            index: CodeIndex { reader: Arc::clone(&reader), second: None, clock },
+            query: CodeQuery {
+                reader: Arc::clone(&reader),
+                temporal: temporal.clone(),
+                second: None,
+                evidence: Mutex::default(),
+                reading: Shared::default(),
+            },
+            temporal,
+            reader,
         }
     }
 
-    /// The same with another model beside the one that indexes.
+    /// Adds a configured model to the built-in one.
     #[must_use]
     pub fn with_second(mut self, second: Option<Second>) -> Self {
-        self.second = second.map(Arc::new);
+        self.query.second = second.map(Arc::new);
+        self.index.second.clone_from(&self.query.second);
         self
     }
+}
 
+impl IndexReader {
     /// The user's own file of git ignore rules.
     pub(crate) fn user_excludes(&self) -> Option<PathBuf> {
         self.settings.user_excludes.clone()
-    }
-
-    /// The name of the model that indexes.
-    pub fn model(&self) -> &str {
-        self.embedder.model()
-    }
-
-    /// What is configured besides the model that indexes.
-    pub fn second(&self) -> Option<&Second> {
-        self.second.as_deref()
-    }
-
-    /// The chunk files in a folder, read with the configured model alone. It must give vectors as long as the files have.
-    pub fn open_chunk_files(&self, place: ChunksPlace) -> Result<ChunkFiles, Failure> {
-        let embedder = self.chosen()?;
-        if embedder.dimensions() != lore_embed::DIMENSIONS {
-            return Err(index::embed_failure(lore_embed::EmbedError::WrongDimensions {
-                model: embedder.model().to_owned(),
-                expected: lore_embed::DIMENSIONS,
-                got: embedder.dimensions(),
-            }));
-        }
-        ChunkFiles::open(place, Arc::clone(&self.store), embedder)
-    }
-
-    /// The configured model for those who use one only, after it has shown that it answers.
-    fn chosen(&self) -> Result<Arc<dyn Embedder>, Failure> {
-        let Some(second) = &self.second else { return Ok(Arc::clone(&self.embedder)) };
-        second.embedder.embed_query("hello", CHOSEN_WAIT).map_err(index::embed_failure)?;
-        Ok(Arc::clone(&second.embedder))
     }
 
     /// What is indexed of a repository, and whether that is all.
@@ -225,5 +237,37 @@ impl Search {
             times.insert(commit, time);
         }
         time
+    }
+}
+
+impl CodeQuery {
+    /// The name of the model that indexes.
+    pub fn model(&self) -> &str {
+        self.reader.embedder.model()
+    }
+
+    /// What is configured besides the model that indexes.
+    pub fn second(&self) -> Option<&Second> {
+        self.second.as_deref()
+    }
+
+    /// The chunk files in a folder, read with the configured model alone. It must give vectors as long as the files have.
+    pub fn open_chunk_files(&self, place: ChunksPlace) -> Result<ChunkFiles, Failure> {
+        let embedder = self.chosen()?;
+        if embedder.dimensions() != lore_embed::DIMENSIONS {
+            return Err(index::embed_failure(lore_embed::EmbedError::WrongDimensions {
+                model: embedder.model().to_owned(),
+                expected: lore_embed::DIMENSIONS,
+                got: embedder.dimensions(),
+            }));
+        }
+        ChunkFiles::open(place, Arc::clone(&self.reader.store), embedder)
+    }
+
+    /// The configured model for those who use one only, after it has shown that it answers.
+    fn chosen(&self) -> Result<Arc<dyn Embedder>, Failure> {
+        let Some(second) = &self.second else { return Ok(Arc::clone(&self.reader.embedder)) };
+        second.embedder.embed_query("hello", CHOSEN_WAIT).map_err(index::embed_failure)?;
+        Ok(Arc::clone(&second.embedder))
     }
 }

@@ -3,7 +3,7 @@
 use lore_model::{Failure, Repo};
 use lore_store::{LeftOut, PastInfo, SnapshotId, SnapshotInfo, SnapshotSummary, StoreError, ViewPart};
 
-use super::{CodeFreshness, Search, SecondState, work_tree::left_out_of};
+use super::{CodeFreshness, CodeQuery, IndexReader, SecondState, work_tree::left_out_of};
 use crate::store_failure;
 
 /// What is indexed of one repository.
@@ -25,13 +25,13 @@ pub struct CodeOverview {
     pub past_is_current: bool,
 }
 
-impl Search {
+impl CodeQuery {
     /// What is indexed of a repository.
     pub fn overview(&self, repo: &Repo) -> Result<CodeOverview, Failure> {
-        let state = self.state(repo.id)?;
-        let part = self.part(repo, &state, None, false)?;
-        let freshness = self.freshness(repo, &state, part.as_ref());
-        let (past, past_is_current) = (state.past, self.has_past(repo));
+        let state = self.reader.state(repo.id)?;
+        let part = self.reader.part(repo, &state, None, false)?;
+        let freshness = self.reader.freshness(repo, &state, part.as_ref());
+        let (past, past_is_current) = (state.past, self.reader.has_past(repo));
         let Some(part) = part else {
             return Ok(CodeOverview {
                 freshness,
@@ -43,7 +43,7 @@ impl Search {
                 past_is_current,
             });
         };
-        let summary = self.summarise(part.snapshot.id)?;
+        let summary = self.reader.summarise(part.snapshot.id)?;
         let second = self.coverage(part.snapshot.id)?;
         let uncommitted_left_out = left_out_of(part.work);
         let snapshot = Some(part.snapshot);
@@ -54,7 +54,7 @@ impl Search {
     pub fn covered_by(&self, repos: &[Repo], model: &str) -> Result<(u64, u64), Failure> {
         let mut sum = (0, 0);
         for repo in repos {
-            let state = self.state(repo.id)?;
+            let state = self.reader.state(repo.id)?;
             let Some(snapshot) = state.snapshots.last() else { continue };
             if let Some(state) = self.coverage_of(snapshot.id, model)? {
                 sum = (sum.0 + state.covered as u64, sum.1 + state.chunks as u64);
@@ -73,14 +73,16 @@ impl Search {
 
     fn coverage_of(&self, snapshot: SnapshotId, model: &str) -> Result<Option<SecondState>, Failure> {
         let part = ViewPart::snapshot(snapshot);
-        let view = match self.store.open_view(vec![part]) {
+        let view = match self.reader.store.open_view(vec![part]) {
             Err(StoreError::Absent(_)) => return Ok(None),
             other => other.map_err(store_failure)?,
         };
         let covered = view.vectors(model).map_err(store_failure)?.map_or(0, |vectors| vectors.covered());
         Ok(Some(SecondState { covered, chunks: view.meant().len(), model: model.to_owned(), problem: None }))
     }
+}
 
+impl IndexReader {
     /// Looks for damage in what is derived of code; `deep` reads everything.
     pub fn check(&self, deep: bool) -> Result<Vec<String>, Failure> {
         self.store.check_code(deep).map_err(store_failure)

@@ -10,7 +10,7 @@ use lore_model::{Cancelled, Code, CommitId, Failure, Repo, RepoId, Source};
 use lore_store::{Base, OverlayInput, SnapshotId, SnapshotInfo, StoreError, ViewPart};
 
 use super::{
-    Search,
+    IndexReader,
     overlay::WorkVersion,
     past::PastShown,
     tips::Tips,
@@ -53,7 +53,7 @@ pub(super) struct Part {
     pub(super) past: Option<PastShown>,
 }
 
-impl Search {
+impl IndexReader {
     /// Where the refs point, seen from a work tree; `None` where the repository cannot be read.
     pub(super) fn tips(&self, repo: &Repo, place: &Path) -> Option<Tips> {
         self.settings.refresh_ignore(&repo.info.local_path);

@@ -8,7 +8,7 @@ use lore_model::{ChunkKind, Code, Failure, Repo, RepoPath};
 use lore_store::{Accuracy, AskWord, ChunkId, CodeView, Entry, StoreError, tokens};
 
 use super::{
-    CodeFreshness, CodeHit, CodeRequest, CodeState, Loaded, Part, Search, TRIES,
+    CodeFreshness, CodeHit, CodeQuery, CodeRequest, CodeState, Loaded, Part, TRIES,
     answer::{LIMIT_MAX, Work},
     filter::Filter,
     index::embed_failure,
@@ -92,7 +92,7 @@ struct Origin {
     copies: Vec<(RepoPath, u32)>,
 }
 
-impl Search {
+impl CodeQuery {
     /// Finds what is like the code at a place.
     pub fn related(&self, request: &RelatedRequest) -> Result<RelatedAnswer, Failure> {
         let mut tries = 0;
@@ -101,7 +101,7 @@ impl Search {
             match self.try_related(request)? {
                 Ok(answer) => return Ok(answer),
                 // What was read was replaced by a newer state meanwhile.
-                Err(StoreError::Absent(_)) if tries < TRIES => self.views.forget(&[request.repo.0.id]),
+                Err(StoreError::Absent(_)) if tries < TRIES => self.reader.views.forget(&[request.repo.0.id]),
                 Err(error) => return Err(store_failure(error)),
             }
         }
@@ -109,11 +109,11 @@ impl Search {
 
     fn try_related(&self, request: &RelatedRequest) -> Result<Result<RelatedAnswer, StoreError>, Failure> {
         let (repo, place) = &request.repo;
-        let state = self.store.code_state(repo.id).map_err(store_failure)?;
-        let part = self.part(repo, &state, place.as_deref(), true)?;
-        let freshness = self.freshness(repo, &state, part.as_ref());
+        let state = self.reader.store.code_state(repo.id).map_err(store_failure)?;
+        let part = self.reader.part(repo, &state, place.as_deref(), true)?;
+        let freshness = self.reader.freshness(repo, &state, part.as_ref());
         let parts: Vec<Part> = part.into_iter().collect();
-        let loaded = match self.load(&parts)? {
+        let loaded = match self.reader.load(&parts)? {
             Ok(loaded) => loaded,
             Err(error) => return Ok(Err(error)),
         };
@@ -123,7 +123,7 @@ impl Search {
             Err(error) => return Ok(Err(error)),
         };
         // Vectors of another model cannot be compared; until all is read anew, words alone decide.
-        let comparable = state.rules == reading::rules(&*self.embedder) && origin.is_meant;
+        let comparable = state.rules == reading::rules(&*self.reader.embedder) && origin.is_meant;
         let vector = if comparable { self.embed_passage(&origin)? } else { None };
         let limit = request.limit.clamp(1, LIMIT_MAX);
         let Origin { file, entry, text, is_meant: _, words, mut copies } = origin;
@@ -138,7 +138,7 @@ impl Search {
             limit: limit + SPARE,
             min_score: 0.0,
             accuracy: Accuracy::default(),
-            embedder: Arc::clone(&self.embedder),
+            embedder: Arc::clone(&self.reader.embedder),
             parts: Parts { second: false, rules: false, history: false, ..Parts::default() },
             said: Vec::new(),
             except: Some(Box::new(move |at, other| is_same(at == file, &own, other))),
@@ -173,7 +173,7 @@ impl Search {
     fn embed_passage(&self, origin: &Origin) -> Result<Option<Vec<f32>>, Failure> {
         let text = &origin.text[..origin.text.floor_char_boundary(PASSAGE_MAX)];
         let passage = reading::passage(&origin.entry, text);
-        let mut vectors = self.embedder.embed(&[passage.as_str()], Mode::Passage).map_err(embed_failure)?;
+        let mut vectors = self.reader.embedder.embed(&[passage.as_str()], Mode::Passage).map_err(embed_failure)?;
         Ok(vectors.pop().filter(|vector| vector.iter().any(|value| *value != 0.0)))
     }
 }

@@ -12,7 +12,7 @@ use lore_model::{Cancel, Code, CommitId, Failure, Repo, RepoPath};
 use lore_store::LeftOut;
 
 use super::{
-    Search,
+    IndexReader,
     overlay::{Overlay, Tools, WorkVersion},
     part::base,
 };
@@ -50,7 +50,7 @@ pub(super) enum Look {
     Told(Option<Vec<RepoPath>>),
 }
 
-impl Search {
+impl IndexReader {
     /// Uncommitted files of a repository's work tree that are not searched.
     pub fn uncommitted_left_out(&self, repo: &Repo) -> Result<Vec<LeftOut>, Failure> {
         let state = self.state(repo.id)?;

@@ -92,11 +92,11 @@ impl Lore {
         asked.min_score = MIN_SCORE;
         asked.when = When::During(Period { removed: true, gone: true, ..Period::default() });
         asked.check()?;
-        let mut found = self.search.search(&asked)?;
+        let mut found = self.search.query.search(&asked)?;
         let kept = found.gaps.not_kept.is_empty();
         // Without a past, what is there now answered: that was not taken away.
         let mut hits = if kept { std::mem::take(&mut found.hits) } else { Vec::new() };
-        self.search.tell_past(&asked.repos, &mut hits, None)?;
+        self.search.temporal.tell_past(&asked.repos, &mut hits, None)?;
         let mut removed = Vec::new();
         for hit in hits {
             if removed.len() < limit && !self.is_still_there(&asked, &hit)? {
@@ -116,7 +116,7 @@ impl Lore {
         };
         let mut namesakes = CodeRequest::new(name.clone(), asked.repos.clone());
         namesakes.limit = NAMESAKES;
-        let now = self.search.search(&namesakes)?;
+        let now = self.search.query.search(&namesakes)?;
         let is_it = |other: &CodeHit| {
             let is_namesake = other.name.as_ref() == Some(name);
             // Many a file has its own `main` or `setup`: elsewhere, one of that name is the same only if it says the same.

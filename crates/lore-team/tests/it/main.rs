@@ -167,8 +167,13 @@ impl Case {
     fn finds(&self, by: &Asker, alias: &str, word: &str) -> bool {
         let visible = self.team.visible(by.caller.as_ref().expect("it goes well"), alias).expect("it goes well");
         let repos = visible.repos.into_iter().map(|shown| (shown.repo, None)).collect();
-        let answer =
-            self.team.lore().search.search(&CodeRequest::new(format!("\"{word}\""), repos)).expect("it goes well");
+        let answer = self
+            .team
+            .lore()
+            .search
+            .query
+            .search(&CodeRequest::new(format!("\"{word}\""), repos))
+            .expect("it goes well");
         answer.hits.iter().any(|hit| hit.snippet.text.contains(word))
     }
 
@@ -314,7 +319,7 @@ fn what_is_pushed_is_there_after_a_sync_and_what_nobody_wants_leaves() {
     case.team.deactivate(&ada, "mine").unwrap();
     case.done(&ada, &case.team.refresh_golden(&ada, "api").unwrap());
     let repo = case.team.lore().history.repo("api").unwrap();
-    let state = case.team.lore().search.state(repo.id).unwrap();
+    let state = case.team.lore().search.reader.state(repo.id).unwrap();
     assert_eq!(state.snapshots.len(), 1, "the branch that nobody has any more is gone: {state:?}");
 }
 

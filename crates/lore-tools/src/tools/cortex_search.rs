@@ -225,7 +225,7 @@ fn search_index(
         }
         (None, None) => Coming::ByItself(None),
     };
-    let answer = lore.search.search(&request)?;
+    let answer = lore.search.query.search(&request)?;
     Ok((answer, coming))
 }
 

@@ -54,7 +54,7 @@ fn discover(context: &Context, input: &Input) -> Result<Answer, Failure> {
     };
     let mut rows = Vec::new();
     for repo in repos.iter().take(REPOS_MAX) {
-        rows.push(row(repo, context.lore.search.state(repo.id)?.past.is_some()));
+        rows.push(row(repo, context.lore.search.reader.state(repo.id)?.past.is_some()));
     }
     Ok(repositories(rows, repos.len()))
 }

@@ -65,7 +65,7 @@ fn related(context: &Context, input: &Input) -> Result<Answer, Failure> {
         line: u32::try_from(input.line).unwrap_or(u32::MAX),
         limit: usize::try_from(input.limit.unwrap_or(LIMIT)).unwrap_or(LIMIT_MAX),
     };
-    let mut found = context.lore.search.related(&request)?;
+    let mut found = context.lore.search.query.related(&request)?;
     found.shorten(LINES);
     let hits = std::mem::take(&mut found.hits);
     let frame = size(&Value::Object(fields(&found, &names).0)) + 10;

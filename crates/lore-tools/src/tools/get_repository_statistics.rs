@@ -77,7 +77,7 @@ fn statistics_of(context: &Context, found: Found) -> Result<(Value, Report), Fai
     let Found { repo, alias, shown, .. } = found;
     let lore = &context.lore;
     let accessed_at = shown.and_then(|shown| shown.activation?.accessed_at);
-    let indexed = lore.search.indexed_files(&repo, None).unwrap_or_default();
+    let indexed = lore.search.reader.indexed_files(&repo, None).unwrap_or_default();
     let measured = lore.measure(&repo);
     let report = lore.report(vec![repo])?.pop();
     let report = report.ok_or_else(|| Failure::new(lore_model::Code::Internal, "a repository has no report"))?;

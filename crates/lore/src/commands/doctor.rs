@@ -275,13 +275,13 @@ fn team(context: &Context<'_>) -> Vec<Finding> {
 }
 
 fn code(context: &Context<'_>, deep: bool) -> Option<Finding> {
-    let damage = match context.lore.search.check(deep) {
+    let damage = match context.lore.search.reader.check(deep) {
         Ok(damage) => damage,
         Err(failure) => return Some(broken("code", failure)),
     };
     let hint = "run `lore reindex`: it reads the code anew from git";
     let Some(first) = damage.first() else {
-        let bytes = context.lore.search.bytes().ok().filter(|bytes| *bytes > 0)?;
+        let bytes = context.lore.search.reader.bytes().ok().filter(|bytes| *bytes > 0)?;
         let depth = if deep { "everything was read" } else { "--deep reads everything" };
         return Some(finding(Level::Fine, "code", format!("{:.1} MB ({depth})", gigabytes(bytes) * 1e3)));
     };
@@ -317,7 +317,7 @@ fn embedding(context: &Context<'_>) -> Option<Finding> {
         let found = finding(Level::Broken, "embedding", failure.message.clone());
         return Some(Finding { hint: failure.hint.clone(), ..found });
     }
-    let second = context.lore.search.second()?;
+    let second = context.lore.search.query.second()?;
     Some(match second.probe() {
         Ok(dimensions) => {
             let text = format!("{} gives vectors of {dimensions} dimensions", second.model());

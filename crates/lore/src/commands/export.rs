@@ -70,7 +70,7 @@ pub(super) fn run(context: &Context<'_>, Args { what: What::Chunks(args) }: Args
         _ => None,
     };
     let repo = context.named_repos(&[args.repo])?.remove(0);
-    let mut export = context.lore.search.export(&repo, place.as_deref())?;
+    let mut export = context.lore.search.query.export(&repo, place.as_deref())?;
     is_whole(context, &repo, &export.freshness)?;
     let now = context.lore.history.now();
     fs::create_dir_all(&args.folder).map_err(|error| no_access(&args.folder, &error))?;

@@ -65,12 +65,12 @@ pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
 
 fn list(context: &Context<'_>) -> Result<(), Failure> {
     let (ui, search) = (context.ui, &context.lore.search);
-    let configured = search.second().map(|second| second.model().to_owned());
+    let configured = search.query.second().map(|second| second.model().to_owned());
     let installed = models::installed(&context.models());
     let repos = context.lore.history.repos()?;
     let mut rows = Vec::new();
-    for set in search.vector_sets()? {
-        let covered = search.covered_by(&repos, &set.model)?;
+    for set in search.index.vector_sets()? {
+        let covered = search.query.covered_by(&repos, &set.model)?;
         rows.push((set, covered));
     }
     if ui.is_json() {
@@ -86,7 +86,7 @@ fn list(context: &Context<'_>) -> Result<(), Failure> {
             })
         });
         return ui.value(&json!({
-            "built_in": search.model(),
+            "built_in": search.query.model(),
             "configured": configured,
             "problem": context.no_embedder.as_ref().map(|failure| &failure.message),
             "installed": installed.map_or_else(|| json!([]), |bytes| json!([{"name": MINILM, "model": MINILM_SPACE, "bytes": bytes}])),
@@ -97,7 +97,7 @@ fn list(context: &Context<'_>) -> Result<(), Failure> {
         ui.warn(&format!("the configured embedding model cannot be used: {failure}"));
     }
     let used = |is_used: bool| if is_used { ui.paint(GREEN, "  in use") } else { String::new() };
-    ui.line(&format!("{}  built in{}", ui.paint(BOLD, search.model()), used(true)))?;
+    ui.line(&format!("{}  built in{}", ui.paint(BOLD, search.query.model()), used(true)))?;
     if let Some(bytes) = installed {
         let is_used = configured.as_deref() == Some(MINILM_SPACE);
         ui.line(&format!("{}  installed, {:.1} MB{}", ui.paint(BOLD, MINILM), megabytes(bytes), used(is_used)))?;
@@ -165,7 +165,7 @@ fn install(context: &Context<'_>, from: Option<PathBuf>, use_it: bool) -> Result
 
 fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
     let (ui, search) = (context.ui, &context.lore.search);
-    if name == search.model() {
+    if name == search.query.model() {
         return Err(Failure::new(Code::InvalidArgument, "the built-in model cannot be removed"));
     }
     let is_minilm = [MINILM, MINILM_SPACE, "minilm"].contains(&name);
@@ -174,7 +174,7 @@ fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
     let vectors = remove_vectors(context, model, is_minilm)?;
     let files = if is_minilm { models::remove(&context.models())? } else { None };
     if files.is_none() && vectors.is_none() {
-        let sets = search.vector_sets()?;
+        let sets = search.index.vector_sets()?;
         let names: Vec<&str> = sets.iter().map(|set| set.model.as_str()).collect();
         let failure = Failure::new(Code::InvalidArgument, format!("there is no model `{}`", one_line(name)));
         return Err(match lore_model::closest(name, names.iter().copied()) {
@@ -195,7 +195,7 @@ fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
         said.push(format!("{} ({:.1} MB)", count(count_of, "vector"), megabytes(bytes)));
     }
     ui.line(&format!("removed {}: {}", ui.paint(BOLD, &one_line(model)), said.join(" and ")))?;
-    if search.second().is_some_and(|second| second.model() == model) {
+    if search.query.second().is_some_and(|second| second.model() == model) {
         ui.note("it is still configured: set embedding_provider = \"local\" in config.toml to do without");
     }
     Ok(())
@@ -204,12 +204,12 @@ fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
 /// Forgets the vectors of a model, after telling the user where somebody who makes some has to be waited for.
 fn remove_vectors(context: &Context<'_>, model: &str, may_come: bool) -> Result<Option<(u64, u64)>, Failure> {
     let search = &context.lore.search;
-    if !may_come && !search.vector_sets()?.iter().any(|set| set.model == model) {
+    if !may_come && !search.index.vector_sets()?.iter().any(|set| set.model == model) {
         return Ok(None);
     }
     let mut has_told = false;
     loop {
-        match search.remove_vectors(model) {
+        match search.index.remove_vectors(model) {
             Err(failure) if failure.code == Code::Busy => {
                 if !has_told {
                     context.ui.note("waiting for another lore process that is writing vectors …");

@@ -139,9 +139,9 @@ impl Context<'_> {
     /// Gives what is indexed of a repository vectors of the second model, with progress; `None` where there is no such
     /// model. What keeps it from that is told here, and in the report.
     pub(super) fn embed_one(&self, repo: &Repo, cancel: &Cancel) -> Option<EmbedReport> {
-        let model = self.lore.search.second()?.model().to_owned();
+        let model = self.lore.search.query.second()?.model().to_owned();
         let progress = SyncProgress::new(self.ui, repo.name());
-        let done = self.lore.search.embed_all(repo, cancel, &|event| progress.event(FlowEvent::Embedding(event)));
+        let done = self.lore.search.index.embed_all(repo, cancel, &|event| progress.event(FlowEvent::Embedding(event)));
         progress.finish();
         let failure = match done {
             Ok(report) => return report,

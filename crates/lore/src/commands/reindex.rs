@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<ExitCode, Failur
     let repos = context.named_repos(&args.repo)?;
     let cancel = cancel_on_interrupt();
     let writer = context.writer()?;
-    let before = context.lore.search.bytes()?;
+    let before = context.lore.search.reader.bytes()?;
     writer.retire_code(repos.iter().map(|repo| repo.id).collect()).map_err(store_failure)?;
     let options = context.sync_options();
     let mut reports: Vec<(Repo, Result<CodeReport, Failure>)> = Vec::new();
@@ -69,7 +69,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<ExitCode, Failur
             context.embed_one(repo, &cancel);
         }
     }
-    let after = context.lore.search.bytes()?;
+    let after = context.lore.search.reader.bytes()?;
     print(context, &reports, [before, after], started)?;
     let failed = reports.iter().find_map(|(_, done)| done.as_ref().err()).or(pasts.first());
     Ok(failed.map_or(ExitCode::SUCCESS, |failure| ExitCode::from(failure.code.row().exit)))

@@ -61,7 +61,7 @@ pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
     let limit = context.in_range("--limit", args.limit, (1, LIMIT_MAX));
     let asked = RelatedRequest { repo: (repo.clone(), Some(place.clone())), path, line, limit };
     let started = std::time::Instant::now();
-    let found = context.lore.search.related(&asked)?;
+    let found = context.lore.search.query.related(&asked)?;
     let took = started.elapsed();
     let ui = context.ui;
     if ui.is_json() {
@@ -94,10 +94,10 @@ pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
 /// Brings the code of a repository up to date, unless another process is doing that.
 fn refresh(context: &Context<'_>, repo: &Repo) -> Result<(), Failure> {
     let search = &context.lore.search;
-    if repo.info.source != Source::Local || search.is_indexed(repo)?.unwrap_or(true) {
+    if repo.info.source != Source::Local || search.reader.is_indexed(repo)?.unwrap_or(true) {
         return Ok(());
     }
-    let usable = !search.state(repo.id)?.snapshots.is_empty();
+    let usable = !search.reader.state(repo.id)?.snapshots.is_empty();
     let writer =
         if usable { context.lore.history.store().try_writer().map_err(store_failure) } else { context.writer() };
     let done = match writer {

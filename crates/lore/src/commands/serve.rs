@@ -332,7 +332,7 @@ impl lore_tools::Project for Project {
 
 /// Reads chunk files, and from then on reads them again when they change.
 fn open_files(lore: &Lore, place: ChunksPlace) -> Result<OpenFiles, Failure> {
-    let files = Arc::new(lore.search.open_chunk_files(place)?);
+    let files = Arc::new(lore.search.query.open_chunk_files(place)?);
     let (watched, cancel) = (Arc::clone(&files), Cancel::default());
     let watch = cancel.on_drop();
     thread::spawn(move || watched.keep_fresh(&cancel));

@@ -42,10 +42,10 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let repos = history.repos()?;
     let freshness = history.freshness(&repos, None);
     let size = history.store().size().map_err(store_failure)?;
-    let code_bytes = context.lore.search.bytes()?;
+    let code_bytes = context.lore.search.reader.bytes()?;
     let mut rows = Vec::new();
     for (repo, fresh) in repos.into_iter().zip(freshness.repos) {
-        let code = context.lore.search.overview(&repo);
+        let code = context.lore.search.query.overview(&repo);
         rows.push(Row { repo, fresh, code });
     }
     let ui = context.ui;

@@ -169,7 +169,7 @@ pub(super) fn sync_all(context: &Context<'_>, repos: Vec<Repo>, options: &SyncOp
 
 /// Removes vectors of chunks that are gone. It can wait where that is not possible now.
 fn collect_vectors(context: &Context<'_>) {
-    if let Err(failure) = context.lore.search.collect_vectors() {
+    if let Err(failure) = context.lore.search.index.collect_vectors() {
         tracing::debug!(%failure, "vectors of chunks that are gone are still there");
     }
 }

@@ -23,7 +23,7 @@ use self::scan::Scan;
 pub use self::terms::MAX_CHANGES;
 pub(super) use self::terms::{Match, Terms};
 use super::{
-    CodeFreshness, FileFilter, PastGaps, Role, Search, Standing, TRIES, Told, When, answer::Seen, filter::Files,
+    CodeFreshness, CodeQuery, FileFilter, PastGaps, Role, Standing, TRIES, Told, When, answer::Seen, filter::Files,
     past::Line,
 };
 use crate::store_failure;
@@ -116,7 +116,7 @@ pub struct LineHit {
     pub changes: usize,
     /// When it was there, where the question is about the past.
     pub standing: Option<Standing>,
-    /// What is told of that, after [`Search::tell_past`].
+    /// What is told of that, after [`TemporalSearch::tell_past`].
     pub told: Option<Arc<Told>>,
 }
 
@@ -153,7 +153,7 @@ impl LinesRequest {
     }
 }
 
-impl Search {
+impl CodeQuery {
     /// Every line that has what is looked for.
     pub fn find_lines(&self, request: &LinesRequest) -> Result<LinesAnswer, Failure> {
         request.when.check()?;
@@ -166,7 +166,7 @@ impl Search {
         loop {
             tries += 1;
             let Seen { parts, freshness, mut gaps, former, .. } = self.see(&request.repos, &request.when)?;
-            let loaded = self.load(&parts)?;
+            let loaded = self.reader.load(&parts)?;
             drop(former);
             let found = match loaded {
                 Ok(loaded) => {
@@ -187,7 +187,7 @@ impl Search {
                 Ok(found) => return Ok(LinesAnswer { freshness, gaps, ..found }),
                 // What was read was replaced by a newer state meanwhile.
                 Err(StoreError::Absent(_)) if tries < TRIES => {
-                    self.views.forget(&request.repos.iter().map(|(repo, _)| repo.id).collect::<Vec<_>>());
+                    self.reader.views.forget(&request.repos.iter().map(|(repo, _)| repo.id).collect::<Vec<_>>());
                 }
                 Err(error) => return Err(store_failure(error)),
             }

@@ -13,7 +13,7 @@ use lore_store::{CommitMessage, Hidden, PatchText};
 use super::{ChangeKind, Period, When};
 use crate::{
     search::{
-        CodeFreshness, FileFilter, LinesWanted, Search,
+        CodeFreshness, FileFilter, LinesWanted, TemporalSearch,
         filter::Files,
         index::embed_failure,
         lines::{Match, Terms},
@@ -100,7 +100,7 @@ pub struct CommitsAnswer {
     pub freshness: Vec<CodeFreshness>,
 }
 
-impl Search {
+impl TemporalSearch {
     /// Finds commits by what they say or changed, but for the hidden ones.
     pub(crate) fn find_commits(&self, request: &CommitsRequest, hidden: &Hidden) -> Result<CommitsAnswer, Failure> {
         When::During(request.period.clone()).check()?;
@@ -109,9 +109,9 @@ impl Search {
         let mut answer = CommitsAnswer::default();
         let (mut looked, mut all) = (0, 0);
         for (repo, place) in &request.repos {
-            let state = self.store.code_state(repo.id).map_err(store_failure)?;
-            let part = self.part(repo, &state, place.as_deref(), false)?;
-            answer.freshness.push(self.freshness(repo, &state, part.as_ref()));
+            let state = self.reader.store.code_state(repo.id).map_err(store_failure)?;
+            let part = self.reader.part(repo, &state, place.as_deref(), false)?;
+            answer.freshness.push(self.reader.freshness(repo, &state, part.as_ref()));
             let Period { from, to, author, kinds, .. } = &request.period;
             // Which files are binary is in the diffs alone: those that a message leads to are looked at below.
             let has_binary = kinds.contains(&ChangeKind::Binary);
@@ -120,7 +120,7 @@ impl Search {
             if is_diffs && has_binary && statuses.is_empty() {
                 continue;
             }
-            let messages = self.store.list_messages(repo.id, *from, *to, author.as_deref(), &statuses, hidden);
+            let messages = self.reader.store.list_messages(repo.id, *from, *to, author.as_deref(), &statuses, hidden);
             let messages = messages.map_err(store_failure)?;
             all += messages.len();
             let mut of_repo = Vec::new();
@@ -152,7 +152,7 @@ impl Search {
                         if stop.is_cancelled() {
                             break;
                         }
-                        let patch = self.store.find_patch(repo.id, commit.commit).map_err(store_failure)?;
+                        let patch = self.reader.store.find_patch(repo.id, commit.commit).map_err(store_failure)?;
                         let Some(PatchText::Bytes(patch)) = patch else {
                             answer.without_diff += 1;
                             looked += 1;
@@ -215,10 +215,10 @@ impl Search {
             }
             decided.looked += 1;
             let commit = one.commit.commit;
-            let detail = self.store.find_commit(repo.id, commit).map_err(store_failure)?;
+            let detail = self.reader.store.find_commit(repo.id, commit).map_err(store_failure)?;
             let files = detail.map(|detail| detail.files).unwrap_or_default();
             let is_so = files.iter().any(|file| statuses.contains(&file.status))
-                || match self.store.find_patch(repo.id, commit).map_err(store_failure)? {
+                || match self.reader.store.find_patch(repo.id, commit).map_err(store_failure)? {
                     Some(PatchText::Bytes(patch)) => has_binary(&patch),
                     Some(PatchText::Absent(PatchAbsence::BinaryOnly)) => true,
                     Some(PatchText::Absent(_)) if !files.is_empty() => {
@@ -244,7 +244,7 @@ impl Search {
         min_score: f32,
         stop: &Cancel,
     ) -> Result<(Vec<CommitFound>, usize), Failure> {
-        let asked = self.embedder.embed(&[query], Mode::Query).map_err(embed_failure)?.pop().unwrap_or_default();
+        let asked = self.reader.embedder.embed(&[query], Mode::Query).map_err(embed_failure)?.pop().unwrap_or_default();
         let words: Vec<String> =
             content_words(query, MAX_WORDS).iter().flat_map(|word| lore_store::tokens(word)).collect();
         let (mut found, mut looked) = (Vec::new(), 0);
@@ -255,7 +255,7 @@ impl Search {
             looked += batch.len();
             let texts: Vec<String> = batch.iter().map(whole).collect();
             let passages: Vec<&str> = texts.iter().map(|text| beginning(text, PASSAGE_MAX)).collect();
-            let vectors = self.embedder.embed(&passages, Mode::Passage).map_err(embed_failure)?;
+            let vectors = self.reader.embedder.embed(&passages, Mode::Passage).map_err(embed_failure)?;
             let asked = asked.clone();
             let scored = {
                 let score = |(text, vector): (String, Vec<f32>)| {

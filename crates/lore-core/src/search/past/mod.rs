@@ -25,7 +25,7 @@ pub use story::{Happened, OfPast, Story, StoryBudget, StoryEntry, Told};
 pub use sync::PastReport;
 
 use super::{
-    Search,
+    IndexReader, TemporalSearch,
     index::{take, too_large_reason, unread_record},
     reading::{FileReader, MAX_FILE, rules},
 };
@@ -251,7 +251,7 @@ fn not_kept(repo: &Repo, place: Option<&Path>, when: &When) -> Then {
     }
 }
 
-impl Search {
+impl TemporalSearch {
     /// What is shown of a repository's past.
     pub(super) fn past(
         &self,
@@ -263,7 +263,7 @@ impl Search {
         let Some(past) = state.past.as_ref().filter(|past| past.at.is_some()) else {
             return Ok(not_kept(repo, place, when));
         };
-        let Some((number, commits)) = self.store.past_commits(repo.id).map_err(store_failure)? else {
+        let Some((number, commits)) = self.reader.store.past_commits(repo.id).map_err(store_failure)? else {
             return Ok(not_kept(repo, place, when));
         };
         let period = match when {
@@ -279,7 +279,7 @@ impl Search {
                 };
                 let at = match resolve().map_err(git_failure)? {
                     Some(Named::OfLine(at)) => u32::try_from(at).unwrap_or(u32::MAX),
-                    Some(Named::Beside(commit)) => return self.tree(repo, commit, past).map(Then::Shown),
+                    Some(Named::Beside(commit)) => return self.reader.tree(repo, commit, past).map(Then::Shown),
                     None => return Ok(Then::NoCommit),
                 };
                 return Ok(Then::Shown(shown(
@@ -303,18 +303,18 @@ impl Search {
     /// The branch whose line is kept, where another one is asked about.
     pub(super) fn other_line(&self, repo: &Repo, kept: Option<CommitId>) -> Option<String> {
         let shown = repo.shown.as_deref()?;
-        let tips = self.tips(repo, &repo.info.local_path)?;
+        let tips = self.reader.tips(repo, &repo.info.local_path)?;
         let is_same = tips.head_branch.as_deref() == Some(shown) || (tips.shown.is_some() && tips.shown == kept);
         (!is_same).then(|| tips.head_branch.unwrap_or_else(|| "HEAD".to_owned()))
     }
 
     /// The contents that a path had at some moment of a time, oldest first.
     pub fn contents_of(&self, repo: &Repo, path: &RepoPath, period: &Period) -> Result<Vec<BlobId>, Failure> {
-        let Some((past, commits)) = self.store.past_commits(repo.id).map_err(store_failure)? else {
+        let Some((past, commits)) = self.reader.store.past_commits(repo.id).map_err(store_failure)? else {
             return Ok(Vec::new());
         };
         let counted = counted(&commits, period);
-        let versions = self.store.path_versions(repo.id, past, path).map_err(store_failure)?;
+        let versions = self.reader.store.path_versions(repo.id, past, path).map_err(store_failure)?;
         let overlaps = |a: &Range<u32>, b: &Range<u32>| a.start < b.end && b.start < a.end;
         let is_asked = |version: &&PathVersion| counted.iter().any(|range| overlaps(range, &version.commits));
         Ok(versions.iter().filter(is_asked).map(|version| version.blob).collect())
@@ -326,7 +326,7 @@ impl Search {
             return Ok(None);
         }
         let by = match &period.author {
-            Some(author) => Some(self.store.commits_by(repo.id, author).map_err(store_failure)?),
+            Some(author) => Some(self.reader.store.commits_by(repo.id, author).map_err(store_failure)?),
             None => None,
         };
         let counts: Vec<bool> = commits
@@ -338,7 +338,7 @@ impl Search {
         if !kinds.is_empty() {
             let numbers: HashMap<CommitId, u32> =
                 (0_u32..).zip(commits).map(|(number, commit)| (commit.id, number)).collect();
-            for (commit, path, old_path) in self.store.list_renames(repo.id).map_err(store_failure)? {
+            for (commit, path, old_path) in self.reader.store.list_renames(repo.id).map_err(store_failure)? {
                 if let Some(number) = numbers.get(&commit) {
                     renames.extend([(*number, path), (*number, old_path)]);
                 }
@@ -349,7 +349,9 @@ impl Search {
                 && (kinds.is_empty() || kinds.contains(&kind_of(touch, renames.contains(&(commit, path.clone())))))
         })))
     }
+}
 
+impl IndexReader {
     /// The tree of a commit that is not on the line that is kept: what the index does not hold is read.
     fn tree(&self, repo: &Repo, commit: CommitId, past: &PastInfo) -> Result<PastShown, Failure> {
         let (rules_kept, tip) = (past.rules.as_str(), past.tip);

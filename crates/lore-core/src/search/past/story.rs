@@ -16,7 +16,7 @@ use similar::{Algorithm, TextDiff};
 use super::{ChangeKind, Standing};
 use crate::{
     git_failure,
-    search::{CodeHit, LineHit, Search},
+    search::{CodeHit, LineHit, TemporalSearch},
     store_failure,
 };
 
@@ -220,10 +220,10 @@ fn events(versions: &[PathVersion], end: u32) -> Vec<Event> {
     events
 }
 
-impl Search {
+impl TemporalSearch {
     /// Has hits of the past tell of it; `evolution` is how many steps of their files are wanted.
     pub fn tell_past<H: OfPast>(
-        self: &Arc<Self>,
+        &self,
         repos: &[(Repo, Option<PathBuf>)],
         hits: &mut [H],
         evolution: Option<usize>,
@@ -234,7 +234,7 @@ impl Search {
 
     /// The same within a budget, from which what the hits take is taken.
     pub fn tell_past_within<H: OfPast>(
-        self: &Arc<Self>,
+        &self,
         repos: &[(Repo, Option<PathBuf>)],
         hits: &mut [H],
         evolution: Option<usize>,
@@ -290,14 +290,14 @@ impl Search {
         standing: &Standing,
         limit: usize,
     ) -> Result<(Vec<Happened>, usize), Failure> {
-        let Some((past, commits)) = self.store.past_commits(repo.id).map_err(store_failure)? else {
+        let Some((past, commits)) = self.reader.store.past_commits(repo.id).map_err(store_failure)? else {
             return Ok((Vec::new(), 0));
         };
         if !standing.is_on(&commits) {
             return Ok((Vec::new(), 0));
         }
         let end = u32::try_from(commits.len()).unwrap_or(u32::MAX);
-        let versions = self.store.path_versions(repo.id, past, path).map_err(store_failure)?;
+        let versions = self.reader.store.path_versions(repo.id, past, path).map_err(store_failure)?;
         let Range { start, end: gone } = standing.commits;
         let is_asked = |event: &Event| {
             (start..=gone).contains(&event.commit)
@@ -309,7 +309,7 @@ impl Search {
         let mut happened = Vec::new();
         for event in events.iter().take(limit) {
             let Some(commit) = commits.get(event.commit as usize) else { continue };
-            let detail = self.store.find_commit_of(repo.id, commit.id, path).map_err(store_failure)?;
+            let detail = self.reader.store.find_commit_of(repo.id, commit.id, path).map_err(store_failure)?;
             happened.push(tell(*commit, event, path, detail.as_ref()));
         }
         Ok((happened, events.len()))
@@ -336,7 +336,7 @@ impl Search {
         limit: usize,
         budget: &mut StoryBudget,
     ) -> Result<Story, Failure> {
-        let Some((past, commits)) = self.store.past_commits(repo.id).map_err(store_failure)? else {
+        let Some((past, commits)) = self.reader.store.past_commits(repo.id).map_err(store_failure)? else {
             return Ok(Story::default());
         };
         let end = u32::try_from(commits.len()).unwrap_or(u32::MAX);
@@ -348,7 +348,7 @@ impl Search {
         let (mut path, mut told, mut more) = (path.clone(), Vec::new(), false);
         let room = limit.min(budget.steps);
         'paths: loop {
-            let versions = self.store.path_versions(repo.id, past, &path).map_err(store_failure)?;
+            let versions = self.reader.store.path_versions(repo.id, past, &path).map_err(store_failure)?;
             for event in events(&versions, end).into_iter().filter(|event| event.commit < bound) {
                 if told.len() == room {
                     more = true;
@@ -356,14 +356,14 @@ impl Search {
                     break 'paths;
                 }
                 let Some(commit) = commits.get(event.commit as usize) else { continue };
-                let detail = self.store.find_commit_of(repo.id, commit.id, &path).map_err(store_failure)?;
+                let detail = self.reader.store.find_commit_of(repo.id, commit.id, &path).map_err(store_failure)?;
                 let happened = tell(*commit, &event, &path, detail.as_ref());
                 let source = detail.as_ref().filter(|_| event.touch == Touch::Added).and_then(|d| source(d, &path));
                 let Some(source) = source else {
                     told.push((happened, event, path.clone(), None));
                     continue;
                 };
-                let of_source = self.store.path_versions(repo.id, past, &source).map_err(store_failure)?;
+                let of_source = self.reader.store.path_versions(repo.id, past, &source).map_err(store_failure)?;
                 let before = of_source.iter().rev().find(|version| version.commits.start < event.commit);
                 let event = Event { before: before.map(|version| version.blob), ..event };
                 bound = event.commit;

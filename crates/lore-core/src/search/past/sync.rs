@@ -12,7 +12,7 @@ use lore_store::{BlobKey, NewPast, NewVersion, PastInfo};
 
 use crate::{
     git_failure,
-    search::{CodeEvent, CodeTask, Search, index::clean_up, reading::rules},
+    search::{CodeEvent, CodeIndex, CodeTask, IndexReader, index::clean_up, reading::rules},
     store_failure,
 };
 
@@ -41,7 +41,7 @@ struct Plan {
     scope: String,
 }
 
-impl Search {
+impl IndexReader {
     /// Whether what is kept of a repository's past is as new as the repository; also where none is wanted.
     pub(crate) fn has_past(&self, repo: &Repo) -> bool {
         let Ok(state) = self.store.code_state(repo.id) else { return true };
@@ -50,7 +50,9 @@ impl Search {
         let head = tips.head.or_else(|| tips.indexed.first().map(|tip| tip.commit));
         past.at.is_some() && past.rules == rules(&*self.embedder) && (head.is_none() || past.tip == head)
     }
+}
 
+impl CodeIndex {
     /// Brings what is kept of a repository's past up to date, where that is wanted or was before.
     pub(crate) fn sync_past(
         &self,
@@ -60,21 +62,21 @@ impl Search {
         task: &CodeTask<'_>,
     ) -> Result<Option<PastReport>, Failure> {
         let CodeTask { writer, cancel, progress, .. } = *task;
-        let kept = self.store.code_state(repo.id).map_err(store_failure)?.past;
+        let kept = self.reader.store.code_state(repo.id).map_err(store_failure)?.past;
         if let Some(wanted) = wanted.filter(|wanted| *wanted != kept.is_some()) {
             writer.want_past(repo.id, wanted).map_err(store_failure)?;
         }
         if !wanted.unwrap_or(kept.is_some()) {
             return Ok(None);
         }
-        let rules = rules(&*self.embedder);
-        let (_, globs) = self.scope(repo);
+        let rules = rules(&*self.reader.embedder);
+        let (_, globs) = self.reader.scope(repo);
         let (info, repository) = (repo.info.clone(), reader.repository().clone());
         let usable = kept.filter(|past| past.at.is_some() && past.rules == rules);
         // What a partial clone lacked may be there now.
         let usable = usable.filter(|past| past.complete || !task.retry_missing);
         let known = match &usable {
-            Some(_) => self.store.past_commits(repo.id).map_err(store_failure)?,
+            Some(_) => self.reader.store.past_commits(repo.id).map_err(store_failure)?,
             None => None,
         };
         let known = known.map(|(_, commits)| commits).unwrap_or_default();

@@ -299,8 +299,8 @@ fn search(context: &Context, input: &Input) -> Result<Answer, Failure> {
     if asked.files_only {
         asked.lines.once = true;
     }
-    let find_lines = || search.find_lines(&asked.lines).map(Some);
-    let find_meaning = || search.search(&asked.meaning).map(Some);
+    let find_lines = || search.query.find_lines(&asked.lines).map(Some);
+    let find_meaning = || search.query.search(&asked.meaning).map(Some);
     let (lines, meaning) = match asked.mode {
         Mode::Fts => (find_lines(), Ok(None)),
         Mode::Semantic => (Ok(None), find_meaning()),
@@ -318,7 +318,7 @@ fn search(context: &Context, input: &Input) -> Result<Answer, Failure> {
     let (mut gaps, mut by_line, mut by_meaning) = (PastGaps::default(), Vec::new(), Vec::new());
     let mut budget = past::BUDGET;
     if let Some(mut found) = lines? {
-        search.tell_past_within(&asked.lines.repos, &mut found.hits, asked.evolution, &mut budget)?;
+        search.temporal.tell_past_within(&asked.lines.repos, &mut found.hits, asked.evolution, &mut budget)?;
         gaps = found.gaps;
         outcome.total = found.lines;
         if found.more {
@@ -338,7 +338,7 @@ fn search(context: &Context, input: &Input) -> Result<Answer, Failure> {
     }
     if let Some(mut found) = meaning? {
         found.shorten();
-        search.tell_past_within(&asked.meaning.repos, &mut found.hits, asked.evolution, &mut budget)?;
+        search.temporal.tell_past_within(&asked.meaning.repos, &mut found.hits, asked.evolution, &mut budget)?;
         gaps = std::mem::take(&mut found.gaps);
         outcome.total += found.hits.iter().filter(|hit| !by_line.iter().any(|line| is_in(line, hit))).count();
         by_meaning = found.hits;

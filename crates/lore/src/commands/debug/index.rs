@@ -55,17 +55,17 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     };
     let wall = started.elapsed();
     drop(writer);
-    let embedded = context.lore.search.embed_all(&repo, &cancel, &|_| {})?;
-    let state = context.lore.search.state(repo.id)?;
+    let embedded = context.lore.search.index.embed_all(&repo, &cancel, &|_| {})?;
+    let state = context.lore.search.reader.state(repo.id)?;
     context.ui.value(&json!({
         "repo": repo.name(),
-        "model": context.lore.search.model(),
+        "model": context.lore.search.query.model(),
         "read": done.read,
         "files": done.files,
         "lines": done.lines,
         "chunks": done.chunks,
         "source_bytes": state.snapshots.last().map_or(0, |snapshot| snapshot.bytes),
-        "code_bytes": context.lore.search.bytes()?,
+        "code_bytes": context.lore.search.reader.bytes()?,
         "wall_us": micros(wall),
         "first_answer_us": published.get().copied().map(micros),
         "past": past.map(|past| json!({

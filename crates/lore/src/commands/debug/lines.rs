@@ -97,7 +97,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
                 time: Duration::from_mins(5),
             };
             let started = Instant::now();
-            let found = context.lore.search.find_lines(&request);
+            let found = context.lore.search.query.find_lines(&request);
             let took = micros(started.elapsed());
             // The lines of all of them together may not fit into memory.
             if round == args.rounds.max(1) {

@@ -38,7 +38,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
             .map_err(|error| Failure::new(Code::InvalidArgument, format!("not a question: {error}: {line}")))?;
         let path = RepoPath::new(question.path.as_bytes());
         answers.push(if let Some(limit) = question.steps {
-            let story = context.lore.search.story(&repo, &path, None, limit)?;
+            let story = context.lore.search.temporal.story(&repo, &path, None, limit)?;
             let steps = story.entries.iter().map(|step| {
                 json!([
                     step.happened.commit.id.to_hex(),
@@ -50,7 +50,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
             steps.collect()
         } else {
             let period = Period { from: question.from, to: question.to, removed: true, ..Period::default() };
-            let contents = context.lore.search.contents_of(&repo, &path, &period)?;
+            let contents = context.lore.search.temporal.contents_of(&repo, &path, &period)?;
             contents.iter().map(|blob| Value::from(blob.to_hex())).collect()
         });
     }

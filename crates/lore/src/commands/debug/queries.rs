@@ -63,14 +63,13 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
     let started = Instant::now();
     // The first question opens the index; what it takes is told apart.
     if let Some(query) = queries.first() {
-        context.lore.search.search(&CodeRequest::new(query, vec![(repo.clone(), None)]))?;
+        context.lore.search.query.search(&CodeRequest::new(query, vec![(repo.clone(), None)]))?;
     }
     let opened = started.elapsed();
     for chosen in &args.parts {
         runs.push(ask_all(context, &repo, args, &queries, chosen)?);
     }
-    let mut value =
-        json!({"repo": repo.name(), "model": context.lore.search.model(), "open_us": micros(opened), "runs": runs});
+    let mut value = json!({"repo": repo.name(), "model": context.lore.search.query.model(), "open_us": micros(opened), "runs": runs});
     if !args.agent.is_empty() {
         value["agent"] = agent_texts(context, args, &queries)?;
     }
@@ -108,7 +107,7 @@ fn ask_all(
             (request.limit, request.parts) = (args.limit, chosen.parts);
             request.files.paths.extend(args.path.clone());
             let started = Instant::now();
-            let answer = context.lore.search.search(&request)?;
+            let answer = context.lore.search.query.search(&request)?;
             let took = started.elapsed();
             times.push(took);
             let commit = answer.freshness.first().and_then(|fresh| fresh.commit).map(|commit| commit.to_hex());

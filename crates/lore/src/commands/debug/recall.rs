@@ -51,11 +51,11 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
         cancel: &cancel_on_interrupt(),
         progress: &|_| {},
     };
-    context.lore.search.sync(&repo, &task)?;
-    let state = context.lore.search.state(repo.id)?;
+    context.lore.search.index.sync(&repo, &task)?;
+    let state = context.lore.search.reader.state(repo.id)?;
     let nothing = || Failure::new(Code::InvalidArgument, "nothing was read").hint("use an empty LORE_HOME");
     let snapshot = state.snapshots.last().ok_or_else(nothing)?;
-    let view = context.lore.search.open_snapshot(snapshot.id)?;
+    let view = context.lore.search.reader.open_snapshot(snapshot.id)?;
     let exact = recorder.exact(&*view).map_err(store_failure)?;
     if exact.vectors.is_empty() {
         return Err(nothing());
@@ -77,9 +77,9 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
             request.accuracy = accuracy;
             request.limit = CANDIDATES;
             // The first time, files may have to be read.
-            context.lore.search.search(&request)?;
+            context.lore.search.query.search(&request)?;
             let started = Instant::now();
-            let answer = context.lore.search.search(&request)?;
+            let answer = context.lore.search.query.search(&request)?;
             recalls.push(exact.recall(scores, &answer.hits, started.elapsed()));
         }
         by_accuracy.insert(accuracy.as_str().to_owned(), told(&recalls));

@@ -134,9 +134,9 @@ pub(in crate::commands) fn run(
         ready::refresh(context, &mut wanted, None)?;
     }
     let begun = std::time::Instant::now();
-    let mut answer = context.lore.search.find_lines(&request)?;
+    let mut answer = context.lore.search.query.find_lines(&request)?;
     if answer.hits.len() <= TOLD_MAX {
-        context.lore.search.tell_past(&request.repos, &mut answer.hits, asked.evolution)?;
+        context.lore.search.temporal.tell_past(&request.repos, &mut answer.hits, asked.evolution)?;
     }
     let took = begun.elapsed();
     if !matches!(asked.shown, Shown::Page | Shown::Plain) {

@@ -169,8 +169,8 @@ pub(super) fn run(context: &Context<'_>, mut args: Args) -> Result<(), Failure> 
     request.repos = wanted.iter().map(Wanted::asked).collect();
     let shown_early = if args.no_sync { false } else { ready::refresh(context, &mut wanted, Some(&request))? };
     let asked = std::time::Instant::now();
-    let mut answer = context.lore.search.search(&request)?;
-    context.lore.search.tell_past(&request.repos, &mut answer.hits, args.past.evolution())?;
+    let mut answer = context.lore.search.query.search(&request)?;
+    context.lore.search.temporal.tell_past(&request.repos, &mut answer.hits, args.past.evolution())?;
     let took = asked.elapsed();
     if let Some(number) = args.open {
         return open(context, &wanted, &answer, number);

@@ -162,11 +162,11 @@ pub(super) fn refresh(
     let mut shown = false;
     for at in 0..wanted.len() {
         let repo = wanted[at].repo.clone();
-        let current = search.is_indexed(&repo)?.unwrap_or(true);
+        let current = search.reader.is_indexed(&repo)?.unwrap_or(true);
         if !wanted[at].refresh || repo.info.source != Source::Local || current {
             continue;
         }
-        let usable = !search.state(repo.id)?.snapshots.is_empty();
+        let usable = !search.reader.state(repo.id)?.snapshots.is_empty();
         let writer = match wanted[at].writer.take() {
             Some(writer) => Ok(writer),
             None if usable => context.lore.history.store().try_writer().map_err(store_failure),
@@ -235,7 +235,7 @@ fn index(
 /// Shows what is found so far, beside the progress bar; whether there was anything to show.
 fn first_answer(context: &Context<'_>, wanted: &[Wanted], request: &CodeRequest, progress: &SyncProgress<'_>) -> bool {
     let request = CodeRequest { limit: request.limit.min(FIRST_RESULTS), ..request.clone() };
-    match context.lore.search.search(&request) {
+    match context.lore.search.query.search(&request) {
         Ok(answer) if !answer.hits.is_empty() => {
             let page = Page { context, wanted, answer: &answer, explain: false };
             let head = rule(context, "partial: a first answer from what is indexed so far");

@@ -58,10 +58,10 @@ impl Asker<'_> {
         // The first question after a sync opens the index; the one that is timed is never the first.
         let mut request = CodeRequest::new(&question.query, vec![(self.repo.clone(), None)]);
         request.parts = parts(way.parts).map_err(internal)?;
-        let ranked = self.lore.search.search(&CodeRequest { limit: RESULTS, ..request.clone() })?;
+        let ranked = self.lore.search.query.search(&CodeRequest { limit: RESULTS, ..request.clone() })?;
         self.check(&ranked)?;
         let started = Instant::now();
-        let mut shown = self.lore.search.search(&request)?;
+        let mut shown = self.lore.search.query.search(&request)?;
         let took = started.elapsed();
         shown.shorten();
         let found: Vec<Found> = ranked.hits.iter().map(found).collect();

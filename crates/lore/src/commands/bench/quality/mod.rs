@@ -153,7 +153,7 @@ fn ask_all(
         }
         // Whoever embeds writes by himself.
         drop(writer);
-        if let Some(failure) = lore.search.embed_all(&known, cancel, &|_| {})?.and_then(|done| done.failure) {
+        if let Some(failure) = lore.search.index.embed_all(&known, cancel, &|_| {})?.and_then(|done| done.failure) {
             if failure.code == Code::Interrupted {
                 break;
             }

@@ -31,7 +31,7 @@ times) does not hold 0. Tokens are those that an agent reads of the answer of `c
 pub(super) fn print(context: &Context<'_>, measured: &Measured) -> Result<(), Failure> {
     let ui = context.ui;
     if ui.is_json() {
-        return ui.value(&as_json(context.lore.search.model(), measured));
+        return ui.value(&as_json(context.lore.search.query.model(), measured));
     }
     let asked = measured.asked.len();
     let of = if asked < measured.planned {
