@@ -43,8 +43,7 @@ pub(crate) struct Args {
 /// Runs the comparison; fails where anything differs.
 pub(crate) fn run(args: Args) -> Result<()> {
     let Args { path, generated, lore, all, seed } = args;
-    let binary = lore.map_or_else(crate::program::build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let binary = crate::program::release(lore.as_deref())?;
     let mut differences = Vec::new();
     if generated {
         let dir = tempfile::tempdir()?;

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use lore_testkit::{Git, Lore, Random};
 use serde_json::{Value, json};
 
@@ -43,15 +43,14 @@ struct Point {
 }
 
 /// Runs the comparison; fails where anything differs.
-pub(crate) fn run(args: Args) -> Result<()> {
-    let binary = args.lore.map_or_else(crate::program::build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let binary = crate::program::release_with_dev(args.lore.as_deref())?;
     let dir = tempfile::tempdir()?;
     let source = args.path.canonicalize()?;
     let bare = dir.path().join("bare.git");
     Git::at(dir.path()).text(&["clone", "-q", "--bare", "--shared", utf8(&source)?, utf8(&bare)?])?;
     let lore = Lore::new(&binary);
-    output(&mut lore.command(&["debug", "index", utf8(&bare)?, "--history", "--temporal"]))?;
+    output(&mut lore.dev(&["index", utf8(&bare)?, "--history", "--temporal"]))?;
     let mut random = Random::new(args.seed);
     let line = line(&bare)?;
     let paths = paths(&bare)?;
@@ -103,11 +102,11 @@ fn paths(bare: &Path) -> Result<Vec<String>> {
 fn ask(lore: &Lore, bare: &Path, dir: &Path, questions: &[Value]) -> Result<Vec<Value>> {
     let file = dir.join("questions");
     fs::write(&file, questions.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-    let told = output(&mut lore.command(&["debug", "past", utf8(&file)?, "--repo", utf8(bare)?]))?;
+    let told = output(&mut lore.dev(&["past", utf8(&file)?, "--repo", utf8(bare)?]))?;
     let mut told: Value = serde_json::from_str(&told)?;
     match told["answers"].take() {
         Value::Array(answers) => Ok(answers),
-        other => bail!("`lore debug past` printed {other}"),
+        other => bail!("`lore-dev past` printed {other}"),
     }
 }
 

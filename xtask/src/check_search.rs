@@ -126,8 +126,7 @@ struct Question {
 
 /// Runs the comparison; fails where anything differs.
 pub(crate) fn run(args: Args) -> Result<()> {
-    let binary = args.lore.map_or_else(crate::program::build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let binary = crate::program::release_with_dev(args.lore.as_deref())?;
     let dir = tempfile::tempdir()?;
     let source = if args.generated {
         let folder = dir.path().join("generated");
@@ -141,7 +140,7 @@ pub(crate) fn run(args: Args) -> Result<()> {
     Git::at(dir.path()).text(&["clone", "-q", "--bare", "--shared", utf8(&source)?, utf8(&bare)?])?;
     let lore = Lore::new(&binary);
     let flags: &[&str] = if args.old_commits > 0 { &["--history", "--temporal"] } else { &[] };
-    output(lore.command(&["debug", "index", utf8(&bare)?]).args(flags))?;
+    output(lore.dev(&["index", utf8(&bare)?]).args(flags))?;
     let mut random = Random::new(args.seed);
     let sample = Sample::new(&bare, &mut random)?;
     let questions = questions(&sample, args.patterns, &mut random);
@@ -463,7 +462,7 @@ fn ask<'a>(
     let file = dir.join("patterns");
     let lines: Vec<String> = patterns.map(ToString::to_string).collect();
     fs::write(&file, lines.join("\n"))?;
-    let mut command = lore.command(&["debug", "lines", utf8(&file)?, "--repo", utf8(bare)?]);
+    let mut command = lore.dev(&["lines", utf8(&file)?, "--repo", utf8(bare)?]);
     let mut child = command.stdout(Stdio::piped()).spawn()?;
     let answers = BufReader::new(child.stdout.take().context("its output is a pipe")?);
     let mut count = 0;
@@ -474,7 +473,7 @@ fn ask<'a>(
     let status = child.wait()?;
     ensure!(
         status.success() && count == lines.len(),
-        "`lore debug lines` ended ({status}) after {count} of {} answers",
+        "`lore-dev lines` ended ({status}) after {count} of {} answers",
         lines.len()
     );
     Ok(())

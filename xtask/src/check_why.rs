@@ -47,9 +47,8 @@ pub(crate) struct Args {
 }
 
 /// Runs the comparison; fails where anything differs.
-pub(crate) fn run(args: Args) -> Result<()> {
-    let binary = args.lore.map_or_else(crate::program::build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let binary = crate::program::release(args.lore.as_deref())?;
     let repo = args.path.canonicalize().with_context(|| format!("cannot find {}", args.path.display()))?;
     let path = utf8(&repo)?;
     let lore = Lore::new(&binary);

@@ -103,23 +103,49 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
 
 /// Builds `lore` in the release profile and asks cargo where it is.
 pub(crate) fn build_release() -> Result<PathBuf> {
-    build(&["--release"])
+    build("lore", &["--release"])
 }
 
 /// Builds `lore` as the tests do and asks cargo where it is.
 pub(crate) fn build_debug() -> Result<PathBuf> {
-    build(&[])
+    build("lore", &[])
 }
 
-fn build(options: &[&str]) -> Result<PathBuf> {
+/// The `lore` to measure: the given one, or a fresh release build.
+pub(crate) fn release(given: Option<&Path>) -> Result<PathBuf> {
+    let binary = given.map_or_else(build_release, |given| Ok(given.to_owned()))?;
+    binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))
+}
+
+/// The `lore` to measure, with `lore-dev` of the same build beside it.
+pub(crate) fn release_with_dev(given: Option<&Path>) -> Result<PathBuf> {
+    let binary = release(given)?;
+    if given.is_none() {
+        build_dev()?;
+    }
+    let dev = binary.with_file_name(DEV);
+    ensure!(dev.exists(), "there is no {}: `cargo build --release --package {DEV}` builds it", dev.display());
+    Ok(binary)
+}
+
+/// The program that looks inside Lore.
+const DEV: &str = "lore-dev";
+
+/// Builds `lore-dev` in the release profile and asks cargo where it is.
+pub(crate) fn build_dev() -> Result<PathBuf> {
+    // Not together with `lore`: that would unite the features of their dependencies.
+    build(DEV, &["--release"])
+}
+
+fn build(name: &str, options: &[&str]) -> Result<PathBuf> {
     let mut command = cargo();
-    command.args(["build", "--package", "lore", "--message-format=json-render-diagnostics"]).args(options);
+    command.args(["build", "--package", name, "--message-format=json-render-diagnostics"]).args(options);
     let built = command.stderr(Stdio::inherit()).output().context("cannot start cargo")?;
     ensure!(built.status.success(), "the build failed");
     String::from_utf8(built.stdout)?
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-        .filter(|message| message["target"]["name"] == "lore")
+        .filter(|message| message["target"]["name"] == name)
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
         .context("cargo did not say where the binary is")
 }

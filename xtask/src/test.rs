@@ -55,7 +55,7 @@ pub(crate) fn run_ci(args: &Args) -> Result<()> {
 /// Lets the tests that compare the written pages write them instead.
 pub(crate) fn run_codegen() -> Result<()> {
     let mut command = cargo();
-    command.args(["test", "--quiet", "--package", "lore", "--bin", "lore", "reference::"]).env("UPDATE_EXPECT", "1");
+    command.args(["test", "--quiet", "--package", "lore", "--lib", "reference::"]).env("UPDATE_EXPECT", "1");
     step("codegen", &mut command)
 }
 

@@ -65,7 +65,16 @@ impl Lore {
 
     /// A command that is ready to start, for tests that need its pipes or its process.
     pub fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
-        let mut command = isolated(&self.binary);
+        self.start(&self.binary, args)
+    }
+
+    /// A command of the `lore-dev` that lies beside the binary.
+    pub fn dev<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+        self.start(&self.binary.with_file_name("lore-dev"), args)
+    }
+
+    fn start<S: AsRef<OsStr>>(&self, binary: &Path, args: &[S]) -> Command {
+        let mut command = isolated(binary);
         // Not where the tests run: that is inside a repository, which `lore` would take for the user's project.
         command.current_dir(self.user_home());
         command.env("LORE_HOME", self.home()).env("HOME", self.user_home()).env("TZ", "UTC").args(args);

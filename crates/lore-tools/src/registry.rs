@@ -274,7 +274,8 @@ pub enum Source {
 
 impl Context {
     /// Questions about code are about the repository that this folder is in.
-    pub fn new(lore: Arc<Lore>, commands: Arc<Commands>, folder: PathBuf) -> Self {
+    pub fn new(lore: Arc<Lore>, folder: PathBuf) -> Self {
+        let commands = Arc::new(Commands::new(None));
         Self { lore, commands, project: Arc::new(Fixed(folder)), asked: Asked::default(), team: None }
     }
 

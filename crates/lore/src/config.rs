@@ -2,6 +2,7 @@
 
 use std::{
     io::Write as _,
+    num::NonZero,
     path::{Path, PathBuf},
 };
 
@@ -10,6 +11,7 @@ use figment::{
     providers::{Env, Format, Serialized, Toml},
     value::{Dict, Map, Value},
 };
+use lore_core::history::SyncOptions;
 use lore_embed::{ApiKey, ProviderConfig};
 use lore_model::{Code, Failure};
 use serde::{Deserialize, Serialize};
@@ -233,6 +235,11 @@ impl Loaded {
             ((*key).to_owned(), values[*key].clone(), from)
         }));
         rows
+    }
+
+    /// How syncs are done.
+    pub(crate) fn sync_options(&self) -> SyncOptions {
+        SyncOptions { jobs: NonZero::new(self.config.jobs), ..SyncOptions::default() }
     }
 
     /// Where models that run on this machine are installed.

@@ -23,9 +23,11 @@ mod trial;
 use std::{path::PathBuf, time::Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use lore_bench::grid;
 
-use crate::program::{build_release, say};
+use crate::{
+    bench::grid,
+    program::{build_release, say},
+};
 
 /// What a case is run with.
 #[derive(Debug)]

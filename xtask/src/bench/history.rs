@@ -15,7 +15,7 @@ use super::{
     measure::{Cost, measure},
     table::{Aim, Figure, render},
 };
-use crate::program::{build_release, output, program, say};
+use crate::program::{output, program, release, say};
 
 const NAME: &str = "bench";
 /// Runs of what takes milliseconds.
@@ -93,8 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Measures everything.
 pub(super) fn measured(args: &Args) -> Result<Measured> {
-    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let binary = release(args.lore.as_deref())?;
     let repo = args.repo.canonicalize().with_context(|| format!("cannot find {}", args.repo.display()))?;
     let peer = args.peer.as_ref().map(|peer| peer.canonicalize()).transpose().context("cannot find the peer")?;
     let load = load();
@@ -188,7 +187,7 @@ pub(super) fn size(dir: &Path) -> Result<u64> {
     files(dir)?.iter().try_fold(0, |sum, file| Ok(sum + file.symlink_metadata()?.len()))
 }
 
-fn files(dir: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn files(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))? {
         let entry = entry?;

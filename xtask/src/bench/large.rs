@@ -19,7 +19,7 @@ use super::{
     query::{KINDS, Program, Source, difference},
     ratio::{of_each, of_percentiles, percentile},
 };
-use crate::program::{agree, build_release, output, program, root, say, utf8};
+use crate::program::{agree, output, program, release, root, say, utf8};
 
 /// The measured build of Lore, and what it takes turns with.
 const LORE: &str = "Lore";
@@ -133,10 +133,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// The builds of Lore, the measured one first.
 fn builds(args: &Args) -> Result<Vec<(&'static str, PathBuf)>> {
-    let found = |path: PathBuf| path.canonicalize().with_context(|| format!("cannot find {}", path.display()));
-    let mut builds = vec![(LORE, found(args.lore.clone().map_or_else(build_release, Ok)?)?)];
+    let mut builds = vec![(LORE, release(args.lore.as_deref())?)];
     if let Some(baseline) = &args.baseline {
-        builds.push((BASELINE, found(baseline.clone())?));
+        builds.push((BASELINE, release(Some(baseline))?));
     }
     Ok(builds)
 }

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+pub(crate) use super::times::Times;
 use anyhow::{Context as _, Result, ensure};
-pub(crate) use lore_bench::Times;
 pub(crate) use lore_testkit::Words;
 use lore_testkit::{Lore, Random, Session};
 use serde_json::{Value, json};

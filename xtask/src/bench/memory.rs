@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use lore_testkit::{
     Random,
     team::{Client, Fault, Material, Running, Server, pause},
@@ -19,7 +19,7 @@ use lore_testkit::{
 use serde_json::{Value, json};
 
 use super::history::megabytes;
-use crate::program::{build_release, say};
+use crate::program::{release, say};
 
 const SEED: u64 = 20_240_229;
 const PASSWORD: &str = "a long password 1";
@@ -51,8 +51,7 @@ pub(crate) struct Args {
 
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let binary = release(args.lore.as_deref())?;
     let repos = args.repo.iter().map(|repo| repo.canonicalize()).collect::<Result<Vec<_>, _>>()?;
     let server = Server::new(&binary, &repos.iter().map(PathBuf::as_path).collect::<Vec<_>>());
     let running = server.start()?;

@@ -3,6 +3,7 @@
 //! It prints and judges nothing but the aims: no test fails because a machine is slow.
 
 mod all;
+mod bootstrap;
 mod checkout;
 mod cold_start;
 mod history;
@@ -19,13 +20,14 @@ mod semble;
 mod server;
 mod starvation;
 mod table;
+mod times;
 
 use std::path::Path;
 
 use anyhow::Result;
 
-pub(crate) use lore_bench::grid;
 pub(crate) use measure::{Args as MeasuredArgs, Ran, run_measured, run_to_the_end};
+pub(crate) use table::grid;
 
 /// Measures Lore.
 #[derive(Debug, clap::Subcommand)]

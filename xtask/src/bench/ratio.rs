@@ -3,12 +3,14 @@
 //! Both programs did the same things in the same order, so a resample takes the same runs or queries of both: what made one
 //! of them slow made the other slow too, and cancels.
 
-use lore_bench::{difference, estimate};
 use lore_testkit::Random;
 
-use super::all::Row;
+use super::{
+    all::Row,
+    bootstrap::{difference, estimate},
+};
 
-/// As many as `lore-bench` takes.
+/// As many as `bootstrap` takes.
 const DRAWS: usize = 2_000;
 /// Of fewer runs or queries, an interval would be narrower than chance is.
 const FEWEST: usize = 5;

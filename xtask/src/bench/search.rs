@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     check_search::{Sample, escape, misspelt},
-    program::{build_release, output, program, say},
+    program::{output, program, release_with_dev, say},
 };
 
 /// Patterns of each kind.
@@ -77,8 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Measures everything.
 pub(super) fn measured(args: &Args) -> Result<Measured> {
-    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let binary = release_with_dev(args.lore.as_deref())?;
     let repo = args.repo.canonicalize().with_context(|| format!("cannot find {}", args.repo.display()))?;
     let dir = tempfile::tempdir()?;
     let copy = dir.path().join("copy");
@@ -86,7 +85,7 @@ pub(super) fn measured(args: &Args) -> Result<Measured> {
     Git::at(dir.path()).text(&["clone", "--quiet", "--depth", "1", &url, text(&copy)?])?;
     warm_files(&copy)?;
     let lore = Lore::new(&binary);
-    let told: Value = serde_json::from_str(&output(&mut lore.command(&["debug", "index", text(&copy)?]))?)?;
+    let told: Value = serde_json::from_str(&output(&mut lore.dev(&["index", text(&copy)?]))?)?;
     let mut random = Random::new(SEED);
     let mut figures = Vec::new();
     for found in find_lines(&lore, &copy, dir.path(), Some(&args.rg), &mut random)? {
@@ -94,7 +93,7 @@ pub(super) fn measured(args: &Args) -> Result<Measured> {
         figures.extend(found.figures());
     }
     let words = Words::of(&repo)?;
-    let name = told["repo"].as_str().context("`lore debug index` did not answer")?;
+    let name = told["repo"].as_str().context("`lore-dev index` did not answer")?;
     for (figures_of, most, mode) in
         [(["hybrid, p50", "hybrid, p95"], 5.0, "hybrid"), (["by meaning, p50", "by meaning, p95"], 5.0, "semantic")]
     {
@@ -274,10 +273,10 @@ fn ask(lore: &Lore, copy: &Path, dir: &Path, patterns: &[Value]) -> Result<(Time
     let file = dir.join("patterns");
     let lines: Vec<String> = patterns.iter().map(ToString::to_string).collect();
     fs::write(&file, lines.join("\n"))?;
-    let args = ["debug", "lines", text(&file)?, "--repo", text(copy)?, "--count", "--limit", "10", "--rounds", ROUNDS];
-    let told = output(&mut lore.command(&args))?;
+    let args = ["lines", text(&file)?, "--repo", text(copy)?, "--count", "--limit", "10", "--rounds", ROUNDS];
+    let told = output(&mut lore.dev(&args))?;
     let answers: Vec<Value> = told.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
-    ensure!(answers.len() == patterns.len(), "`lore debug lines` did not answer everything");
+    ensure!(answers.len() == patterns.len(), "`lore-dev lines` did not answer everything");
     for answer in &answers {
         ensure!(answer["error"].is_null(), "{answer}");
     }

@@ -11,13 +11,13 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use lore_bench::Found;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
     latency::Times,
     measure::{Cost, measure},
+    quality::metric::Found,
 };
 use crate::program::{output, program, run, say, target_dir, variable};
 

@@ -21,7 +21,7 @@ use lore_testkit::{
 use serde_json::{Value, json};
 
 use super::latency::Times;
-use crate::program::{build_release, say};
+use crate::program::{release, say};
 
 const SEED: u64 = 20_240_229;
 const ALIAS: &str = "large";
@@ -100,8 +100,7 @@ fn attacks() -> Vec<Attack> {
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<()> {
     ensure!(args.rounds > 0, "without a round there is nothing to measure");
-    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let binary = release(args.lore.as_deref())?;
     let repo = args.repo.canonicalize().with_context(|| format!("cannot find {}", args.repo.display()))?;
     let server = Server::new(&binary, &[&repo]);
     let running = server.start()?;

@@ -1,6 +1,5 @@
 //! The table that a benchmark prints: measured, reference, ratio, aim and verdict; and the same as JSON.
 
-use lore_bench::grid;
 use serde_json::{Value, json};
 
 /// What a figure is compared with.
@@ -102,6 +101,18 @@ pub(crate) fn render(figures: &[Figure]) -> String {
     grid(&rows)
 }
 
+/// Rows in columns that are as wide as they need to be.
+pub(crate) fn grid(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,5 +147,14 @@ mod tests {
                         sync, wall   2.00 s    4.00 s (git)  0.500×  ≤ 0.9×  met\n\
                         peak memory  123 MB";
         assert_eq!(render(&figures), expected);
+    }
+
+    #[test]
+    fn columns_of_any_rows_are_aligned() {
+        let rows = [vec!["a", "bb", "c"], vec!["ää", "b"], vec!["", "", "c"]];
+        let rows: Vec<Vec<String>> =
+            rows.iter().map(|row| row.iter().map(|cell| (*cell).to_owned()).collect()).collect();
+        assert_eq!(grid(&rows), "a   bb  c\nää  b\n        c");
+        assert_eq!(grid(&[]), "");
     }
 }

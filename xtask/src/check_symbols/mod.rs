@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::{
     bench::grid,
-    program::{build_release, output, program, say},
+    program::{output, program, release_with_dev, say},
 };
 
 /// Lore's line of a symbol may differ by so many: attributes and return types stand on lines of their own.
@@ -86,8 +86,7 @@ struct Outcome {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let wanted = wanted(args)?;
     let ctags = ctags()?;
-    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let binary = release_with_dev(args.lore.as_deref())?;
     let path = args.path.canonicalize().with_context(|| format!("cannot find {}", args.path.display()))?;
     let dir = tempfile::tempdir()?;
     let root = checked_out(&path, dir.path())?;
@@ -240,13 +239,12 @@ fn read_symbols(binary: &Path, root: &Path, tags: &[Vec<Tag>]) -> Result<HashMap
     files.sort_unstable();
     files.dedup();
     let lore = Lore::new(binary);
-    let mut command = lore.command(&["debug", "symbols", "--stdin0"]);
+    let mut command = lore.dev(&["symbols", "--stdin0"]);
     command.current_dir(root);
     let printed = fed(&mut command, files.join("\0").into_bytes())?;
     let mut known = HashMap::new();
     for line in printed.lines() {
-        let value: Value =
-            serde_json::from_str(line).with_context(|| format!("`lore debug symbols` printed {line}"))?;
+        let value: Value = serde_json::from_str(line).with_context(|| format!("`lore-dev symbols` printed {line}"))?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
         let symbol = |value: &Value| (text(&value["name"]), value["lines"][0].as_u64().unwrap_or_default());
@@ -257,7 +255,7 @@ fn read_symbols(binary: &Path, root: &Path, tags: &[Vec<Tag>]) -> Result<HashMap
         };
         known.insert(text(&value["path"]), found);
     }
-    ensure!(known.len() == files.len(), "`lore debug symbols` told of {} files, not of {}", known.len(), files.len());
+    ensure!(known.len() == files.len(), "`lore-dev symbols` told of {} files, not of {}", known.len(), files.len());
     Ok(known)
 }
 
@@ -270,7 +268,7 @@ fn fed(command: &mut Command, input: Vec<u8>) -> Result<String> {
     let writer = std::thread::spawn(move || stdin.write_all(&input).is_ok());
     let printed = child.wait_with_output()?;
     if writer.join().is_err() || !printed.status.success() {
-        bail!("lore debug symbols ({}): {}", printed.status, String::from_utf8_lossy(&printed.stderr).trim());
+        bail!("lore-dev symbols ({}): {}", printed.status, String::from_utf8_lossy(&printed.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&printed.stdout).into_owned())
 }

@@ -16,7 +16,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::{
     dist::{archive::Entry, build::Source},
-    program::{output, program, root, run as run_program, say, target_dir},
+    program::{build_dev, output, program, root, run as run_program, say, target_dir},
     supply::{graph::Graph, inside::sha256, notices, sbom},
 };
 
@@ -49,8 +49,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let target_dir = target_dir()?;
     let graph = Graph::of_lore(&args.target)?;
     let list = sbom::document(&graph, &args.target)?;
-    let shared =
-        Shared { graph: &graph, list: &list, notices: &notices::text(&graph, &args.target)?, target: &args.target };
+    let (notices, dev) = (notices::text(&graph, &args.target)?, build_dev()?);
+    let shared = Shared { graph: &graph, list: &list, notices: &notices, target: &args.target, dev: &dev };
 
     let packed = shared.pack(&source, &target_dir)?;
     if args.twice {
@@ -81,6 +81,8 @@ struct Shared<'a> {
     list: &'a str,
     notices: &'a str,
     target: &'a str,
+    /// The `lore-dev` of this tree, which prints the manual pages.
+    dev: &'a Path,
 }
 
 struct Packed {
@@ -115,7 +117,7 @@ impl Shared<'_> {
             entries.push(Entry::text(document, &text));
         }
         entries.extend(pages::completions(&binary)?);
-        entries.extend(pages::manuals(&binary)?);
+        entries.extend(pages::manuals(self.dev)?);
         let name = format!("lore-{}-{}", source.release, self.target);
         let bytes = archive::gzip(&archive::tar(&name, entries, source.time)?)?;
         Ok(Packed { name, bytes })

@@ -28,11 +28,9 @@ pub(super) fn completions(binary: &Path) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// A manual page for every command.
-pub(super) fn manuals(binary: &Path) -> Result<Vec<Entry>> {
-    let home = tempfile::tempdir()?;
-    let text = output(program(binary).arg("--home").arg(home.path()).args(["--json", "debug", "man"]))?;
-    of_manuals(&text)
+/// A manual page for every command, as `lore-dev` prints them.
+pub(super) fn manuals(dev: &Path) -> Result<Vec<Entry>> {
+    of_manuals(&output(program(dev).arg("man"))?)
 }
 
 fn of_manuals(text: &str) -> Result<Vec<Entry>> {

@@ -87,18 +87,10 @@ const LAYERS: &[Row] = &[
         reason: "it must not know storage and core: it is a client",
     },
     Row {
-        name: "lore-bench",
-        may_use: &[],
-        tests_may_use: &[],
-        reason: "it shares no code with what it measures, and xtask must build while a crate does not",
-    },
-    Row {
         name: "lore",
         may_use: &[
             "lore-model",
-            "lore-bench",
             "lore-git",
-            "lore-chunk",
             "lore-embed",
             "lore-store",
             "lore-store-embedded",
@@ -114,6 +106,12 @@ const LAYERS: &[Row] = &[
         ],
         tests_may_use: &["lore-testkit"],
         reason: "the program is built without anything that is made for tests",
+    },
+    Row {
+        name: "lore-dev",
+        may_use: &["lore", "lore-model", "lore-chunk", "lore-embed", "lore-store", "lore-core", "lore-tools"],
+        tests_may_use: &["lore-testkit"],
+        reason: "it opens what the program opens, and only xtask runs it",
     },
     Row {
         name: "lore-fuzz",
@@ -142,7 +140,7 @@ const LAYERS: &[Row] = &[
     },
     Row {
         name: "xtask",
-        may_use: &["lore-bench", "lore-testkit"],
+        may_use: &["lore-testkit"],
         tests_may_use: &[],
         reason: "it drives the program from outside, and must build while a crate does not",
     },
@@ -166,7 +164,7 @@ const FENCES: &[(&str, &[&str])] = &[
     ("reqwest", &["lore-remote", "lore-embed"]),
     ("ureq", &["lore-embed", "lore-remote"]),
     ("ndarray", &["lore-embed"]),
-    ("clap", &["lore", "xtask"]),
+    ("clap", &["lore", "lore-dev", "xtask"]),
     ("figment", &["lore"]),
     ("tiktoken-rs", &["xtask"]),
     ("anyhow", &["xtask", "lore-testkit"]),

@@ -2,7 +2,6 @@
 
 mod add;
 mod administration;
-mod bench;
 mod bridge;
 #[expect(clippy::module_inception, reason = "that is the name of the command")]
 mod commands;
@@ -10,7 +9,6 @@ mod comment;
 mod comments;
 mod completions;
 mod config;
-mod debug;
 mod doctor;
 mod export;
 mod golden;
@@ -47,7 +45,7 @@ mod why;
 #[cfg(test)]
 pub(crate) use tools::cost as tool_cost;
 
-use std::{num::NonZero, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::{Parser, Subcommand};
 use lore_core::{
@@ -135,14 +133,11 @@ enum Command {
     Tools(tools::Args),
     Model(model::Args),
     Doctor(doctor::Args),
-    Bench(bench::Args),
     Import(import::Args),
     Export(export::Args),
     Reindex(reindex::Args),
     Config(config::Args),
     Completions(completions::Args),
-    #[command(hide = true)]
-    Debug(debug::Args),
 }
 
 /// What every command is given.
@@ -177,9 +172,7 @@ impl Command {
             | Self::Server(_)
             | Self::Import(_)
             | Self::Export(_)
-            | Self::Reindex(_)
-            | Self::Bench(_)
-            | Self::Debug(_) => Embedding::Needed,
+            | Self::Reindex(_) => Embedding::Needed,
             Self::Status(_) | Self::Doctor(_) | Self::Model(_) => Embedding::Wanted,
             Self::Remove(_)
             | Self::Repos(_)
@@ -213,7 +206,6 @@ impl Command {
         match self {
             Self::Serve(args) => Some(args.folder()),
             Self::Add(args) => args.folder(),
-            Self::Bench(args) => Some(args.folder()),
             Self::Search(args) => here(args.is_about_here()),
             Self::Grep(args) => here(args.is_about_here()),
             Self::Sync(args) => here(args.is_about_here()),
@@ -248,15 +240,20 @@ impl Command {
         if wanted == Embedding::Unused {
             return Ok((None, None));
         }
-        let limit = Duration::from_millis(loaded.config.embedding_query_timeout_ms);
-        let provider = ProviderConfig { models: Some(loaded.models()), ..self.provider(loaded)? };
-        match lore_embed::connect(&provider) {
-            Ok(embedder) if embedder.as_local().is_some() => Ok((None, None)),
-            Ok(embedder) => Ok((Some(Second::new(embedder, limit)), None)),
-            Err(error) if wanted == Embedding::Needed => Err(embedding(error)),
-            Err(error) => Ok((None, Some(embedding(error)))),
+        match connect(loaded, self.provider(loaded)?) {
+            Ok(second) => Ok((second, None)),
+            Err(failure) if wanted == Embedding::Needed => Err(failure),
+            Err(failure) => Ok((None, Some(failure))),
         }
     }
+}
+
+/// The model of a provider, unless it is the built-in one.
+pub(crate) fn connect(loaded: &Loaded, provider: ProviderConfig) -> Result<Option<Second>, Failure> {
+    let limit = Duration::from_millis(loaded.config.embedding_query_timeout_ms);
+    let embedder = lore_embed::connect(&ProviderConfig { models: Some(loaded.models()), ..provider });
+    let embedder = embedder.map_err(embedding)?;
+    Ok(embedder.as_local().is_none().then(|| Second::new(embedder, limit)))
 }
 
 impl Cli {
@@ -287,11 +284,6 @@ impl Cli {
         let mut loaded = crate::config::load(self.home.as_deref(), flags)?;
         // A model that is installed lies in the user's home.
         let (second, no_embedder) = self.command.second(&loaded)?;
-        // Removed when everything is done.
-        let _own_home = match &self.command {
-            Command::Bench(args) => Some(args.take_own_home(&mut loaded)?),
-            _ => None,
-        };
         if let Command::Server(args) = &self.command {
             args.take_data(&mut loaded);
         }
@@ -329,13 +321,11 @@ impl Cli {
             Command::Tools(args) => tools::run(&context, &args).map(success),
             Command::Model(args) => model::run(&context, args).map(success),
             Command::Doctor(args) => doctor::run(&context, &args),
-            Command::Bench(args) => bench::run(&context, args),
             Command::Import(args) => import::run(&context, args),
             Command::Export(args) => export::run(&context, args).map(success),
             Command::Reindex(args) => reindex::run(&context, &args),
             Command::Config(args) => config::run(&context, &args).map(success),
             Command::Completions(_) => Ok(ExitCode::SUCCESS),
-            Command::Debug(args) => debug::run(&context, args).map(success),
         };
         done(ended)
     }
@@ -362,7 +352,7 @@ impl Context<'_> {
 
     /// How syncs are done, as configured.
     fn sync_options(&self) -> SyncOptions {
-        SyncOptions { jobs: NonZero::new(self.loaded.config.jobs), ..SyncOptions::default() }
+        self.loaded.sync_options()
     }
 
     /// Says why nothing was found.

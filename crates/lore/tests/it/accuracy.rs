@@ -1,56 +1,8 @@
-//! `accuracy`: how surely the nearest by meaning are found, over `search_code` and `lore search`.
+//! `accuracy` of `search_code` and `lore search`.
 
-use std::fmt::Write as _;
-
-use lore_testkit::Repo;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::place::Place;
-
-const VERBS: &[&str] = &["open", "close", "read", "write", "send", "parse", "check", "merge", "drop", "count"];
-const THINGS: &[&str] =
-    &["socket", "account", "ledger", "token", "packet", "window", "cursor", "index", "report", "queue"];
-const MANNERS: &[&str] = &["quickly", "twice", "later", "in_order", "at_night", "by_name", "with_care", "from_disk"];
-
-/// Functions that differ little from each other, so that small errors of a vector change the order.
-fn write_many(repo: &Repo) {
-    for (number, verb) in VERBS.iter().enumerate() {
-        let mut text = String::new();
-        for thing in THINGS {
-            for manner in MANNERS {
-                writeln!(
-                    text,
-                    "def {verb}_{thing}_{manner}(first, second):\n    \"\"\"{verb} the {thing} {manner}.\"\"\"\n    return first.{thing}.{verb}(second)\n\n"
-                )
-                .expect("memory takes it");
-            }
-        }
-        repo.write(format!("src/part_{number}.py"), text);
-    }
-    repo.commit("Many");
-}
-
-#[test]
-fn high_accuracy_finds_exactly_the_nearest() {
-    let place = Place::new();
-    let repo = place.repo("many");
-    write_many(&repo);
-    let questions: Vec<String> =
-        THINGS.iter().zip(VERBS).map(|(thing, verb)| format!("how to {verb} a {thing} later")).collect();
-    let file = place.path("questions");
-    std::fs::write(&file, questions.join("\n")).expect("the folder takes files");
-    let path = repo.path().to_str().expect("temporary paths are UTF-8");
-    let printed = place.lore.command(&["debug", "recall", path, "--queries", &file]).output().expect("it starts");
-    assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
-    let told: Value = serde_json::from_slice(&printed.stdout).expect("the answer is JSON");
-    assert!(told["vectors"].as_u64().is_some_and(|count| count >= 200), "{told}");
-    let of = |accuracy: &str, figure: &str| told["accuracy"][accuracy][figure].as_f64().expect("a number");
-    assert!(of("high", "recall_at_10") >= 1.0, "{told}");
-    // The vectors are those that were there before they were stored with fewer bits.
-    assert!(of("high", "mean_error_of_cosine") < 1e-6, "{told}");
-    assert!(of("balanced", "mean_error_of_cosine") > 1e-5, "otherwise there was nothing to make exact: {told}");
-    assert!(of("balanced", "recall_at_10") >= 0.9 && of("fast", "recall_at_10") >= 0.9, "{told}");
-}
 
 #[test]
 fn an_accuracy_is_one_of_three() {

@@ -2,7 +2,6 @@
 
 mod accuracy;
 mod answers;
-mod bench;
 mod bridge;
 mod bridge_logins;
 mod cli;

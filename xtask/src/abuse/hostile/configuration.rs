@@ -53,7 +53,6 @@ const COMMANDS: &[&[&str]] = &[
     &["comment", "--file", "src/b.txt", "--line", "1", "What", "is", "this?"],
     &["comments", "list"],
     &["comments", "search", "what"],
-    &["bench", "quality", "."],
     &["export", "chunks", "OUT"],
     &["reindex"],
     &["doctor", "--deep"],

@@ -85,7 +85,6 @@ pub(super) fn run(bench: &Bench) -> Result<Outcome> {
         vec!["import", "commitmux", "--db", EVIL],
         vec!["jobs", "list", "--data", EVIL],
         vec!["login", "--url", EVIL],
-        vec!["bench", "quality", &path],
         vec!["remove", EVIL],
         vec!["remove", "evil"],
         vec![EVIL],

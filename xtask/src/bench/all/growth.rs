@@ -63,9 +63,9 @@ pub(super) fn measure_size(binary: &Path, lines: u64, rg: Option<&Path>) -> Resu
     let path = repo.to_str().context("a temporary folder has a name of text")?;
     warm_files(repo)?;
     let lore = Lore::new(binary);
-    let index = measure(&lore.command(&["debug", "index", path]))?;
+    let index = measure(&lore.dev(&["index", path]))?;
     let index_bytes = size(lore.home())?;
-    let told: Value = serde_json::from_str(&output(&mut lore.command(&["debug", "index", path]))?)?;
+    let told: Value = serde_json::from_str(&output(&mut lore.dev(&["index", path]))?)?;
     let mut random = Random::new(SEED);
     let mut found = find_lines(&lore, repo, dir.path(), rg, &mut random)?;
     let mut of = |kind: &str| -> Result<Lines> {
@@ -74,7 +74,7 @@ pub(super) fn measure_size(binary: &Path, lines: u64, rg: Option<&Path>) -> Resu
     };
     let (literal, regex) = (of("literal")?, of("regex")?);
     let (words, sample) = (Words::of(repo)?, Sample::new(repo, &mut random)?);
-    let name = told["repo"].as_str().context("`lore debug index` did not answer")?;
+    let name = told["repo"].as_str().context("`lore-dev index` did not answer")?;
     let mut asked = |number: usize| {
         let query = if number.is_multiple_of(2) { words.some(&mut random) } else { random.pick(&sample.names).clone() };
         json!({"query_text": query, "search_mode": "hybrid"})

@@ -16,7 +16,7 @@ use peers::Tool;
 use record::Better;
 
 use super::{history, index, quality, search, semble::Semble, server};
-use crate::program::{build_release, output, program, root, say};
+use crate::program::{output, program, release_with_dev, root, say};
 
 pub(crate) use page::check as check_pages;
 pub(super) use {
@@ -231,8 +231,7 @@ struct Run {
 
 impl Run {
     fn new(args: Args) -> Result<Self> {
-        let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-        let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+        let binary = release_with_dev(args.lore.as_deref())?;
         let repos: Vec<(String, PathBuf)> = args.repo.iter().map(|path| place_of(path)).collect::<Result<_>>()?;
         let given = [("ripgrep", &args.rg), ("probe", &args.peer_probe), ("ck", &args.peer_ck)];
         let given = given.into_iter().filter_map(|(name, binary)| Some((name, binary.as_ref()?)));

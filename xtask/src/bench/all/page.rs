@@ -3,8 +3,8 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context as _, Result};
-use lore_bench::grid;
 
+use super::super::table::grid;
 use super::record::{HEAD, Kind, Part, Record, Row};
 
 /// Where a run is kept, and what is made from it.

@@ -99,7 +99,7 @@ impl Indexed {
     fn new(bench: &Bench, binary: &Path) -> Result<Self> {
         let lore = Lore::new(binary);
         let path = bench.copy.to_str().context("a temporary folder has a name of text")?;
-        let built = measure(&lore.command(&["debug", "index", path]))?;
+        let built = measure(&lore.dev(&["index", path]))?;
         let indexed = Self { built, bytes: size(lore.home())?, lore };
         // The first one may find that the history has not been read.
         output(&mut indexed.search(bench, &[], &bench.queries[0]))?;

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     check_search::misspelt,
-    program::{build_release, say},
+    program::{release, say},
 };
 
 /// The same queries on every machine and day.
@@ -68,8 +68,7 @@ pub(crate) struct Args {
 
 /// Measures, prints and writes; fails where an answer lacked something and did not say so.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let binary = release(args.lore.as_deref())?;
     let mut runs = Vec::new();
     for repo in &args.repo {
         for number in 1..=args.runs {

@@ -24,7 +24,7 @@ use super::{
     semble::{Cache, Peer, Semble},
     table::{Aim, Figure, render},
 };
-use crate::program::{build_release, output, program, say};
+use crate::program::{output, program, release_with_dev, say};
 
 /// Questions that are asked.
 const QUESTIONS: usize = 200;
@@ -80,7 +80,7 @@ struct Measured {
 
 /// What was measured of Lore alone.
 struct Own {
-    /// What `lore debug index` told.
+    /// What `lore-dev index` told.
     told: Value,
     open: Duration,
     idle: Times,
@@ -112,8 +112,7 @@ pub(super) struct Bench {
 impl Bench {
     /// Copies the newest commit of the repository and makes the questions.
     pub(super) fn prepare(args: &Args) -> Result<Self> {
-        let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-        let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+        let binary = release_with_dev(args.lore.as_deref())?;
         let repo = args.repo.canonicalize().with_context(|| format!("cannot find {}", args.repo.display()))?;
         let dir = tempfile::tempdir()?;
         let copy = dir.path().join("copy");
@@ -224,7 +223,7 @@ fn build_in_turn(bench: &Bench, runs: usize, semble: Option<&Semble>) -> Result<
     let mut peer: Option<(Cache, Vec<Cost>)> = None;
     for _ in 0..runs {
         let lore = Lore::new(&bench.binary);
-        costs.push(measure(&lore.command(&["debug", "index", path]))?);
+        costs.push(measure(&lore.dev(&["index", path]))?);
         last = Some(lore);
         let spent: Duration = peer.iter().flat_map(|(_, costs)| costs).map(|cost| cost.wall).sum();
         if let Some(semble) = semble.filter(|_| spent < PEER_PATIENCE) {
@@ -241,16 +240,16 @@ fn build_in_turn(bench: &Bench, runs: usize, semble: Option<&Semble>) -> Result<
 fn measure_lore(bench: &Bench, lore: &Lore, costs: Vec<Cost>) -> Result<(Own, Measured)> {
     let path = text(&bench.copy)?;
     let json = |lore: &Lore, args: &[&str]| -> Result<Value> {
-        let printed = output(&mut lore.command(args))?;
-        serde_json::from_str(&printed).with_context(|| format!("lore {} printed {printed}", args.join(" ")))
+        let printed = output(&mut lore.dev(args))?;
+        serde_json::from_str(&printed).with_context(|| format!("lore-dev {} printed {printed}", args.join(" ")))
     };
-    let told = json(lore, &["debug", "index", path])?;
+    let told = json(lore, &["index", path])?;
     let number = |value: &Value, key: &str| value[key].as_u64().with_context(|| format!("lore did not tell {key}"));
     let index_bytes = size(lore.home())?;
-    let idle = (0..QUICK_RUNS).map(|_| Ok(measure(&lore.command(&["debug", "index", path]))?.wall));
+    let idle = (0..QUICK_RUNS).map(|_| Ok(measure(&lore.dev(&["index", path]))?.wall));
     let idle = Times::new(idle.collect::<Result<_>>()?);
 
-    let asked = json(lore, &["debug", "queries", text(&bench.file)?, "--repo", path, "--rounds", ROUNDS])?;
+    let asked = json(lore, &["queries", text(&bench.file)?, "--repo", path, "--rounds", ROUNDS])?;
     let answers = asked["runs"][0]["answers"].as_array().context("lore did not tell its answers")?;
     let warm = answers.iter().map(|answer| number(answer, "took_us").map(Duration::from_micros));
     let warm = Times::new(warm.collect::<Result<_>>()?);
@@ -276,7 +275,7 @@ fn measure_lore(bench: &Bench, lore: &Lore, costs: Vec<Cost>) -> Result<(Own, Me
     }
     let stdio = over_stdio(bench, lore, &mut changing)?;
     Git::at(&bench.copy).text(&["checkout", "--quiet", "--", "."])?;
-    let recall = json(&Lore::new(&bench.binary), &["debug", "recall", path, "--queries", text(&bench.file)?])?;
+    let recall = json(&Lore::new(&bench.binary), &["recall", path, "--queries", text(&bench.file)?])?;
     let (files, chunks) = (number(&told, "files")?, number(&told, "chunks")?);
     let open = Duration::from_micros(number(&asked, "open_us")?);
     let measured = Measured { costs, files, chunks, index_bytes, warm, cold, changed: Times::new(changed) };

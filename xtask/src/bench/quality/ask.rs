@@ -6,13 +6,14 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, ensure};
-use lore_bench::{ALL, Found, Question, RESULTS, Score, WAYS, score};
 use lore_testkit::{Git, Lore};
 use serde_json::{Value, json};
 
 use super::{
     super::semble::Content,
+    metric::{Found, Question, RESULTS, Score, score},
     tokens::{Counter, ROOMS, Tokens},
+    ways::{ALL, WAYS},
     with::{Also, With},
 };
 
@@ -56,17 +57,17 @@ impl Program {
 
     /// Runs to the end and reads what was printed.
     fn json(&self, args: &[&str]) -> Result<Value> {
-        let mut command = self.lore.command(args);
+        let mut command = self.lore.dev(args);
         if let Some(home) = &self.home {
             command.env("LORE_HOME", home);
         }
         let text = crate::program::output(&mut command)?;
-        serde_json::from_str(&text).with_context(|| format!("lore {} printed {text}", args.join(" ")))
+        serde_json::from_str(&text).with_context(|| format!("lore-dev {} printed {text}", args.join(" ")))
     }
 
     /// Indexes a repository; gives what the program tells of it.
     fn index(&self, place: Place<'_>) -> Result<Value> {
-        let mut args = vec!["debug", "index", path(place.repo)?];
+        let mut args = vec!["index", path(place.repo)?];
         args.extend(place.history.then_some("--history"));
         self.json(&args)
     }
@@ -74,7 +75,7 @@ impl Program {
     /// Asks with each of these parts, and with these further arguments.
     fn ask(&self, place: Place<'_>, file: &Path, parts: &[&str], more: &[&str]) -> Result<Value> {
         let (limit, below) = (RESULTS.to_string(), format!("{}/**", place.root));
-        let mut args = vec!["debug", "queries", path(file)?, "--repo", path(place.repo)?, "--limit", &limit];
+        let mut args = vec!["queries", path(file)?, "--repo", path(place.repo)?, "--limit", &limit];
         if !place.root.is_empty() {
             args.extend(["--path", &below]);
         }
@@ -117,12 +118,12 @@ pub(crate) fn ask(with: &With, set: &str, place: Place<'_>, questions: &[Questio
 /// A column for each run: a score for each question.
 fn scores(told: &Value, place: Place<'_>, questions: &[Question], expected: usize) -> Result<Vec<Vec<Score>>> {
     let head = Git::at(place.repo).text(&["rev-parse", "HEAD"])?;
-    let runs = told["runs"].as_array().context("`lore debug queries` did not tell its runs")?;
-    ensure!(runs.len() == expected, "`lore debug queries` made {} runs", runs.len());
+    let runs = told["runs"].as_array().context("`lore-dev queries` did not tell its runs")?;
+    ensure!(runs.len() == expected, "`lore-dev queries` made {} runs", runs.len());
     let one = |run: &Value, at: usize| -> Result<Score> {
         let searched = &run["answers"][at]["commit"];
         ensure!(*searched == head.as_str(), "{} was searched at {searched}, not at {head}", place.repo.display());
-        let results = run["answers"][at]["results"].as_array().context("`lore debug queries` left a question out")?;
+        let results = run["answers"][at]["results"].as_array().context("`lore-dev queries` left a question out")?;
         Ok(score(&results.iter().map(found).collect::<Result<Vec<_>>>()?, &questions[at]))
     };
     runs.iter().map(|run| (0..questions.len()).map(|at| one(run, at)).collect()).collect()
@@ -142,7 +143,7 @@ fn peer_scores(with: &With, place: Place<'_>, questions: &[Question], dir: &Path
 fn tokens(counter: &Counter, told: &Value, at: usize, question: &Question) -> Result<Tokens> {
     let text = |room: usize| {
         let text = told["agent"][room]["texts"][at].as_str();
-        text.with_context(|| format!("`lore debug queries` did not tell what an agent reads of {}", question.query))
+        text.with_context(|| format!("`lore-dev queries` did not tell what an agent reads of {}", question.query))
     };
     let texts = (0..ROOMS.len()).map(text).collect::<Result<Vec<_>>>()?;
     counter.count(&texts, question)

@@ -6,8 +6,9 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use lore_bench::{Question, Target};
 use serde_json::Value;
+
+use super::metric::{Question, Target};
 
 /// Questions about one folder of one revision of a repository.
 #[derive(Debug)]

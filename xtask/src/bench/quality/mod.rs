@@ -6,22 +6,27 @@ mod ask;
 mod commits;
 mod data;
 mod documents;
+mod headings;
+pub(super) mod metric;
 mod prepare;
 mod report;
+mod sections;
 mod tokens;
+mod ways;
 mod with;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use ask::{Asked, Place, ask};
-use lore_bench::commit_question;
+use commits::commit_question;
+use metric::Question;
 use report::{Group, Report};
 use serde_json::{Value, json};
 use with::{Named, With};
 
 use super::semble::{Content, Peer, Semble};
-use crate::program::{build_release, output, say, target_dir};
+use crate::program::{output, release_with_dev, say, target_dir};
 
 /// Measures how well questions about code are answered.
 #[derive(Debug, Default, clap::Args)]
@@ -146,7 +151,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Who is asked.
 fn with(args: &Args, peer: Option<Semble>) -> Result<With> {
-    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
+    let binary = release_with_dev(args.lore.as_deref())?;
     let mut with = With::new(&binary, args.home.as_deref(), &args.also, peer)?;
     with.counter = with.counter.filter(|_| !args.no_tokens);
     Ok(with)
@@ -222,7 +227,7 @@ fn ask_functions(args: &Args, with: &With, data: &Path, work: &Path) -> Result<O
     ask_one(with, name, place, &set.questions).map(Some)
 }
 
-fn ask_one(with: &With, name: &str, place: Place<'_>, questions: &[lore_bench::Question]) -> Result<Answered> {
+fn ask_one(with: &With, name: &str, place: Place<'_>, questions: &[Question]) -> Result<Answered> {
     let (index, asked) = ask(with, name, place, questions)?;
     let number = |key: &str| index[key].as_u64().unwrap_or_default();
     let seconds = std::time::Duration::from_micros(number("wall_us")).as_secs_f32();

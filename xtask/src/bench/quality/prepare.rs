@@ -77,18 +77,69 @@ pub(crate) fn git_dir(source: &Path) -> Result<PathBuf> {
     found.canonicalize().with_context(|| format!("cannot find {}", found.display()))
 }
 
-/// A bare repository that borrows all objects of another, so that its branch can be put anywhere.
+/// A bare repository that borrows all objects of another one, which is not written to, and whose branch can be put anywhere.
 pub(crate) fn borrow(source: &Path, dir: &Path) -> Result<Git> {
-    let objects = git_dir(source)?.join("objects");
+    let lender = git_dir(source)?;
+    let objects = lender.join("objects");
     ensure!(objects.is_dir(), "{} has no objects", source.display());
-    Git::at(dir.parent().context("a folder has a parent")?).text(&["init", "--quiet", "--bare", text(dir)?])?;
+    let format = Git::at(source).text(&["rev-parse", "--show-object-format"])?;
+    let init = ["init", "--quiet", "--bare", "--initial-branch=main", &format!("--object-format={format}"), text(dir)?];
+    Git::at(dir.parent().context("a folder has a parent")?).text(&init)?;
     fs::create_dir_all(dir.join("objects/info"))?;
     fs::write(dir.join("objects/info/alternates"), format!("{}\n", text(&objects)?))?;
-    let git = Git::at(dir);
-    git.text(&["symbolic-ref", "HEAD", "refs/heads/main"])?;
-    Ok(git)
+    if lender.join("shallow").exists() {
+        fs::copy(lender.join("shallow"), dir.join("shallow"))?;
+    }
+    Ok(Git::at(dir))
 }
 
 fn text(path: &Path) -> Result<&str> {
     path.to_str().with_context(|| format!("{} is not UTF-8", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::super::history::files, *};
+
+    #[test]
+    fn every_kind_of_repository_lends_its_objects_and_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::create_dir(at("long")).unwrap();
+        Git::at(&at("long")).text(&["init", "--quiet", "--object-format=sha256"]).unwrap();
+        for name in ["shop", "long"] {
+            let repo = Repo::init(at(name));
+            for text in ["one", "two", "three"] {
+                repo.write("a.txt", text).commit(text);
+            }
+        }
+        let repo = Repo::init(at("shop"));
+        repo.git(&["config", "uploadpack.allowFilter", "true"]);
+        let url = format!("file://{}", at("shop").display());
+        repo.git(&["clone", "--quiet", "--bare", ".", "../bare.git"]);
+        repo.git(&["clone", "--quiet", "--shared", ".", "../shared"]);
+        repo.git(&["worktree", "add", "--quiet", "../linked"]);
+        repo.git(&["clone", "--quiet", "--depth=2", &url, "../shallow"]);
+        repo.git(&["clone", "--quiet", "--bare", "--filter=blob:none", &url, "../partial.git"]);
+        for (name, commits) in [
+            ("shop", "3"),
+            ("long", "3"),
+            ("bare.git", "3"),
+            ("shared", "3"),
+            ("linked", "3"),
+            ("shallow", "2"),
+            ("partial.git", "3"),
+        ] {
+            let content = || -> Vec<(PathBuf, Vec<u8>)> {
+                let files = files(&at(name)).unwrap().into_iter();
+                files.map(|file| (file.clone(), fs::read(file).unwrap())).collect()
+            };
+            let before = content();
+            let head = Git::at(&at(name)).text(&["rev-parse", "HEAD"]).unwrap();
+            let borrowed = borrow(&at(name), &at(&format!("of-{name}"))).unwrap();
+            borrowed.text(&["update-ref", "refs/heads/main", &head]).unwrap();
+            assert_eq!(borrowed.text(&["rev-list", "--count", "HEAD"]).unwrap(), commits, "{name}");
+            assert!(content() == before, "{name} was written to");
+        }
+    }
 }

@@ -3,12 +3,16 @@
 use std::{collections::HashMap, fs, path::Path};
 
 use anyhow::{Context as _, Result};
-use lore_bench::{DEPTH, Estimate, Outcome, Score, difference, estimate, grid};
 use serde_json::{Map, Value, json};
 
 use super::{
+    super::{
+        bootstrap::{Estimate, difference, estimate},
+        table::grid,
+    },
     Answered, Answers,
     ask::Asked,
+    metric::{DEPTH, Outcome, Score},
     with::{all_column, no_model_column},
 };
 
@@ -228,9 +232,13 @@ fn rounded(value: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use lore_bench::{Found, Question, Target, WAYS, score};
-
-    use super::*;
+    use super::{
+        super::{
+            metric::{Found, Question, Target, score},
+            ways::WAYS,
+        },
+        *,
+    };
 
     /// A question whose right file comes at these ranks, one for each column; 0 for a column that was not asked.
     fn asked(set: &str, query: &str, ranks: &[usize]) -> Asked {

@@ -1,11 +1,14 @@
 //! What an agent reads, counted by a real tokenizer: up to the first right result, and against the room it asked for.
 
 use anyhow::{Context as _, Result};
-use lore_bench::{Found, Question, Reading, first_right, median, results_end};
 use serde_json::Value;
 use tiktoken_rs::CoreBPE;
 
-use super::ask::Asked;
+use super::{
+    super::{table::grid, times::median},
+    ask::Asked,
+    metric::{Found, Question, Target},
+};
 
 /// The rooms in which answers are asked for; the first is everything.
 pub(crate) const ROOMS: [usize; 4] = [0, 500, 1_000, 2_000];
@@ -98,7 +101,7 @@ pub(crate) fn table(sets: &[(String, Vec<&Asked>)]) -> Option<String> {
         rows.push(row);
     }
     (rows.len() > 1 && sets.iter().any(|(_, asked)| asked.iter().any(|asked| asked.tokens.is_some())))
-        .then(|| lore_bench::grid(&rows))
+        .then(|| grid(&rows))
 }
 
 /// The most that any answer took of each room.
@@ -107,9 +110,38 @@ fn worst<'a>(tokens: &'a [&Tokens]) -> impl Iterator<Item = f64> + 'a {
         .map(|room| tokens.iter().filter_map(|one| one.used.get(room)).fold(0.0, |most, one| one.max(most)))
 }
 
+/// How far one had to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// Tokens from the beginning to the end of the first right result; of the whole answer where there is none.
+    pub(super) tokens: usize,
+    /// Whether there was a right one.
+    pub(super) found: bool,
+}
+
+/// Which result is the first that answers a question.
+pub(super) fn first_right(results: &[Found], targets: &[Target]) -> Option<usize> {
+    results.iter().position(|found| targets.iter().any(|target| found.hits(target)))
+}
+
+/// Where each result ends in the text of a `cortex_search` answer, in bytes; nothing for any other text.
+///
+/// The results stand one after the other at the beginning, so each ends where the next begins.
+pub(super) fn results_end(text: &str) -> Option<Vec<usize>> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let (mut ends, mut at) = (Vec::new(), text.find('[')? + 1);
+    for result in value["results"].as_array()? {
+        at += result.to_string().len();
+        ends.push(at);
+        // The comma.
+        at += 1;
+    }
+    // What was read is written the same way again, or the places mean nothing.
+    (ends.last().is_none_or(|end| text.get(*end..*end + 1) == Some("]"))).then_some(ends)
+}
+
 #[cfg(test)]
 mod tests {
-    use lore_bench::Target;
     use serde_json::json;
 
     use super::*;
@@ -133,5 +165,31 @@ mod tests {
         assert_eq!(first.used, [2.0 / 500.0, 3.0 / 1000.0, 0.0]);
         assert_eq!(worst(&[&first, &none]).collect::<Vec<_>>(), first.used);
         assert!(counter.count(&["no answer", "", "", ""], &question("a")).is_err());
+    }
+
+    #[test]
+    fn a_result_ends_where_the_next_begins() {
+        let results = [json!({"chunk": {"text": "a \"b\" ] \u{e9}\n"}, "combined_score": 0.5}), json!({"chunk": 1})];
+        let text = json!({"results": results, "total": 2, "metadata": {}}).to_string();
+        let ends = results_end(&text).unwrap();
+        assert_eq!(&text[..ends[0]], format!("{{\"results\":[{}", results[0]));
+        assert_eq!(&text[ends[0] + 1..ends[1]], results[1].to_string());
+        assert_eq!(results_end(&json!({"results": [], "total": 0}).to_string()), Some(vec![]));
+    }
+
+    #[test]
+    fn other_texts_have_no_results() {
+        assert_eq!(results_end("no JSON"), None);
+        assert_eq!(results_end("{\"total\": 1}"), None);
+        assert_eq!(results_end("{\"results\": [ {\"a\":  1} ]}"), None, "written in another way");
+    }
+
+    #[test]
+    fn the_first_right_result_is_the_first_that_hits_any_target() {
+        let found = |path: &str| Found { path: path.to_owned(), also_at: Vec::new(), lines: (1, 9) };
+        let target = |path: &str| Target { path: path.to_owned(), lines: None };
+        let results = [found("a"), found("b"), found("c")];
+        assert_eq!(first_right(&results, &[target("c"), target("b")]), Some(1));
+        assert_eq!(first_right(&results, &[target("d")]), None);
     }
 }

@@ -2,10 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
-use lore_bench::{ALL, NO_MODEL, WAYS};
+use anyhow::Result;
 
-use super::{super::semble::Semble, ask::Program, tokens::Counter};
+use super::{
+    super::semble::Semble,
+    ask::Program,
+    tokens::Counter,
+    ways::{ALL, NO_MODEL, WAYS},
+};
+use crate::program::release_with_dev;
 
 /// Everyone who is asked.
 pub(crate) struct With {
@@ -46,9 +51,8 @@ impl With {
     pub(crate) fn new(binary: &Path, home: Option<&Path>, also: &[Named], peer: Option<Semble>) -> Result<Self> {
         // Every build keeps an index of its own: they may not understand each other's.
         let program = |binary: &Path, name: &str| {
-            let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
             Program::new(
-                &binary,
+                &release_with_dev(Some(binary))?,
                 home.map(|home| if name.is_empty() { home.to_owned() } else { home.join("also").join(name) }),
             )
         };

@@ -27,7 +27,7 @@ use super::{
     latency::Times,
     table::{Aim, Figure, render},
 };
-use crate::program::{build_release, say};
+use crate::program::{release, say};
 
 /// The same questions on every machine and day.
 const SEED: u64 = 20_240_229;
@@ -95,8 +95,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 /// Starts a server and lets users ask.
 pub(super) fn measured(args: &Args) -> Result<Seen> {
     ensure!(args.users > 0 && args.rate > 0.0, "without users who ask there is nothing to measure");
-    let binary = args.lore.clone().map_or_else(build_release, Ok)?;
-    let binary = binary.canonicalize().with_context(|| format!("cannot find {}", binary.display()))?;
+    let binary = release(args.lore.as_deref())?;
     let dir = tempfile::tempdir()?;
     let folder = dir.path().canonicalize()?;
     let sources = sources(args, &folder)?;

@@ -1,4 +1,4 @@
-//! `lore debug symbols`: what Lore finds defined in files, whether they are in a repository or not.
+//! `lore-dev symbols`: the definitions in files, in a repository or not.
 
 use std::{
     ffi::OsStr,
@@ -8,11 +8,10 @@ use std::{
 };
 
 use lore_chunk::{Chunker, Language, is_binary};
-
 use lore_model::{Code, Failure};
 use serde_json::{Value, json};
 
-use super::{Context, absolute, unreadable};
+use super::{print, unreadable};
 
 /// List the definitions in files, one object for each file on a line of its own
 #[derive(clap::Args)]
@@ -24,12 +23,11 @@ pub(super) struct Args {
     stdin0: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), Failure> {
     let files = if args.stdin0 { read_names()? } else { args.files };
     let mut chunker = Chunker::new();
     for file in files {
-        let found = symbols(&mut chunker, &file)?;
-        context.ui.line(&found.to_string())?;
+        print(&symbols(&mut chunker, &file)?)?;
     }
     Ok(())
 }
@@ -44,7 +42,7 @@ fn read_names() -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn symbols(chunker: &mut Chunker, file: &Path) -> Result<Value, Failure> {
-    let bytes = std::fs::read(absolute(file)).map_err(|error| unreadable(file, &error))?;
+    let bytes = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
     let path = file.to_string_lossy();
     let language = Language::of(&path, &bytes);
     if is_binary(&bytes) {

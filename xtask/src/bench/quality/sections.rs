@@ -6,13 +6,13 @@ use std::path::Path;
 
 /// What stands under a heading, up to the next one of any level.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub(super) struct Section {
     /// The heading, without its markup.
-    pub heading: String,
+    pub(super) heading: String,
     /// First line, which is that of the heading, and last line.
-    pub lines: (u64, u64),
+    pub(super) lines: (u64, u64),
     /// How many words there are below the heading.
-    pub words: usize,
+    pub(super) words: usize,
 }
 
 /// How headings are written.
@@ -24,7 +24,7 @@ enum Markup {
 }
 
 /// The sections of a document; none for a file in another language.
-pub fn sections(path: &str, text: &str) -> Vec<Section> {
+pub(super) fn sections(path: &str, text: &str) -> Vec<Section> {
     let extension = Path::new(path).extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let markup = match extension.as_str() {
         "md" | "markdown" | "mdx" => Markup::Markdown,

@@ -1,32 +1,27 @@
-//! `lore debug man`: manual pages of every command, for `cargo xtask dist`.
+//! `lore-dev man`: the manual pages of `lore`, for `cargo xtask dist`.
 //!
 //! The pages are the help, in another form: nothing is said here that `--help` does not say.
 
 use std::{collections::BTreeMap, io};
 
-use clap::CommandFactory as _;
 use clap_mangen::{
     Man,
     roff::{Roff, bold, roman},
 };
 use lore_model::{Code, Failure};
 
-use super::{super::Cli, Context};
+use super::print;
 
-/// Print the manual pages as an object: file name to page
-#[derive(clap::Args)]
-pub(super) struct Args {}
-
-pub(super) fn run(context: &Context<'_>) -> Result<(), Failure> {
+pub(super) fn run() -> Result<(), Failure> {
     let pages = pages().map_err(|error| {
         Failure::new(Code::Internal, format!("the manual pages could not be written: {error}")).caused_by(error)
     })?;
-    context.ui.value(&serde_json::json!(pages))
+    print(&serde_json::json!(pages))
 }
 
 /// Every command that is not hidden: the name of the file and the page.
 fn pages() -> io::Result<BTreeMap<String, String>> {
-    let mut command = Cli::command().disable_help_subcommand(true);
+    let mut command = lore::command().disable_help_subcommand(true);
     command.build();
     let mut pages = BTreeMap::new();
     add(&command, None, &mut pages)?;
@@ -97,12 +92,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_has_a_page_and_hidden_ones_have_none() {
+    fn every_command_has_a_page() {
         let pages = pages().unwrap();
         for name in ["lore.1", "lore-search.1", "lore-users-add.1", "lore-completions.1"] {
             assert!(pages.contains_key(name), "{name} is missing: {:?}", pages.keys());
         }
-        assert!(!pages.keys().any(|name| name.contains("debug") || name.contains("help")), "{:?}", pages.keys());
+        assert!(!pages.keys().any(|name| name.contains("help")), "{:?}", pages.keys());
         assert!(pages["lore-search.1"].contains("\n.SH NAME\nlore\\-search \\- "), "{}", pages["lore-search.1"]);
     }
 

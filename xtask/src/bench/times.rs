@@ -4,34 +4,34 @@ use std::time::Duration;
 
 /// Times of answers, shortest first.
 #[derive(Debug, Clone, Default)]
-pub struct Times(Vec<Duration>);
+pub(crate) struct Times(Vec<Duration>);
 
 impl Times {
     /// Of measured times in any order.
-    pub fn new(mut times: Vec<Duration>) -> Self {
+    pub(crate) fn new(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         Self(times)
     }
 
     /// The time that this many of a hundred answers do not exceed; 0 where nothing was measured.
-    pub fn percentile(&self, percent: usize) -> Duration {
+    pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let rank = (self.0.len() * percent).div_ceil(100).max(1);
         self.0.get(rank - 1).copied().unwrap_or_default()
     }
 
     /// The longest of them.
-    pub fn longest(&self) -> Duration {
+    pub(crate) fn longest(&self) -> Duration {
         self.0.last().copied().unwrap_or_default()
     }
 
     /// How many were measured.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 }
 
 /// The middle one; of two, the lower.
-pub fn median(values: &[usize]) -> Option<usize> {
+pub(crate) fn median(values: &[usize]) -> Option<usize> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()

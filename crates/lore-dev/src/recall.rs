@@ -1,4 +1,4 @@
-//! `lore debug recall`: how often the store's compact vectors find what exact ones would.
+//! `lore-dev recall`: how often the store's compact vectors find what exact ones would.
 //!
 //! The vectors are those that the store is given while a repository is indexed for the first time; nothing is embedded
 //! in another way for the comparison.
@@ -10,8 +10,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_core::search::{Accuracy, CodeHit, CodeRequest, CodeTask, Parts};
-use lore_embed::Mode;
+use lore_core::{
+    Cancel,
+    search::{Accuracy, CodeHit, CodeRequest, CodeTask, Parts},
+};
+use lore_embed::{Embedder as _, StaticModel};
 use lore_model::{ChunkKind, Code, Failure, RepoId, RepoPath};
 use lore_store::store_failure;
 use lore_store::{
@@ -20,7 +23,7 @@ use lore_store::{
 };
 use serde_json::{Value, json};
 
-use super::{super::embedding, super::project::cancel_on_interrupt, Context, absolute, read_queries, register};
+use super::{print, read_queries, register};
 
 /// So many of the best are compared.
 const BEST: usize = 10;
@@ -38,32 +41,28 @@ pub(super) struct Args {
     queries: PathBuf,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
-    let queries = read_queries(&absolute(&args.queries))?;
-    let repo = register(context, absolute(&args.path))?;
-    let writer = context.writer()?;
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let (lore, _) = lore::open()?;
+    let queries = read_queries(&args.queries)?;
+    let repo = register(&lore, &args.path)?;
+    let writer = lore.history.writer(|| {})?;
     let sink = Arc::new(Sink { inner: CodeWriter::sink(&*writer), vectors: Mutex::default() });
     let recorder = Recorder { inner: &*writer, sink, seen: Mutex::default() };
-    let task = CodeTask {
-        writer: &recorder,
-        jobs: None,
-        retry_missing: false,
-        cancel: &cancel_on_interrupt(),
-        progress: &|_| {},
-    };
-    context.lore.search.index.sync(&repo, &task)?;
-    let state = context.lore.search.reader.state(repo.id)?;
+    let task =
+        CodeTask { writer: &recorder, jobs: None, retry_missing: false, cancel: &Cancel::default(), progress: &|_| {} };
+    lore.search.index.sync(&repo, &task)?;
+    let state = lore.search.reader.state(repo.id)?;
     let nothing = || Failure::new(Code::InvalidArgument, "nothing was read").hint("use an empty LORE_HOME");
     let snapshot = state.snapshots.last().ok_or_else(nothing)?;
-    let view = context.lore.search.reader.open_snapshot(snapshot.id)?;
+    let view = lore.search.reader.open_snapshot(snapshot.id)?;
     let exact = recorder.exact(&*view).map_err(store_failure)?;
     if exact.vectors.is_empty() {
         return Err(nothing());
     }
-    let embedder = lore_embed::connect(&lore_embed::ProviderConfig::default()).map_err(embedding)?;
+    let embedder = StaticModel::built_in();
     let mut asked = Vec::new();
     for query in queries {
-        let Some(vector) = embedder.embed(&[&query], Mode::Query).map_err(embedding)?.pop() else { continue };
+        let vector = embedder.embed_query(&query, Duration::MAX).unwrap_or_default();
         if vector.iter().any(|value| *value != 0.0) {
             asked.push((query, exact.scores(&vector)));
         }
@@ -77,14 +76,14 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
             request.accuracy = accuracy;
             request.limit = CANDIDATES;
             // The first time, files may have to be read.
-            context.lore.search.query.search(&request)?;
+            lore.search.query.search(&request)?;
             let started = Instant::now();
-            let answer = context.lore.search.query.search(&request)?;
+            let answer = lore.search.query.search(&request)?;
             recalls.push(exact.recall(scores, &answer.hits, started.elapsed()));
         }
         by_accuracy.insert(accuracy.as_str().to_owned(), told(&recalls));
     }
-    context.ui.value(&json!({
+    print(&json!({
         "model": embedder.model(),
         "vectors": exact.vectors.len(),
         "queries": asked.len(),

@@ -90,7 +90,7 @@ const VERBS: &[(&str, &str)] = &[
 const ASKING: [&str; 12] = ["what", "why", "where", "which", "who", "how", "can", "does", "do", "is", "are", "should"];
 
 /// What one asks whose answer is below the heading.
-pub fn ask(heading: &str) -> String {
+pub(super) fn ask(heading: &str) -> String {
     let heading = heading.trim().trim_end_matches([':', '.']).trim();
     let words: Vec<&str> = heading.split_whitespace().collect();
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return String::new() };

@@ -1,5 +1,5 @@
-//! `lore debug lines`: looks for many patterns in one process, and tells which lines were found and how long it took, one answer
-//! on each line.
+//! `lore-dev lines`: searches for many patterns in one process, and prints the matched lines and the time of each search,
+//! one answer on each line.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,23 +12,23 @@ use lore_model::{Code, Failure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, absolute, micros, registered, unreadable};
+use super::{micros, print, read, registered};
 
-/// Look for the patterns of a file
+/// Search for the patterns of a file
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// One pattern on each line, as an object
     file: PathBuf,
-    /// The repository, which `lore debug index` has indexed
+    /// The repository, which `lore-dev index` has indexed
     #[arg(long, value_name = "PATH", default_value = ".")]
     repo: PathBuf,
-    /// Tell only how many lines there are
+    /// Print only how many lines match
     #[arg(long)]
     count: bool,
-    /// At most so many lines are put together; 0 for all
+    /// The most lines of an answer; 0 for all
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     limit: usize,
-    /// Look for all of them so many times; the times are those of the last time
+    /// Search for all of them this many times, and print the last times
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     rounds: usize,
 }
@@ -65,9 +65,10 @@ enum Kind {
     Fuzzy,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
-    let repo = registered(context, &absolute(&args.repo))?;
-    let text = std::fs::read_to_string(&args.file).map_err(|error| unreadable(&args.file, &error))?;
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let (lore, _) = lore::open()?;
+    let repo = registered(&lore, &args.repo)?;
+    let text = read(&args.file)?;
     for round in 1..=args.rounds.max(1) {
         for line in text.lines() {
             let pattern: Pattern = serde_json::from_str(line)
@@ -97,22 +98,22 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
                 time: Duration::from_mins(5),
             };
             let started = Instant::now();
-            let found = context.lore.search.query.find_lines(&request);
+            let found = lore.search.query.find_lines(&request);
             let took = micros(started.elapsed());
             // The lines of all of them together may not fit into memory.
             if round == args.rounds.max(1) {
                 let failed = |failure: Failure| json!({"error": failure.message});
-                let mut answer = found.map_or_else(failed, |found| told(&found, args.count));
+                let mut answer = found.map_or_else(failed, |found| answer(&found, args.count));
                 answer["took_us"] = took.into();
-                context.ui.line(&answer.to_string())?;
+                print(&answer)?;
             }
         }
     }
     Ok(())
 }
 
-/// Where the lines are, by file, and every text that was found.
-fn told(found: &LinesAnswer, count: bool) -> Value {
+/// The matched lines by file, and every distinct matched text.
+fn answer(found: &LinesAnswer, count: bool) -> Value {
     let mut answer = json!({"lines": found.lines, "files": found.files, "unfinished": found.unfinished.is_some()});
     if !count {
         let mut places: BTreeMap<String, Vec<u32>> = BTreeMap::new();

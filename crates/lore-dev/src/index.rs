@@ -1,13 +1,13 @@
-//! `lore debug index`: indexes the code of one repository and says how long it took.
+//! `lore-dev index`: indexes the code of a repository and prints how long it took.
 
 use std::{
-    num::NonZero,
     path::PathBuf,
     sync::OnceLock,
     time::{Duration, Instant},
 };
 
 use lore_core::{
+    Cancel,
     flows::{FlowEvent, FlowTask},
     history::SyncOptions,
     search::CodeEvent,
@@ -15,7 +15,7 @@ use lore_core::{
 use lore_model::Failure;
 use serde_json::json;
 
-use super::{super::project::cancel_on_interrupt, Context, absolute, micros, register};
+use super::{micros, print, register};
 
 /// Index the code of a repository
 #[derive(clap::Args)]
@@ -30,9 +30,10 @@ pub(super) struct Args {
     temporal: bool,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
-    let repo = register(context, absolute(&args.path))?;
-    let writer = context.writer()?;
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let (lore, options) = lore::open()?;
+    let repo = register(&lore, &args.path)?;
+    let writer = lore.history.writer(|| {})?;
     let started = Instant::now();
     let published: OnceLock<Duration> = OnceLock::new();
     let progress = |event| {
@@ -40,32 +41,28 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
             published.get_or_init(|| started.elapsed());
         }
     };
-    let options = SyncOptions {
-        jobs: NonZero::new(context.loaded.config.jobs),
-        past: args.temporal.then_some(true),
-        ..SyncOptions::default()
-    };
-    let cancel = cancel_on_interrupt();
+    let options = SyncOptions { past: args.temporal.then_some(true), ..options };
+    let cancel = Cancel::default();
     let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &progress };
     let (done, past) = if args.history {
-        let done = context.lore.sync(&repo, &task)?;
+        let done = lore.sync(&repo, &task)?;
         (done.code, done.past)
     } else {
-        (context.lore.sync_code(&repo, &task)?, None)
+        (lore.sync_code(&repo, &task)?, None)
     };
     let wall = started.elapsed();
     drop(writer);
-    let embedded = context.lore.search.index.embed_all(&repo, &cancel, &|_| {})?;
-    let state = context.lore.search.reader.state(repo.id)?;
-    context.ui.value(&json!({
+    let embedded = lore.search.index.embed_all(&repo, &cancel, &|_| {})?;
+    let state = lore.search.reader.state(repo.id)?;
+    print(&json!({
         "repo": repo.name(),
-        "model": context.lore.search.query.model(),
+        "model": lore.search.query.model(),
         "read": done.read,
         "files": done.files,
         "lines": done.lines,
         "chunks": done.chunks,
         "source_bytes": state.snapshots.last().map_or(0, |snapshot| snapshot.bytes),
-        "code_bytes": context.lore.search.reader.bytes()?,
+        "code_bytes": lore.search.reader.bytes()?,
         "wall_us": micros(wall),
         "first_answer_us": published.get().copied().map(micros),
         "past": past.map(|past| json!({

@@ -3,48 +3,48 @@
 //! A question has targets, each a file or some lines of one, and every target counts 1. Files are what is ranked: of the
 //! results, the first in a file stands for it, and those after it take no rank.
 
-use crate::is_document;
+use super::documents::is_document;
 
 /// How many ranks count.
-pub const DEPTH: usize = 10;
+pub(super) const DEPTH: usize = 10;
 
 /// So many results give ten files nearly always, and more would make the program look further than it does for a user.
-pub const RESULTS: usize = 49;
+pub(super) const RESULTS: usize = 49;
 
 /// A question with its answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub(super) struct Question {
     /// What is asked.
-    pub query: String,
+    pub(super) query: String,
     /// Any word; questions of one category are looked at together.
-    pub category: String,
+    pub(super) category: String,
     /// What answers it.
-    pub relevant: Vec<Target>,
+    pub(super) relevant: Vec<Target>,
 }
 
 /// What a question asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub(super) struct Target {
     /// The file.
-    pub path: String,
+    pub(super) path: String,
     /// First and last line, where only these are meant.
-    pub lines: Option<(u64, u64)>,
+    pub(super) lines: Option<(u64, u64)>,
 }
 
 /// One result, as the program gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub(crate) struct Found {
     /// The file.
-    pub path: String,
+    pub(crate) path: String,
     /// Files with the same text, which the result names too.
-    pub also_at: Vec<String>,
+    pub(crate) also_at: Vec<String>,
     /// First and last line.
-    pub lines: (u64, u64),
+    pub(crate) lines: (u64, u64),
 }
 
 impl Found {
     /// Whether it answers.
-    pub fn hits(&self, target: &Target) -> bool {
+    pub(super) fn hits(&self, target: &Target) -> bool {
         let at = self.path == target.path || self.also_at.contains(&target.path);
         at && target.lines.is_none_or(|(first, last)| first <= self.lines.1 && self.lines.0 <= last)
     }
@@ -52,24 +52,24 @@ impl Found {
 
 /// How one question was answered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Score {
+pub(super) struct Score {
     /// The rank of each target among files.
-    pub ranks: Vec<Option<usize>>,
+    pub(super) ranks: Vec<Option<usize>>,
     /// NDCG of the first [`DEPTH`] files.
-    pub ndcg: f64,
+    pub(super) ndcg: f64,
     /// The same over the first results as they are, several of one file included.
-    pub shown: f64,
+    pub(super) shown: f64,
     /// The reciprocal rank among the first [`DEPTH`] files.
-    pub reciprocal: f64,
+    pub(super) reciprocal: f64,
     /// The first files.
-    pub files: Vec<String>,
+    pub(super) files: Vec<String>,
     /// What came before the first right answer.
-    pub outcome: Outcome,
+    pub(super) outcome: Outcome,
 }
 
 /// What stood before the first right answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub(super) enum Outcome {
     /// Nothing: it came first.
     First,
     /// Code, and nothing else.
@@ -84,7 +84,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// How often each came, by name.
-    pub fn counts(outcomes: impl Iterator<Item = Self>) -> [(&'static str, usize); 5] {
+    pub(super) fn counts(outcomes: impl Iterator<Item = Self>) -> [(&'static str, usize); 5] {
         let mut counts = [
             ("first", Self::First, 0),
             ("beaten_by_code", Self::BeatenByCode, 0),
@@ -100,7 +100,7 @@ impl Outcome {
 }
 
 /// Everything about one list of results.
-pub fn score(results: &[Found], question: &Question) -> Score {
+pub(super) fn score(results: &[Found], question: &Question) -> Score {
     let ranks = file_ranks(results, &question.relevant);
     Score {
         ndcg: ndcg(&ranks, DEPTH),
@@ -124,7 +124,7 @@ fn files(results: &[Found]) -> Vec<&str> {
 }
 
 /// What stood before the first right answer.
-pub fn outcome(results: &[Found], ranks: &[Option<usize>]) -> Outcome {
+pub(super) fn outcome(results: &[Found], ranks: &[Option<usize>]) -> Outcome {
     let Some(first) = ranks.iter().copied().flatten().min().filter(|rank| *rank <= DEPTH) else {
         return Outcome::NotFound;
     };
@@ -165,7 +165,7 @@ fn result_ranks(results: &[Found], targets: &[Target]) -> Vec<Option<usize>> {
 /// NDCG of the first `depth` ranks: 1 where all targets come first, 0 where none is found.
 ///
 /// Two targets in one file cannot both have its rank: the second takes the next.
-pub fn ndcg(ranks: &[Option<usize>], depth: usize) -> f64 {
+pub(super) fn ndcg(ranks: &[Option<usize>], depth: usize) -> f64 {
     let mut found: Vec<usize> = ranks.iter().copied().flatten().collect();
     found.sort_unstable();
     let mut gain = 0.0;
@@ -190,13 +190,6 @@ fn reciprocal_rank(ranks: &[Option<usize>], depth: usize) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "ranks are small")]
 fn discount(rank: usize) -> f64 {
     1.0 / (rank as f64 + 1.0).log2()
-}
-
-/// The mean; 0 for nothing.
-#[expect(clippy::cast_precision_loss, reason = "nobody asks so many questions")]
-pub fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let count = values.len();
-    if count == 0 { 0.0 } else { values.sum::<f64>() / count as f64 }
 }
 
 #[cfg(test)]
@@ -270,12 +263,6 @@ mod tests {
         close(reciprocal_rank(&[Some(4), Some(2), None], 10), 0.5);
         close(reciprocal_rank(&[Some(11)], 10), 0.0);
         close(reciprocal_rank(&[None], 10), 0.0);
-    }
-
-    #[test]
-    fn the_mean_of_nothing_is_nothing() {
-        close(mean([1.0, 0.0, 0.5].into_iter()), 0.5);
-        close(mean(std::iter::empty::<f64>().collect::<Vec<_>>().into_iter()), 0.0);
     }
 
     #[test]

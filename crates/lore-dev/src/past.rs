@@ -1,4 +1,4 @@
-//! `lore debug past`: what paths held in a time, and what happened to them.
+//! `lore-dev past`: the contents of paths in a period, and the commits that changed them, from the temporal index.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use lore_model::{Code, Failure, RepoPath};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Context, absolute, registered, unreadable};
+use super::{print, read, registered};
 
-/// Tell what is kept of the past of paths
+/// Print what the temporal index has about paths
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// One question on each line, as an object: a path, and a time or a number of steps
     file: PathBuf,
-    /// The repository, which `lore debug index --history --temporal` has indexed
+    /// The repository, which `lore-dev index --history --temporal` has indexed
     #[arg(long, value_name = "PATH", default_value = ".")]
     repo: PathBuf,
 }
@@ -29,16 +29,17 @@ struct Question {
     steps: Option<usize>,
 }
 
-pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
-    let repo = registered(context, &absolute(&args.repo))?;
-    let text = std::fs::read_to_string(&args.file).map_err(|error| unreadable(&args.file, &error))?;
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let (lore, _) = lore::open()?;
+    let repo = registered(&lore, &args.repo)?;
+    let text = read(&args.file)?;
     let mut answers: Vec<Value> = Vec::new();
     for line in text.lines() {
         let question: Question = serde_json::from_str(line)
             .map_err(|error| Failure::new(Code::InvalidArgument, format!("not a question: {error}: {line}")))?;
         let path = RepoPath::new(question.path.as_bytes());
         answers.push(if let Some(limit) = question.steps {
-            let story = context.lore.search.temporal.story(&repo, &path, None, limit)?;
+            let story = lore.search.temporal.story(&repo, &path, None, limit)?;
             let steps = story.entries.iter().map(|step| {
                 json!([
                     step.happened.commit.id.to_hex(),
@@ -50,9 +51,9 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
             steps.collect()
         } else {
             let period = Period { from: question.from, to: question.to, removed: true, ..Period::default() };
-            let contents = context.lore.search.temporal.contents_of(&repo, &path, &period)?;
+            let contents = lore.search.temporal.contents_of(&repo, &path, &period)?;
             contents.iter().map(|blob| Value::from(blob.to_hex())).collect()
         });
     }
-    context.ui.value(&json!({"answers": answers}))
+    print(&json!({"answers": answers}))
 }

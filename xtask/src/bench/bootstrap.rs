@@ -12,30 +12,30 @@ const SEED: u64 = 0x5eed_1e55_0bad_cafe;
 
 /// A mean with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub(crate) struct Estimate {
     /// The mean.
-    pub mean: f64,
+    pub(crate) mean: f64,
     /// Of a hundred such intervals, 95 hold the mean that endless questions would have.
-    pub low: f64,
+    pub(crate) low: f64,
     /// Its other end.
-    pub high: f64,
+    pub(crate) high: f64,
 }
 
 impl Estimate {
     /// Whether the interval lies on one side of zero, so that a difference is more than chance.
-    pub fn is_clear(&self) -> bool {
+    pub(crate) fn is_clear(&self) -> bool {
         self.low > 0.0 || self.high < 0.0
     }
 
     /// For programs, with four digits.
-    pub fn as_json(&self) -> Value {
+    pub(crate) fn as_json(&self) -> Value {
         let rounded = |value: f64| (value * 1e4).round() / 1e4;
         json!({"mean": rounded(self.mean), "low": rounded(self.low), "high": rounded(self.high)})
     }
 }
 
 /// The mean over sets of the mean of each.
-pub fn estimate(sets: &[Vec<f64>]) -> Estimate {
+pub(crate) fn estimate(sets: &[Vec<f64>]) -> Estimate {
     let sets: Vec<&[f64]> = sets.iter().map(Vec::as_slice).filter(|set| !set.is_empty()).collect();
     let mut random = Random(SEED);
     let mut means: Vec<f64> = (0..DRAWS)
@@ -47,7 +47,7 @@ pub fn estimate(sets: &[Vec<f64>]) -> Estimate {
 }
 
 /// What `of` has more than `than`: both answer the same questions in the same order.
-pub fn difference(of: &[Vec<f64>], than: &[Vec<f64>]) -> Estimate {
+pub(crate) fn difference(of: &[Vec<f64>], than: &[Vec<f64>]) -> Estimate {
     let less = |(of, than): (&Vec<f64>, &Vec<f64>)| of.iter().zip(than).map(|(of, than)| of - than).collect();
     estimate(&of.iter().zip(than).map(less).collect::<Vec<_>>())
 }
