@@ -11,7 +11,7 @@ mod complete;
 mod create;
 mod error;
 mod execute;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzz;
 mod glossary;
 mod name;

@@ -15,7 +15,7 @@ mod ending;
 mod error;
 mod failure;
 mod first_parents;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzz;
 mod head;
 mod ignores;

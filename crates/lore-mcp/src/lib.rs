@@ -9,7 +9,7 @@ mod access;
 mod answer;
 mod blocking;
 mod called;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzz;
 mod http;
 mod lines;

@@ -1,4 +1,4 @@
-//! Ways in to parsers that nothing outside needs, for those who feed them any bytes (`lore-fuzz`). They promise nothing.
+//! Entry points of private parsers for `lore-fuzz`, behind the feature `fuzzing`.
 
 /// File, lines and comment of a message of lazygit-mcp-bridge.
 pub fn message(bytes: &[u8]) -> Result<super::inbox::Parsed, String> {

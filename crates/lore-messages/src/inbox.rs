@@ -281,8 +281,10 @@ fn parse(bytes: &[u8]) -> Result<Left, String> {
 }
 
 /// File, lines and comment of a message, as they are read.
+#[cfg(feature = "fuzzing")]
 pub(super) type Parsed = (String, Option<(u32, u32)>, String);
 
+#[cfg(feature = "fuzzing")]
 pub(super) fn parsed(bytes: &[u8]) -> Result<Parsed, String> {
     let Left { file, line, comment, .. } = parse(bytes)?;
     Ok((file, line.as_ref().and_then(Line::range), comment))

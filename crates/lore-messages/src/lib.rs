@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod deliver;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzz;
 mod inbox;
 mod place;

@@ -16,7 +16,7 @@ mod types;
 mod url;
 
 pub use authority::Authority;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub use bridge::fuzz;
 pub use bridge::{Bridge, BridgeOptions, Stop};
 pub use client::Client;

@@ -50,7 +50,7 @@ pub use merge::merge;
 pub use pack::{
     Damaged, PackedFile, pack_entries, pack_files, pack_left_out, unpack_entries, unpack_files, unpack_left_out,
 };
-pub use prepare::{ChunkInput, Prepared, Scratch};
+pub use prepare::{Prepared, Scratch};
 pub use publish::{make_folder, remove_unnamed, sync_parent, write_atomically};
 pub use segment_file::Segment;
 pub use temporal::{Past, PastPath, Version};

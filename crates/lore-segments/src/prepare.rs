@@ -1,7 +1,6 @@
 //! What can be done for one chunk alone, on any thread: tokens, counts, trigrams, the vector in bytes.
 
-pub use lore_store::ChunkInput;
-use lore_store::{ChunkKey, for_each_token};
+use lore_store::{ChunkInput, ChunkKey, for_each_token};
 
 use super::{
     bytes::{Input, put_varint},

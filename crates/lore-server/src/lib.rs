@@ -10,7 +10,7 @@ mod api;
 mod app;
 mod bearer;
 mod finish;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzz;
 mod input;
 mod listen;

@@ -1,9 +1,9 @@
-//! Ways in to parsers that nothing outside needs, for those who feed them any bytes (`lore-fuzz`). They promise nothing.
+//! Entry points of private parsers for `lore-fuzz`, behind the feature `fuzzing`.
 
 use std::{path::Path, sync::Arc};
 
-use lore_segments::{ChunkInput, Prepared, Scratch, Segment, SegmentBuilder, View, merge};
-use lore_store::{Accuracy, Ask, AskWord, ChunkId, ChunkKey, DIMENSIONS, FieldWeight, TextPlan};
+use lore_segments::{Prepared, Scratch, Segment, SegmentBuilder, View, merge};
+use lore_store::{Accuracy, Ask, AskWord, ChunkId, ChunkInput, ChunkKey, DIMENSIONS, FieldWeight, TextPlan};
 use rusqlite::Connection;
 
 use crate::{

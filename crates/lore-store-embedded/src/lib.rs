@@ -10,7 +10,7 @@ mod commitmux;
 mod db;
 mod error;
 mod fts_query;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzz;
 mod history_read;
 mod history_write;

@@ -1,4 +1,4 @@
-//! Ways in to parsers that nothing outside needs, for those who feed them any bytes (`lore-fuzz`). They promise nothing.
+//! Entry points of private parsers for `lore-fuzz`, behind the feature `fuzzing`.
 
 /// Whom a token names that is signed with this key, and until when.
 pub fn subject_of(token: &str, key: &[u8]) -> Option<(String, i64)> {

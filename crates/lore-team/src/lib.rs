@@ -8,7 +8,7 @@ mod access;
 mod ask;
 mod audit;
 mod failure;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzz;
 mod hs256;
 mod jobs;

@@ -9,7 +9,7 @@ use proptest::{prelude::*, sample::select};
 use super::{
     CodeRequest, FileFilter, LinesRequest, LinesWanted, Period, Query, When,
     filter::Files,
-    lines::{Pattern, Terms},
+    lines::{Terms, pattern::Pattern},
 };
 
 /// Pieces of expressions, so that generated ones are mostly understood, and of text that they match.

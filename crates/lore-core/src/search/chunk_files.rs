@@ -491,8 +491,10 @@ fn parse_file(bytes: &[u8], path: &Path, kind: ChunkKind, model: &str) -> Result
 }
 
 /// The chunks of a file, each with its vector where that can be used, and how many could not be read.
+#[cfg(feature = "fuzzing")]
 pub(super) type Parsed = (Vec<(FileChunk, Option<Vec<f32>>)>, usize);
 
+#[cfg(feature = "fuzzing")]
 pub(super) fn parsed(bytes: &[u8], model: &str) -> Result<Parsed, String> {
     let file = parse_file(bytes, Path::new("chunks.json"), ChunkKind::Data, model)?;
     let chunk = |draft: Draft| (draft.chunk, draft.vector.map(|vector| vector.to_vec()));

@@ -1,4 +1,4 @@
-//! Ways in to parsers that nothing outside needs, for those who feed them any bytes (`lore-fuzz`). They promise nothing.
+//! Entry points of private parsers for `lore-fuzz`, behind the feature `fuzzing`.
 
 use lore_model::{Cancel, Failure, RepoId, RepoPath};
 use lore_store::TextPlan;
@@ -6,7 +6,7 @@ use lore_store::TextPlan;
 use super::{
     FileFilter, LinesWanted, chunk_files,
     filter::Files,
-    lines::{Pattern, Terms},
+    lines::{Terms, pattern::Pattern},
     query::Query,
 };
 

@@ -11,7 +11,7 @@ mod evidence;
 mod exact;
 mod export;
 mod filter;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzz;
 mod index;
 mod indexed;

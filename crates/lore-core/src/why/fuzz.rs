@@ -1,4 +1,4 @@
-//! Ways in to parsers that nothing outside needs, for those who feed them any bytes (`lore-fuzz`). They promise nothing.
+//! Entry points of private parsers for `lore-fuzz`, behind the feature `fuzzing`.
 
 use lore_model::RepoPath;
 

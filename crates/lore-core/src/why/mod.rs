@@ -6,7 +6,7 @@
 mod co_change;
 mod explain;
 mod file;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzz;
 mod keys;
 mod lines;

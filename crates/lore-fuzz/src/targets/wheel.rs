@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 
 use crate::bytes::edited;
 
-/// The reader is a part of the program, which is no library.
+/// The reader is private in the program, which is too much to build for this.
 #[path = "../../../lore/src/models/wheel.rs"]
 mod reader;
 

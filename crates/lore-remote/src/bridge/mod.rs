@@ -6,7 +6,7 @@
 
 mod answer;
 mod exchange;
-#[doc(hidden)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzz;
 mod message;
 mod session;

@@ -11,9 +11,9 @@ mod trigrams;
 
 use std::sync::Arc;
 
-use lore_store::{Accuracy, Ask, AskWord, ChunkId, ChunkKey, DIMENSIONS, FieldWeight};
+use lore_store::{Accuracy, Ask, AskWord, ChunkId, ChunkInput, ChunkKey, DIMENSIONS, FieldWeight};
 
-use super::{ChunkInput, Prepared, Scratch, Segment, SegmentBuilder};
+use super::{Prepared, Scratch, Segment, SegmentBuilder};
 
 /// A small random number generator (splitmix64): the same numbers on every run.
 struct Random(u64);

@@ -3,7 +3,7 @@
 //! Trigrams and terms find the chunks that may have it, the real bytes decide. Nothing that `git grep` finds is missing, and
 //! nothing else is found. What cannot use the index takes longer; then the answer says how far it came in its time.
 
-mod pattern;
+pub(super) mod pattern;
 mod plan;
 mod posix;
 mod scan;
@@ -18,7 +18,6 @@ use std::{
 use lore_model::{Cancel, Failure, Repo, RepoPath};
 use lore_store::{StoreError, on_own_thread};
 
-pub(super) use self::pattern::Pattern;
 use self::scan::Scan;
 pub use self::terms::MAX_CHANGES;
 pub(super) use self::terms::{Match, Terms};
