@@ -10,6 +10,9 @@ use crate::{
     tidy, tour,
 };
 
+/// Features that are off in a build of `lore`, and tested.
+const FEATURES: [&str; 2] = ["--features", "transformer"];
+
 /// Installs what the tests need and runs all of them: tests, doc tests, documentation, tidy.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -23,16 +26,18 @@ pub(crate) fn run_tests(args: &Args) -> Result<()> {
     let clients = if args.no_clients { None } else { Some(clients::install(&target_dir()?)?) };
     let mut tests = cargo();
     if output(cargo().args(["nextest", "--version"])).is_ok() {
-        tests.args(["nextest", "run", "--workspace"]);
+        tests.args(["nextest", "run", "--workspace"]).args(FEATURES);
     } else {
         say("cargo-nextest is not installed: `cargo test` runs the tests, one crate after the other");
-        tests.args(["test", "--workspace", "--tests", "--no-fail-fast"]);
+        tests.args(["test", "--workspace", "--tests", "--no-fail-fast"]).args(FEATURES);
     }
     tests.env("LORE_SLOW_TESTS", "1").env_remove("LORE_TEST_CLIENTS");
     if let Some(dir) = &clients {
         tests.env("LORE_TEST_CLIENTS", dir);
     }
     step("tests", &mut tests)?;
+    let without = ["test", "--package", "lore-embed", "--package", "lore", "without_the_transformer"];
+    step("tests without the transformer", cargo().args(without))?;
     if let Some(dir) = &clients {
         say("── conformance");
         conformance::run(dir)?;
@@ -40,7 +45,10 @@ pub(crate) fn run_tests(args: &Args) -> Result<()> {
     say("── tour");
     tour::run_all()?;
     step("doc tests", cargo().args(["test", "--workspace", "--doc"]))?;
-    step("documentation", cargo().args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    step(
+        "documentation",
+        cargo().args(["doc", "--workspace", "--no-deps"]).args(FEATURES).env("RUSTDOCFLAGS", "-D warnings"),
+    )?;
     say("── tidy");
     tidy::run()
 }
@@ -48,7 +56,9 @@ pub(crate) fn run_tests(args: &Args) -> Result<()> {
 /// What `.ci/run` runs.
 pub(crate) fn run_ci(args: &Args) -> Result<()> {
     step("format", cargo().args(["fmt", "--all", "--check"]))?;
-    step("clippy", cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+    let clippy = |what: &[&str]| step("clippy", cargo().arg("clippy").args(what).args(["--", "-D", "warnings"]));
+    clippy(&[&["--workspace", "--all-targets"], &FEATURES[..]].concat())?;
+    clippy(&["--package", "lore"])?;
     run_tests(args)
 }
 

@@ -24,8 +24,8 @@ pub enum EmbedError {
         /// What was configured.
         provider: String,
     },
-    /// The program was built without transformers.
-    #[error("this program was built without transformers, so `minilm` cannot be used")]
+    /// The program was built without the transformer.
+    #[error("this program was built without the transformer, so `minilm` cannot be used")]
     NoTransformer,
     /// The model's files are not there.
     #[error("the model {model} is not installed")]
@@ -132,7 +132,9 @@ impl EmbedError {
                 "remove `provider` to use the built-in model, or build with the feature `http`".to_owned()
             }
             Self::NoTransformer => {
-                "remove `provider` to use the built-in model, or build with the feature `transformer`".to_owned()
+                "build it with `cargo install --path crates/lore --features transformer`, or set `provider` to `local`, \
+                 the built-in model"
+                    .to_owned()
             }
             Self::NotInstalled { .. } => "run `lore model install`".to_owned(),
             Self::BadModelFiles { .. } => "run `lore model install` again".to_owned(),

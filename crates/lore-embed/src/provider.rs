@@ -157,6 +157,15 @@ mod tests {
         }
     }
 
+    #[cfg(not(feature = "transformer"))]
+    #[test]
+    fn without_the_transformer_the_error_names_the_feature() {
+        let config = ProviderConfig { provider: Some("minilm".to_owned()), ..ProviderConfig::default() };
+        let error = connect(&config).err().unwrap();
+        assert_eq!(error, EmbedError::NoTransformer);
+        assert!(error.hint().contains("--features transformer"));
+    }
+
     #[test]
     fn an_unknown_provider_is_told_with_those_that_exist() {
         let config = ProviderConfig { provider: Some("skynet".to_owned()), ..ProviderConfig::default() };

@@ -1,7 +1,6 @@
 //! Configuration: defaults, then `config.toml`, then `LORE_*` variables, then flags.
 
 use std::{
-    io::Write as _,
     num::NonZero,
     path::{Path, PathBuf},
 };
@@ -49,7 +48,7 @@ settings! {
     register_project: bool = true,
     /// Files that are left out of the code index: lines as in a `.gitignore`.
     ignore: Vec<String> = Vec::new(),
-    /// A second model beside the built-in one: `local` for none, `minilm` (a transformer, after `lore model install`), or a service: `cortex-embed`, `openai` or `ollama`.
+    /// A second model beside the built-in one: `local` for none, `minilm` (a transformer, after `lore model install`, in a build with the cargo feature `transformer`), or a service: `cortex-embed`, `openai` or `ollama`.
     embedding_provider: String = "local".to_owned(),
     /// The model of that service; empty for its default.
     embedding_model: String = String::new(),
@@ -248,7 +247,9 @@ impl Loaded {
     }
 
     /// Sets a key in the file to a text. The rest of the file stays as it is.
+    #[cfg(feature = "transformer")]
     pub(crate) fn set(&self, key: &str, value: &str) -> Result<(), Failure> {
+        use std::io::Write as _;
         let file = self.file().canonicalize().unwrap_or_else(|_| self.file());
         let fault = |error: &dyn std::fmt::Display| {
             Failure::new(Code::NoAccess, format!("{} cannot be changed: {error}", file.display()))

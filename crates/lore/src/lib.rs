@@ -11,6 +11,7 @@ mod cortex;
 mod editor;
 mod environment;
 mod instructions;
+#[cfg(feature = "transformer")]
 mod models;
 mod pager;
 mod policy;

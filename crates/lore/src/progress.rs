@@ -27,8 +27,10 @@ fn bar_style(things: &str) -> ProgressStyle {
 }
 
 /// The progress of something that is counted in bytes: a bar on a terminal, nothing elsewhere.
+#[cfg(feature = "transformer")]
 pub(crate) struct Steps(Option<ProgressBar>);
 
+#[cfg(feature = "transformer")]
 impl Steps {
     pub(crate) fn new(ui: &Ui, what: &str) -> Self {
         let shown = std::io::stderr().is_terminal() && !ui.is_quiet();

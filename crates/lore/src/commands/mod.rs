@@ -42,6 +42,10 @@ mod touches;
 mod users;
 mod why;
 
+#[cfg(feature = "transformer")]
+pub(crate) use project::cancel_on_interrupt;
+#[cfg(feature = "transformer")]
+pub(crate) use status::megabytes;
 #[cfg(test)]
 pub(crate) use tools::cost as tool_cost;
 

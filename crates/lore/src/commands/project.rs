@@ -163,7 +163,7 @@ impl Context<'_> {
 }
 
 /// Turns the first Ctrl-C or SIGTERM into a wish to stop; what was read is kept.
-pub(super) fn cancel_on_interrupt() -> Cancel {
+pub(crate) fn cancel_on_interrupt() -> Cancel {
     let cancel = Cancel::default();
     let sent = cancel.clone();
     runtime::on_shutdown(move || {

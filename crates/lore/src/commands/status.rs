@@ -79,7 +79,7 @@ pub(super) fn run(context: &Context<'_>, args: &Args) -> Result<(), Failure> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "one digit after the point is shown")]
-pub(super) fn megabytes(bytes: u64) -> f64 {
+pub(crate) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 

