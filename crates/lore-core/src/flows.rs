@@ -485,18 +485,13 @@ impl Watching {
 mod tests {
     use std::{fs, sync::Arc};
 
-    use lore_embed::StaticModel;
-    use lore_git::Git;
-    use lore_messages::Messages;
+    use crate::LoreOptions;
+
     use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
     use lore_testkit::Repo as Folder;
 
     use super::*;
-    use crate::{
-        SystemClock,
-        history::{History, Places},
-        search::{CodeRequest, Search, Settings},
-    };
+    use crate::search::CodeRequest;
 
     /// Nothing waits this long unless something is broken.
     const PATIENCE: Duration = Duration::from_secs(30);
@@ -513,12 +508,8 @@ mod tests {
         fn new() -> Self {
             let home = tempfile::tempdir().unwrap();
             let store = Arc::new(EmbeddedStore::new(home.path().join("index")));
-            let places = Places { clones: home.path().join("clones"), git: home.path().join("git") };
-            let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
-            let (model, clock) = (Arc::new(StaticModel::built_in()), Arc::new(SystemClock));
-            let search = Search::new(store, model, clock, Settings::default());
-            let messages = Messages::new(Arc::new(EmbeddedMessages::new(home.path())), Arc::new(SystemClock), None);
-            let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
+            let messages = Arc::new(EmbeddedMessages::new(home.path()));
+            let lore = Lore::new(home.path(), store, messages, LoreOptions::default());
             let folder = Folder::init(home.path().join("repo"));
             folder.write("src/a.txt", "the heron\n");
             folder.commit("one");

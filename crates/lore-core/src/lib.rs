@@ -4,11 +4,11 @@
 #![forbid(unsafe_code)]
 
 pub mod browse;
-
 pub mod files;
 pub mod flows;
 pub mod health;
 pub mod history;
+mod options;
 mod project;
 mod rfc3339;
 pub mod search;
@@ -24,6 +24,7 @@ pub(crate) use lore_git::git_failure;
 use lore_messages::Messages;
 pub use lore_model::{Cancel, Clock, SystemClock};
 pub(crate) use lore_store::store_failure;
+pub use options::LoreOptions;
 pub use project::{Extent, FoundProject, IndexState, ProjectFolder};
 pub use rfc3339::rfc3339;
 use search::Search;

@@ -9,14 +9,12 @@ use std::{
 };
 
 use lore_commands::Commands;
+use lore_core::LoreOptions;
 use lore_core::{
     Lore, SystemClock,
-    history::{History, Places},
-    search::{ProjectIgnore, Search, Second, Settings},
+    search::{ProjectIgnore, Second, Settings},
 };
-use lore_embed::StaticModel;
 use lore_git::{Git, RemotePolicy};
-use lore_messages::Messages;
 use lore_model::{Cancel, Code, Failure};
 use lore_store::TeamStore as _;
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
@@ -28,8 +26,6 @@ use crate::{config::Loaded, environment};
 pub(crate) fn lore(loaded: &Loaded, second: Option<Second>) -> Arc<Lore> {
     let store = Arc::new(EmbeddedStore::new(&loaded.home));
     free_unused_caches(&store);
-    let git = Git::new(&loaded.config.git);
-    let history = History::new(Arc::clone(&store) as _, git, places(&loaded.home), Arc::new(SystemClock));
     let settings = Settings {
         ignore: loaded.config.ignore.clone(),
         user_excludes: environment::home()
@@ -37,17 +33,15 @@ pub(crate) fn lore(loaded: &Loaded, second: Option<Second>) -> Arc<Lore> {
         project_ignore: Some(ProjectIgnore::new(crate::cortex::FILE, crate::cortex::ignored)),
         ..Settings::default()
     };
-    let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), settings);
-    let messages = Messages::new(
-        Arc::new(EmbeddedMessages::new(&loaded.home)),
-        Arc::new(SystemClock),
-        environment::bridge_inbox(),
-    );
-    Arc::new(Lore {
-        history: Arc::new(history),
-        search: Arc::new(search.with_second(second)),
-        messages: Arc::new(messages),
-    })
+    let options = LoreOptions {
+        git: Git::new(&loaded.config.git),
+        second,
+        settings,
+        inbox: environment::bridge_inbox(),
+        ..LoreOptions::default()
+    };
+    let messages = Arc::new(EmbeddedMessages::new(&loaded.home));
+    Arc::new(Lore::new(&loaded.home, store, messages, options))
 }
 
 /// The prompt commands of this machine's user.
@@ -80,16 +74,13 @@ const SERVER_TEXTS: u64 = 256 << 20;
 pub(crate) fn team(loaded: &Loaded, data: &Path, options: TeamOptions) -> Arc<Team> {
     let store = Arc::new(EmbeddedStore::with_text_memory(data, SERVER_TEXTS));
     free_unused_caches(&store);
-    let git = Git::new(&loaded.config.git);
-    let history = History::new(Arc::clone(&store) as _, git, places(data), Arc::new(SystemClock));
-    let settings = Settings { ignore: loaded.config.ignore.clone(), views: SERVER_VIEWS, ..Settings::default() };
-    let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), settings);
-    let messages = Messages::new(Arc::new(EmbeddedMessages::new(data)), Arc::new(SystemClock), None);
-    let lore = Lore {
-        history: Arc::new(history.with_policy(Some(options.policy))),
-        search: Arc::new(search),
-        messages: Arc::new(messages),
+    let lore_options = LoreOptions {
+        git: Git::new(&loaded.config.git),
+        settings: Settings { ignore: loaded.config.ignore.clone(), views: SERVER_VIEWS, ..Settings::default() },
+        policy: Some(options.policy),
+        ..LoreOptions::default()
     };
+    let lore = Lore::new(data, store, Arc::new(EmbeddedMessages::new(data)), lore_options);
     let store = Arc::new(EmbeddedTeam::new(data));
     Arc::new(Team::new(store, Arc::new(lore), Arc::new(SystemClock), options.settings))
 }
@@ -128,8 +119,4 @@ fn free_unused_caches(store: &Arc<EmbeddedStore>) {
             store.free_unused();
         }
     });
-}
-
-fn places(home: &Path) -> Places {
-    Places { clones: home.join("clones"), git: home.join("git") }
 }

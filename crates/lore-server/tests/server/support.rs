@@ -12,13 +12,9 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
-use lore_core::{
-    Clock, Lore, SystemClock,
-    history::{History, Places},
-    search::{Search, Settings},
-};
+use lore_core::LoreOptions;
+use lore_core::{Clock, Lore};
 use lore_mcp::{Server, ServerText, SessionLimits, Sessions};
-use lore_messages::Messages;
 use lore_model::{Role, User};
 use lore_server::{App, McpSetup, Peer, ServerOptions, ServerSetup};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
@@ -64,14 +60,8 @@ pub(crate) struct Fixture {
 }
 
 fn lore(home: &Path) -> Arc<Lore> {
-    let store = Arc::new(EmbeddedStore::new(home));
-    let places = Places { clones: home.join("clones"), git: home.join("git") };
-    let git = lore_git::Git::new("git");
-    let history = History::new(Arc::clone(&store) as _, git, places, Arc::new(SystemClock));
-    let model = Arc::new(lore_embed::StaticModel::built_in());
-    let search = Search::new(store, model, Arc::new(SystemClock), Settings::default());
-    let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
-    Arc::new(Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) })
+    let messages = Arc::new(EmbeddedMessages::new(home));
+    Arc::new(Lore::new(home, Arc::new(EmbeddedStore::new(home)), messages, LoreOptions::default()))
 }
 
 /// Keeps tests of one process from deciding for each other what is logged.

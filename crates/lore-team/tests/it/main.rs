@@ -10,14 +10,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lore_core::{
-    Cancel, Clock, Lore, SystemClock,
-    history::{History, Places},
-    search::{CodeRequest, Search, Settings},
-};
-use lore_embed::StaticModel;
-use lore_git::Git;
-use lore_messages::Messages;
+use lore_core::LoreOptions;
+use lore_core::{Cancel, Clock, Lore, search::CodeRequest};
 use lore_model::{Actor, Caller, Code, GoldenState, Job, JobId, JobStatus, JobTask, Operation, RepoName, Role};
 use lore_store::{JobEnd, NewJob, TeamChange, TeamStore};
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore, EmbeddedTeam};
@@ -66,12 +60,8 @@ impl Clock for FaultyClock {
 }
 
 fn lore(home: &Path) -> Arc<Lore> {
-    let store = Arc::new(EmbeddedStore::new(home));
-    let places = Places { clones: home.join("clones"), git: home.join("git") };
-    let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
-    let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), Settings::default());
-    let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
-    Arc::new(Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) })
+    let messages = Arc::new(EmbeddedMessages::new(home));
+    Arc::new(Lore::new(home, Arc::new(EmbeddedStore::new(home)), messages, LoreOptions::default()))
 }
 
 impl Case {

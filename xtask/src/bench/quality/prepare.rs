@@ -106,7 +106,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
         fs::create_dir(at("long")).unwrap();
-        Git::at(&at("long")).text(&["init", "--quiet", "--object-format=sha256"]).unwrap();
+        Git::at(at("long")).text(&["init", "--quiet", "--object-format=sha256"]).unwrap();
         for name in ["shop", "long"] {
             let repo = Repo::init(at(name));
             for text in ["one", "two", "three"] {
@@ -135,7 +135,7 @@ mod tests {
                 files.map(|file| (file.clone(), fs::read(file).unwrap())).collect()
             };
             let before = content();
-            let head = Git::at(&at(name)).text(&["rev-parse", "HEAD"]).unwrap();
+            let head = Git::at(at(name)).text(&["rev-parse", "HEAD"]).unwrap();
             let borrowed = borrow(&at(name), &at(&format!("of-{name}"))).unwrap();
             borrowed.text(&["update-ref", "refs/heads/main", &head]).unwrap();
             assert_eq!(borrowed.text(&["rev-list", "--count", "HEAD"]).unwrap(), commits, "{name}");

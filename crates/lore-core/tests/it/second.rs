@@ -1,5 +1,4 @@
 //! A second model beside the built-in one: what it adds to answers, and what happens while it is not there.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::{
     path::Path,
@@ -11,17 +10,15 @@ use std::{
     time::Duration,
 };
 
+use lore_core::LoreOptions;
 use lore_core::{
-    Cancel, Lore, SystemClock,
+    Cancel, Lore,
     flows::FlowTask,
-    history::{AddRequest, History, Places, SyncOptions, Target},
-    search::{CodeAnswer, CodeRequest, EmbedEvent, EmbedReport, Search, Second, Settings},
+    history::{AddRequest, SyncOptions, Target},
+    search::{CodeAnswer, CodeRequest, EmbedEvent, EmbedReport, Second},
 };
-use lore_embed::{EmbedError, Embedder, Mode, StaticModel};
-use lore_git::Git;
-use lore_messages::Messages;
+use lore_embed::{EmbedError, Embedder, Mode};
 use lore_model::{Code, Failure, Repo as Registered};
-use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::Repo;
 
 /// Things that the model knows by several names.
@@ -98,13 +95,8 @@ impl Embedder for Model {
 
 /// A Lore over an index in this folder, with this second model.
 fn open(home: &Path, second: Option<Model>) -> Lore {
-    let store = Arc::new(EmbeddedStore::new(home));
-    let places = Places { clones: home.join("clones"), git: home.join("git") };
-    let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
-    let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), Settings::default());
     let second = second.map(|model| Second::new(Arc::new(model), Duration::from_secs(2)));
-    let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
-    Lore { history: Arc::new(history), search: Arc::new(search.with_second(second)), messages: Arc::new(messages) }
+    crate::open(home, LoreOptions { second, ..LoreOptions::default() })
 }
 
 /// A repository with a file for each thing, and some that are about nothing.

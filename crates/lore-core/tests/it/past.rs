@@ -1,5 +1,4 @@
 //! The past of code: whatever `git grep` finds in the tree of a commit is found at that commit, however it was synced.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::{
     collections::BTreeSet,
@@ -12,18 +11,14 @@ use std::{
     time::Duration,
 };
 
+use lore_core::LoreOptions;
 use lore_core::{
-    Cancel, Lore, SystemClock,
+    Cancel, Lore,
     flows::FlowTask,
-    history::{AddRequest, History, Places, SyncOptions, Target},
-    search::{
-        ChangeKind, CodeRequest, FileFilter, LineHit, LinesRequest, LinesWanted, Period, Search, Settings, StoryBudget,
-        When,
-    },
+    history::{AddRequest, SyncOptions, Target},
+    search::{ChangeKind, CodeRequest, FileFilter, LineHit, LinesRequest, LinesWanted, Period, StoryBudget, When},
 };
 use lore_embed::{EmbedError, Embedder, Mode, StaticModel};
-use lore_git::Git;
-use lore_messages::Messages;
 use lore_model::RepoPath;
 use lore_store::CodeStore as _;
 use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
@@ -46,11 +41,8 @@ impl Index {
         let home = tempfile::tempdir().unwrap();
         let place = home.path();
         let store = Arc::new(EmbeddedStore::new(place));
-        let places = Places { clones: place.join("clones"), git: place.join("git") };
-        let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
-        let search = Search::new(Arc::clone(&store) as _, model, Arc::new(SystemClock), Settings::default());
-        let messages = Messages::new(Arc::new(EmbeddedMessages::new(place)), Arc::new(SystemClock), None);
-        let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
+        let options = LoreOptions { embedder: model, ..LoreOptions::default() };
+        let lore = Lore::new(place, Arc::clone(&store) as _, Arc::new(EmbeddedMessages::new(place)), options);
         Self { lore, store, folder: folder.to_owned(), _home: home }
     }
 

@@ -1,20 +1,15 @@
 //! Why lines are as they are: what reviewers said about them is found, and what cannot be told is not made up.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
+use crate::{add, open, sync};
+use lore_core::LoreOptions;
 use lore_core::{
-    Cancel, Lore, SystemClock,
-    flows::FlowTask,
-    history::{AddRequest, History, Places, SyncOptions, Target},
-    search::{Search, Settings},
+    Lore,
     why::{Disk, ExplainRequest, Explained, FileRequest},
 };
-use lore_embed::StaticModel;
-use lore_git::Git;
-use lore_messages::{CommentRequest, Messages};
+use lore_messages::CommentRequest;
 use lore_model::{Code, Failure};
-use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::Repo as Folder;
 
 /// A repository, and an index over it.
@@ -28,25 +23,13 @@ impl Case {
     /// With these files in one commit.
     fn new(files: &[(&str, &str)]) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let store = Arc::new(EmbeddedStore::new(home.path().join("index")));
-        let places = Places { clones: home.path().join("clones"), git: home.path().join("git") };
-        let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
-        let model = Arc::new(StaticModel::built_in());
-        let search = Search::new(store, model, Arc::new(SystemClock), Settings::default());
-        let messages = Messages::new(Arc::new(EmbeddedMessages::new(home.path())), Arc::new(SystemClock), None);
-        let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
+        let lore = open(&home.path().join("index"), LoreOptions::default());
         let folder = Folder::init(home.path().join("repo"));
         for (path, text) in files {
             folder.write(path, text);
         }
         folder.commit("Begin");
-        let writer = lore.history.writer(|| {}).unwrap();
-        let request = AddRequest::new(Target::Folder(folder.path().to_owned()));
-        let repo = lore.history.add(&*writer, request).unwrap();
-        let (options, cancel) = (SyncOptions::default(), Cancel::default());
-        let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &|_| {} };
-        lore.sync(&repo, &task).unwrap();
-        drop(writer);
+        sync(&lore, &add(&lore, folder.path()));
         Self { lore, folder, _home: home }
     }
 

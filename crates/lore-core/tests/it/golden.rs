@@ -3,27 +3,21 @@
 //! The project is in `golden/project`, the answers are in `golden/answers.txt`. Which answer is intended was written down
 //! before the first run; it is not moved to where the ranking happens to be. The figures at the end are for comparing two
 //! states of this repository and say nothing about other projects: `cargo xtask bench quality` measures that.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::{
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
+use crate::{add, open, sync};
 use expect_test::expect_file;
+use lore_core::LoreOptions;
 use lore_core::{
-    Cancel, Lore, SystemClock,
-    flows::FlowTask,
-    history::{AddRequest, History, Places, SyncOptions, Target},
-    search::{CodeHit, CodeRequest, Search, Settings},
+    Lore,
+    search::{CodeHit, CodeRequest},
 };
-use lore_embed::StaticModel;
-use lore_git::Git;
-use lore_messages::Messages;
 use lore_model::{ChunkKind, Repo as Registered};
-use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::Repo;
 
 /// So many answers are written down.
@@ -155,25 +149,15 @@ const QUESTIONS: &[(&str, &[Question])] = &[
 /// The project in a fresh repository, indexed.
 fn indexed(folder: &Path) -> (Lore, Registered) {
     let repo = Repo::init(folder.join("ferry"));
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/project");
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden/project");
     for file in files(&project) {
         repo.write(file.strip_prefix(&project).unwrap(), fs::read(&file).unwrap());
     }
     repo.commit("the project");
     let home = folder.join("home");
-    let store = Arc::new(EmbeddedStore::new(&home));
-    let places = Places { clones: home.join("clones"), git: home.join("git") };
-    let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
-    let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), Settings::default());
-    let messages = Messages::new(Arc::new(EmbeddedMessages::new(&home)), Arc::new(SystemClock), None);
-    let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
-    let writer = lore.history.writer(|| {}).unwrap();
-    let request = AddRequest::new(Target::Folder(repo.path().to_owned()));
-    let registered = lore.history.add(&*writer, request).unwrap();
-    let (options, cancel) = (SyncOptions::default(), Cancel::default());
-    let task = FlowTask { writer: &*writer, options: &options, cancel: &cancel, progress: &|_| {} };
-    lore.sync_code(&registered, &task).unwrap();
-    drop(writer);
+    let lore = open(&home, LoreOptions::default());
+    let registered = add(&lore, repo.path());
+    sync(&lore, &registered);
     (lore, registered)
 }
 

@@ -1,43 +1,20 @@
 //! The index of code against a fresh one, on repositories that real git changes at random.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
+use crate::{add, sync};
+use lore_core::LoreOptions;
 use lore_core::{
-    Cancel, Lore, SystemClock,
+    Cancel, Lore,
     flows::FlowTask,
-    history::{AddRequest, History, Places, SyncOptions, Target},
-    search::{CodeRequest, CodeState, Search, Settings},
+    history::SyncOptions,
+    search::{CodeRequest, CodeState},
 };
-use lore_embed::StaticModel;
-use lore_git::Git;
-use lore_messages::Messages;
 use lore_model::Repo as Registered;
-use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::{Random, Repo};
 
-/// A Lore over an index in this folder.
 fn open(home: &Path) -> Lore {
-    let store = Arc::new(EmbeddedStore::new(home));
-    let places = Places { clones: home.join("clones"), git: home.join("git") };
-    let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
-    let search = Search::new(store, Arc::new(StaticModel::built_in()), Arc::new(SystemClock), Settings::default());
-    let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
-    Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) }
-}
-
-fn add(lore: &Lore, folder: &Path) -> Registered {
-    let writer = lore.history.writer(|| {}).unwrap();
-    lore.history.add(&*writer, AddRequest::new(Target::Folder(folder.to_owned()))).unwrap()
-}
-
-fn sync(lore: &Lore, repo: &Registered) {
-    let writer = lore.history.writer(|| {}).unwrap();
-    let task =
-        FlowTask { writer: &*writer, options: &SyncOptions::default(), cancel: &Cancel::default(), progress: &|_| {} };
-    // How far the history was read stands in the index.
-    let repo = lore.history.repo(repo.name()).unwrap();
-    lore.sync(&repo, &task).unwrap();
+    crate::open(home, LoreOptions::default())
 }
 
 /// Everything that an answer says, in one text for each hit. Equal texts are equal answers, bit for bit.

@@ -1,5 +1,4 @@
 //! Exact text: whatever `git grep` finds is among the candidates of the index, and what is found is that and nothing else.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,17 +8,11 @@ use std::{
     sync::Arc,
 };
 
-use lore_core::{
-    Cancel, Lore, SystemClock,
-    flows::FlowTask,
-    history::{AddRequest, History, Places, SyncOptions, Target},
-    search::{FileFilter, LinesAnswer, LinesRequest, LinesWanted, Search, Settings, When},
-};
-use lore_embed::StaticModel;
-use lore_git::Git;
-use lore_messages::Messages;
+use crate::{add, open, sync};
+use lore_core::LoreOptions;
+use lore_core::search::{FileFilter, LinesAnswer, LinesRequest, LinesWanted, Search, When};
 use lore_store::{CodeStore as _, CodeView, SnapshotSummary, TextPlan, ViewPart};
-use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
+use lore_store_embedded::EmbeddedStore;
 use lore_testkit::{Random, Repo, odd};
 
 /// What was indexed of a repository.
@@ -33,21 +26,9 @@ struct Indexed {
 /// Indexes the repository and gives what was committed last.
 fn index(home: &Path, folder: &Path) -> Indexed {
     let store = Arc::new(EmbeddedStore::new(home));
-    let places = Places { clones: home.join("clones"), git: home.join("git") };
-    let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
-    let search = Search::new(
-        Arc::clone(&store) as _,
-        Arc::new(StaticModel::built_in()),
-        Arc::new(SystemClock),
-        Settings::default(),
-    );
-    let messages = Messages::new(Arc::new(EmbeddedMessages::new(home)), Arc::new(SystemClock), None);
-    let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
-    let writer = lore.history.writer(|| {}).unwrap();
-    let repo = lore.history.add(&*writer, AddRequest::new(Target::Folder(folder.to_owned()))).unwrap();
-    let task =
-        FlowTask { writer: &*writer, options: &SyncOptions::default(), cancel: &Cancel::default(), progress: &|_| {} };
-    lore.sync_code(&repo, &task).unwrap();
+    let lore = open(home, LoreOptions::default());
+    let repo = add(&lore, folder);
+    sync(&lore, &repo);
     let state = store.code_state(repo.id).unwrap();
     let head = lore_testkit::Git::at(folder).text(&["rev-parse", "HEAD"]).unwrap();
     let snapshot = state.snapshots.iter().find(|snapshot| snapshot.commit.to_hex() == head).unwrap();

@@ -1,27 +1,22 @@
 //! A repository that is asked about on a branch: everything is of that branch, and of no other one.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
+use crate::open;
+use lore_core::LoreOptions;
 use lore_core::{
-    Cancel, Lore, SystemClock,
+    Cancel, Lore,
     browse::BranchIndex,
     files::{Depth, Range, Shown},
     flows::{FlowEvent, FlowReport, FlowTask},
-    history::{
-        AddRequest, FreshState, History, Places, Repos, SearchRequest, SyncEvent, SyncOptions, Target, TouchRequest,
-    },
+    history::{AddRequest, FreshState, Repos, SearchRequest, SyncEvent, SyncOptions, Target, TouchRequest},
     search::{
-        CodeState, CommitText, CommitsRequest, FileFilter, LinesAnswer, LinesRequest, LinesWanted, Period, Search,
-        Settings, When,
+        CodeState, CommitText, CommitsRequest, FileFilter, LinesAnswer, LinesRequest, LinesWanted, Period, Settings,
+        When,
     },
     why::{CoChangeRequest, ExplainRequest, FileRequest},
 };
-use lore_embed::StaticModel;
-use lore_git::Git;
-use lore_messages::Messages;
 use lore_model::{BranchChoice, Code, Failure, Repo, RepoName, RepoPath};
-use lore_store_embedded::{EmbeddedMessages, EmbeddedStore};
 use lore_testkit::Repo as Folder;
 
 /// A remote, and an index over a mirror of it.
@@ -35,13 +30,8 @@ impl Case {
     /// `main` and `dev` have a file each that says which branch it is of; `dev` is beside `main`.
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let store = Arc::new(EmbeddedStore::new(home.path().join("index")));
-        let places = Places { clones: home.path().join("clones"), git: home.path().join("git") };
-        let history = History::new(Arc::clone(&store) as _, Git::new("git"), places, Arc::new(SystemClock));
-        let model = Arc::new(StaticModel::built_in());
-        let search = Search::new(store, model, Arc::new(SystemClock), Settings { views: 2, ..Settings::default() });
-        let messages = Messages::new(Arc::new(EmbeddedMessages::new(home.path())), Arc::new(SystemClock), None);
-        let lore = Lore { history: Arc::new(history), search: Arc::new(search), messages: Arc::new(messages) };
+        let settings = Settings { views: 2, ..Settings::default() };
+        let lore = open(&home.path().join("index"), LoreOptions { settings, ..LoreOptions::default() });
         let remote = Folder::init(home.path().join("remote"));
         remote.write("a.rs", "pub fn begin() {}\n").commit("Begin");
         remote.git(&["tag", "v1.0.0"]);
