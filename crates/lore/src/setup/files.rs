@@ -1,7 +1,7 @@
-//! Reading and replacing files whole, so that no reader ever sees half of one.
+//! Reading and replacing whole files, so that no reader ever sees half of one.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, ErrorKind, Write as _},
     path::{Path, PathBuf},
     time::Duration,
@@ -9,16 +9,16 @@ use std::{
 
 use lore_model::{Code, Failure};
 
-/// Who may read a file that does not exist yet.
+/// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Whoever the system lets by default.
+    /// Everyone the system lets by default.
     Shared,
     /// The user alone: hosts keep keys and session data in these files.
     Private,
 }
 
-/// Reads a file; a missing one is `None`.
+/// Reads a file; `None` if it does not exist.
 pub(super) fn read(file: &Path) -> Result<Option<Vec<u8>>, Failure> {
     match fs::read(file) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -27,57 +27,43 @@ pub(super) fn read(file: &Path) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
-/// Replaces a file in one step. What was there keeps its permissions; a link stays a link.
+/// Replaces a file in one step. An existing file keeps its permissions, and a link stays a link.
 pub(super) fn replace(file: &Path, bytes: &[u8], access: Access) -> Result<(), Failure> {
-    let target = target(file).map_err(|error| refused("find", file, error))?;
-    let existing = match fs::metadata(&target) {
-        Ok(metadata) if metadata.permissions().readonly() => {
-            let error = io::Error::new(ErrorKind::PermissionDenied, "it is read-only");
-            return Err(refused("write", &target, error));
-        }
-        Ok(metadata) => Some(metadata),
-        Err(_) => None,
-    };
-    let temporary = beside(&target);
-    remove_left(&target);
-    let outcome = write(&temporary, bytes, existing.as_ref(), access)
-        .and_then(|()| fs::rename(&temporary, &target))
-        .and_then(|()| sync_folder(&target));
-    if outcome.is_err() {
-        // Already gone when the rename worked; there is nothing more to do about it otherwise.
-        drop(fs::remove_file(&temporary));
+    let target = target(file)?;
+    let existing = fs::metadata(&target).ok();
+    if existing.as_ref().is_some_and(|existing| existing.permissions().readonly()) {
+        return Err(refused("write", &target, io::Error::new(ErrorKind::PermissionDenied, "it is read-only")));
     }
-    outcome.map_err(|error| refused("write", &target, error))
+    write(&target, bytes, existing.as_ref(), access).map_err(|error| refused("write", &target, error))
 }
 
 /// Removes a file; a link to it stays.
 pub(super) fn remove(file: &Path) -> Result<(), Failure> {
-    let target = target(file).map_err(|error| refused("find", file, error))?;
+    let target = target(file)?;
     match fs::remove_file(&target) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(refused("remove", &target, error)),
         _ => Ok(()),
     }
 }
 
-/// The folders above a file that do not exist yet, the innermost first.
+/// The missing folders above a file, the innermost first.
 pub(super) fn missing_folders(file: &Path) -> Vec<PathBuf> {
     let Ok(target) = target(file) else { return Vec::new() };
     let folders = target.ancestors().skip(1).take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
     folders.map(Path::to_path_buf).collect()
 }
 
-/// Makes the folders above a file.
+/// Creates the folders above a file.
 pub(super) fn make_folders(file: &Path) -> Result<(), Failure> {
-    let target = target(file).map_err(|error| refused("find", file, error))?;
+    let target = target(file)?;
     let Some(folder) = target.parent() else { return Ok(()) };
     let missing = missing_folders(&target);
-    // What is written into a folder must not be lost with its name.
-    let make = || fs::create_dir_all(folder).and_then(|()| missing.iter().try_for_each(|made| sync_folder(made)));
-    make().map_err(|error| refused("create", folder, error))
+    let made = fs::create_dir_all(folder).and_then(|()| missing.iter().try_for_each(|made| sync_parent(made)));
+    made.map_err(|error| refused("create", folder, error))
 }
 
-/// Where the bytes really are: follows links, also to a file that does not exist yet.
-fn target(file: &Path) -> io::Result<PathBuf> {
+/// The file behind links, also one that does not exist yet.
+fn target(file: &Path) -> Result<PathBuf, Failure> {
     let mut target = file.to_path_buf();
     for _ in 0..40 {
         match fs::read_link(&target) {
@@ -86,55 +72,45 @@ fn target(file: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(target),
         }
     }
-    Err(io::Error::other("the links lead in a circle"))
+    Err(refused("find", file, io::Error::other("the links lead in a circle")))
 }
 
-/// Removes drafts that processes which were killed have left. A young one may be that of a process that is still at it.
-fn remove_left(target: &Path) {
-    const YOUNG: Duration = Duration::from_mins(1);
-    let own = beside(target);
+/// Writes a draft next to the file, since a rename cannot cross file systems, and renames it.
+fn write(target: &Path, bytes: &[u8], existing: Option<&fs::Metadata>, access: Access) -> io::Result<()> {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let drafts = format!(".{name}.lore-");
+    let prefix = format!(".{name}.lore-");
+    remove_drafts(target, &prefix);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix);
+    #[cfg(unix)]
+    if existing.is_none() && access == Access::Shared {
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    let mut draft = builder.tempfile_in(target.parent().unwrap_or(Path::new("")))?;
+    draft.write_all(bytes)?;
+    if let Some(existing) = existing {
+        keep_owner(draft.as_file(), existing);
+        draft.as_file().set_permissions(existing.permissions())?;
+    }
+    draft.as_file().sync_all()?;
+    draft.persist(target)?;
+    sync_parent(target)
+}
+
+/// Removes the drafts of killed processes. A young one may belong to a process that still runs.
+fn remove_drafts(target: &Path, prefix: &str) {
+    const YOUNG: Duration = Duration::from_mins(1);
     let entries = target.parent().into_iter().flat_map(fs::read_dir).flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&drafts)) {
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix)) {
         let age = entry.metadata().and_then(|meta| meta.modified()).ok().and_then(|time| time.elapsed().ok());
-        if entry.path() == own || age.is_some_and(|age| age > YOUNG) {
-            // There is nothing more to do about one that stays.
+        if age.is_some_and(|age| age > YOUNG) {
+            // One that cannot be removed does no harm.
             drop(fs::remove_file(entry.path()));
         }
     }
 }
 
-/// A name in the same folder, since a rename cannot cross file systems.
-fn beside(target: &Path) -> PathBuf {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    target.with_file_name(format!(".{name}.lore-{}", std::process::id()))
-}
-
-fn write(temporary: &Path, bytes: &[u8], existing: Option<&fs::Metadata>, access: Access) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    if existing.is_some() || access == Access::Private {
-        make_private(&mut options);
-    }
-    let mut file = options.open(temporary)?;
-    file.write_all(bytes)?;
-    if let Some(existing) = existing {
-        keep_owner(&file, existing);
-        file.set_permissions(existing.permissions())?;
-    }
-    file.sync_all()
-}
-
-#[cfg(unix)]
-fn make_private(options: &mut OpenOptions) {
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-}
-
-#[cfg(not(unix))]
-fn make_private(_: &mut OpenOptions) {}
-
-/// Keeps the owner when another user, such as root, makes the change.
+/// Keeps the owner if another user, such as root, makes the change.
 #[cfg(unix)]
 fn keep_owner(file: &File, existing: &fs::Metadata) {
     use std::os::unix::fs::{MetadataExt as _, fchown};
@@ -149,17 +125,18 @@ fn keep_owner(file: &File, existing: &fs::Metadata) {
 #[cfg(not(unix))]
 fn keep_owner(_: &File, _: &fs::Metadata) {}
 
-/// Makes the rename last through a power cut.
-fn sync_folder(target: &Path) -> io::Result<()> {
+/// Makes a new name survive a power cut.
+fn sync_parent(target: &Path) -> io::Result<()> {
     if cfg!(unix)
         && let Some(folder) = target.parent().filter(|folder| !folder.as_os_str().is_empty())
     {
-        // Some file systems cannot do it for a folder, which is no reason to fail.
+        // Some file systems cannot sync a folder, which is no reason to fail.
         drop(File::open(folder)?.sync_all());
     }
     Ok(())
 }
 
+/// The failure of an operation on a file.
 pub(super) fn refused(what: &str, file: &Path, error: io::Error) -> Failure {
     let code = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Code::DiskFull,

@@ -1,48 +1,42 @@
-//! The hosts Lore can be registered in: where each keeps its servers and how it writes one down.
+//! The hosts Lore can be registered in: where each keeps its servers, and the form of an entry.
 //!
-//! Only locations and shapes. Which of them exist, and what is in them, is read elsewhere.
+//! Locations and forms only. Files are read elsewhere.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use lore_model::{Code, Failure};
 use serde_json::{Value, json};
 
-use super::{Registration, document::Syntax, lazygit::Variables};
+use super::{Registration, config_file::Owner, document::Syntax, lazygit::Variables};
 
 /// A program that starts MCP servers and keeps the list of them in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Host {
-    /// Claude Code, the command line and its editor extensions.
+    /// The command line and its editor extensions.
     ClaudeCode,
-    /// The Claude desktop application.
     ClaudeDesktop,
-    /// The Cursor editor.
     Cursor,
-    /// The Zed editor.
     Zed,
-    /// Visual Studio Code.
     VsCode,
-    /// Codex: its command line, editor extension and application share one file.
+    /// Its command line, editor extension and application share one file.
     Codex,
 }
 
 /// Whose configuration is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// The user's own, for every project.
+    /// The user's, for every project.
     User,
-    /// The one kept inside the project.
+    /// The one inside the project.
     Project,
 }
 
 /// The operating system whose conventions decide the locations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Os {
-    /// Linux and everything else that follows the XDG folders.
+    /// Linux, and everything else that follows the XDG folders.
     Linux,
-    /// macOS.
     Mac,
-    /// Windows.
     Windows,
 }
 
@@ -60,58 +54,63 @@ impl Os {
 /// The folders that decide where a host's file is; the caller takes them from the environment.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
-    /// The user's home folder.
     pub(crate) home: PathBuf,
     /// `$XDG_CONFIG_HOME`.
     pub(crate) config_home: Option<PathBuf>,
-    /// `%APPDATA%`.
     pub(crate) app_data: Option<PathBuf>,
-    /// `%LOCALAPPDATA%`.
     pub(crate) local_app_data: Option<PathBuf>,
-    /// `$CLAUDE_CONFIG_DIR`.
     pub(crate) claude_config_dir: Option<PathBuf>,
-    /// `$CODEX_HOME`.
     pub(crate) codex_home: Option<PathBuf>,
-    /// What is said of lazygit.
     pub(crate) lazygit: Variables,
-    /// The root of the project the user stands in.
+    /// The root of the current project.
     pub(crate) project: PathBuf,
-    /// Where Lore remembers how to undo a setup: `$LORE_HOME/setup`.
+    /// The folder for the records of setups: `$LORE_HOME/setup`.
     pub(crate) state_dir: PathBuf,
-    /// Whose conventions apply.
     pub(crate) os: Os,
 }
 
 impl Host {
-    /// Every host, in the order they are listed.
+    /// Every host, in the order of lists.
     pub(crate) const ALL: [Self; 6] =
         [Self::ClaudeCode, Self::ClaudeDesktop, Self::Cursor, Self::Zed, Self::VsCode, Self::Codex];
 
+    /// The name on the command line and the title in messages, the key of the list of servers, and the file in a project.
+    const fn facts(self) -> (&'static str, &'static str, &'static str, Option<&'static str>) {
+        match self {
+            Self::ClaudeCode => ("claude-code", "Claude Code", "mcpServers", Some(".mcp.json")),
+            Self::ClaudeDesktop => ("claude-desktop", "Claude Desktop", "mcpServers", None),
+            Self::Cursor => ("cursor", "Cursor", "mcpServers", Some(".cursor/mcp.json")),
+            Self::Zed => ("zed", "Zed", "context_servers", Some(".zed/settings.json")),
+            Self::VsCode => ("vscode", "VS Code", "servers", Some(".vscode/mcp.json")),
+            Self::Codex => ("codex", "Codex", "mcp_servers", Some(".codex/config.toml")),
+        }
+    }
+
     /// The name on the command line.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::ClaudeDesktop => "claude-desktop",
-            Self::Cursor => "cursor",
-            Self::Zed => "zed",
-            Self::VsCode => "vscode",
-            Self::Codex => "codex",
-        }
+        self.facts().0
     }
 
-    /// The name people call it by.
+    /// The name in messages.
     pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::ClaudeDesktop => "Claude Desktop",
-            Self::Cursor => "Cursor",
-            Self::Zed => "Zed",
-            Self::VsCode => "VS Code",
-            Self::Codex => "Codex",
-        }
+        self.facts().1
     }
 
-    /// The host of that name.
+    /// The key under which the servers are.
+    pub(super) fn container(self) -> &'static str {
+        self.facts().2
+    }
+
+    pub(super) fn syntax(self) -> Syntax {
+        if self == Self::Codex { Syntax::Toml } else { Syntax::Json }
+    }
+
+    /// The owner of its files.
+    pub(super) fn owner(self) -> Owner {
+        Owner { name: self.name(), title: self.title() }
+    }
+
+    /// The host with that name.
     pub(crate) fn parse(name: &str) -> Result<Self, Failure> {
         Self::ALL.into_iter().find(|host| host.name() == name).ok_or_else(|| {
             let known = Self::ALL.map(Self::name).join(", ");
@@ -121,81 +120,49 @@ impl Host {
 
     /// The configuration file that lists this host's servers.
     pub(crate) fn file(self, place: &Place, scope: Scope) -> Result<PathBuf, Failure> {
-        match scope {
-            Scope::User => Ok(self.user_file(place)),
-            Scope::Project => match self.project_file() {
-                Some(file) => Ok(place.project.join(file)),
-                None => Err(Failure::new(
-                    Code::InvalidArgument,
-                    format!("{} has no configuration inside a project", self.title()),
-                )
-                .hint(format!("leave out `--project`: `lore setup {}`", self.name()))),
-            },
+        if scope == Scope::User {
+            return Ok(self.user_file(place));
         }
+        let file = self.facts().3.ok_or_else(|| {
+            Failure::new(Code::InvalidArgument, format!("{} has no configuration inside a project", self.title()))
+                .hint(format!("leave out `--project`: `lore setup {}`", self.name()))
+        })?;
+        Ok(place.project.join(file))
     }
 
     fn user_file(self, place: &Place) -> PathBuf {
         match self {
-            Self::ClaudeCode => given(place.claude_config_dir.as_deref()).unwrap_or(&place.home).join(".claude.json"),
-            Self::ClaudeDesktop => place
-                .packaged_claude()
-                .unwrap_or_else(|| place.application_config().join("Claude"))
-                .join("claude_desktop_config.json"),
+            Self::ClaudeCode => place.claude_config_dir.as_ref().unwrap_or(&place.home).join(".claude.json"),
+            Self::ClaudeDesktop => {
+                let folder = place.packaged_claude().unwrap_or_else(|| place.application_config().join("Claude"));
+                folder.join("claude_desktop_config.json")
+            }
             Self::Cursor => place.home.join(".cursor").join("mcp.json"),
             Self::Zed => place.zed_folder().join("settings.json"),
             Self::VsCode => place.application_config().join("Code").join("User").join("mcp.json"),
-            Self::Codex => match given(place.codex_home.as_deref()) {
-                Some(folder) => folder.join("config.toml"),
-                None => place.home.join(".codex").join("config.toml"),
-            },
+            Self::Codex => place.codex_home.clone().unwrap_or_else(|| place.home.join(".codex")).join("config.toml"),
         }
     }
 
-    fn project_file(self) -> Option<&'static Path> {
-        match self {
-            Self::ClaudeCode => Some(Path::new(".mcp.json")),
-            Self::ClaudeDesktop => None,
-            Self::Cursor => Some(Path::new(".cursor/mcp.json")),
-            Self::Zed => Some(Path::new(".zed/settings.json")),
-            Self::VsCode => Some(Path::new(".vscode/mcp.json")),
-            Self::Codex => Some(Path::new(".codex/config.toml")),
-        }
-    }
-
-    /// How the file is written.
-    pub(super) fn syntax(self) -> Syntax {
-        match self {
-            Self::Codex => Syntax::Toml,
-            _ => Syntax::Json,
-        }
-    }
-
-    /// The key under which the servers are.
-    pub(super) fn container(self) -> &'static str {
-        match self {
-            Self::ClaudeCode | Self::ClaudeDesktop | Self::Cursor => "mcpServers",
-            Self::Zed => "context_servers",
-            Self::VsCode => "servers",
-            Self::Codex => "mcp_servers",
-        }
-    }
-
-    /// What this host wants to know of a server that it starts itself.
+    /// The fields of an entry.
     ///
-    /// Zed took `"source": "custom"` for a while and now offers to migrate files that have it
-    /// away, so it is not written.
+    /// Zed took `"source": "custom"` for a while and now offers to migrate files that have it, so it is not written.
     pub(super) fn fields(self, command: &str, registration: &Registration) -> Vec<(&'static str, Value)> {
-        if registration.address.is_some() {
-            return self.address_fields(command);
+        let bearer = |variable: &str| json!({"Authorization": format!("Bearer {variable}")});
+        match (self, &registration.address) {
+            (Self::ClaudeCode | Self::VsCode, None) => {
+                vec![("type", json!("stdio")), ("command", json!(command)), ("args", json!(registration.args))]
+            }
+            (_, None) => vec![("command", json!(command)), ("args", json!(registration.args))],
+            (Self::Codex, Some(_)) => vec![("url", json!(command)), ("bearer_token_env_var", json!("LORE_TOKEN"))],
+            (Self::Cursor, Some(_)) => vec![("url", json!(command)), ("headers", bearer("${env:LORE_TOKEN}"))],
+            (_, Some(_)) => {
+                vec![("type", json!("http")), ("url", json!(command)), ("headers", bearer("${LORE_TOKEN}"))]
+            }
         }
-        let mut fields = vec![("command", json!(command)), ("args", json!(registration.args))];
-        if matches!(self, Self::ClaudeCode | Self::VsCode) {
-            fields.insert(0, ("type", json!("stdio")));
-        }
-        fields
     }
 
-    /// Whether it asks servers elsewhere itself, with a token that it takes from a variable.
+    /// Whether it can ask a server elsewhere, with a token from an environment variable.
     ///
     /// Claude Desktop takes no headers. Zed and VS Code do, but put no variable into them, and a token must not stand in a
     /// file: these are given the bridge.
@@ -203,17 +170,7 @@ impl Host {
         matches!(self, Self::ClaudeCode | Self::Cursor | Self::Codex)
     }
 
-    /// What this host wants to know of a server elsewhere.
-    fn address_fields(self, address: &str) -> Vec<(&'static str, Value)> {
-        let bearer = |variable: &str| json!({"Authorization": format!("Bearer {variable}")});
-        match self {
-            Self::Codex => vec![("url", json!(address)), ("bearer_token_env_var", json!("LORE_TOKEN"))],
-            Self::Cursor => vec![("url", json!(address)), ("headers", bearer("${env:LORE_TOKEN}"))],
-            _ => vec![("type", json!("http")), ("url", json!(address)), ("headers", bearer("${LORE_TOKEN}"))],
-        }
-    }
-
-    /// What the user has to do for the host to take the change up.
+    /// What the user has to do before the host uses the change.
     pub(super) fn next_step(self, scope: Scope) -> &'static str {
         match (self, scope) {
             (Self::ClaudeCode, Scope::User) => "start a new Claude Code session to load it",
@@ -230,7 +187,7 @@ impl Host {
 }
 
 impl Scope {
-    /// The name in the file that remembers how to undo.
+    /// The name in the file name of a record.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -240,60 +197,46 @@ impl Scope {
 }
 
 impl Place {
-    /// Where applications built on Electron keep their folders.
+    /// The folder for applications built on Electron.
     fn application_config(&self) -> PathBuf {
         match self.os {
-            Os::Linux => self.xdg_config(),
-            Os::Mac => self.home.join("Library").join("Application Support"),
+            Os::Linux => self.xdg_config().unwrap_or_else(|| self.home.join(".config")),
+            Os::Mac => self.home.join("Library/Application Support"),
             Os::Windows => self.roaming(),
         }
     }
 
     fn zed_folder(&self) -> PathBuf {
         match self.os {
-            Os::Linux => self.xdg_config().join("zed"),
-            // Zed reads no `$XDG_CONFIG_HOME` there.
-            Os::Mac => self.home.join(".config").join("zed"),
+            // Zed on macOS reads no `$XDG_CONFIG_HOME`.
+            Os::Mac => self.home.join(".config/zed"),
+            Os::Linux => self.application_config().join("zed"),
             Os::Windows => self.roaming().join("Zed"),
         }
     }
 
-    fn xdg_config(&self) -> PathBuf {
-        // The XDG specification says to ignore a relative path.
-        let folder = self.config_home.as_deref().filter(|folder| folder.is_absolute());
-        folder.map_or_else(|| self.home.join(".config"), Path::to_path_buf)
+    /// `$XDG_CONFIG_HOME`; the specification says to ignore a relative path.
+    pub(super) fn xdg_config(&self) -> Option<PathBuf> {
+        self.config_home.clone().filter(|folder| folder.is_absolute())
     }
 
     pub(super) fn roaming(&self) -> PathBuf {
-        let folder = given(self.app_data.as_deref());
-        folder.map_or_else(|| self.home.join("AppData").join("Roaming"), Path::to_path_buf)
+        self.app_data.clone().unwrap_or_else(|| self.home.join("AppData").join("Roaming"))
     }
 
     pub(super) fn local(&self) -> PathBuf {
-        let folder = given(self.local_app_data.as_deref());
-        folder.map_or_else(|| self.home.join("AppData").join("Local"), Path::to_path_buf)
+        self.local_app_data.clone().unwrap_or_else(|| self.home.join("AppData").join("Local"))
     }
 
-    /// The folder that Windows gives to Claude Desktop in place of `%APPDATA%\Claude` when it was
-    /// installed as a package, as all present installers do: what is written to the ordinary
-    /// folder never reaches the application then.
+    /// The folder that Windows gives to Claude Desktop in place of `%APPDATA%\Claude` if it was installed as a package, as
+    /// all present installers do: the application never sees the ordinary folder then.
     fn packaged_claude(&self) -> Option<PathBuf> {
         if self.os != Os::Windows {
             return None;
         }
-        let mut found: Vec<PathBuf> = std::fs::read_dir(self.local().join("Packages"))
-            .ok()?
-            .filter_map(Result::ok)
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with("Claude_"))
-            .map(|entry| entry.path().join("LocalCache").join("Roaming"))
-            .filter(|folder| folder.is_dir())
-            .collect();
-        found.sort();
-        Some(found.into_iter().next()?.join("Claude"))
+        let packages = std::fs::read_dir(self.local().join("Packages")).ok()?.flatten();
+        let claude = packages.filter(|entry| entry.file_name().to_string_lossy().starts_with("Claude_"));
+        let folders = claude.map(|entry| entry.path().join("LocalCache").join("Roaming"));
+        Some(folders.filter(|folder| folder.is_dir()).min()?.join("Claude"))
     }
-}
-
-/// An environment variable that is set but empty says nothing.
-fn given(folder: Option<&Path>) -> Option<&Path> {
-    folder.filter(|folder| !folder.as_os_str().is_empty())
 }

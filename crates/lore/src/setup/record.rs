@@ -1,54 +1,65 @@
-//! What is remembered of a setup so that it can be undone.
+//! The record of a setup, from which it can be undone.
 //!
-//! Not a copy of the host's file: that may hold keys, and the file goes on changing. Kept are the
-//! bytes that the setup itself took out, and marks by which an untouched file is recognised.
+//! It is not a copy of the configuration file, which may hold keys and goes on changing: only the bytes that the setup
+//! replaced, and hashes that tell whether the file was changed since.
 
 use std::path::{Path, PathBuf};
 
 use lore_model::{Code, Failure};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{
-    Registration, edit, files,
-    hosts::{Host, Place, Scope},
-    server::Program,
-};
+use super::{files, text};
 
-/// The present form of a record.
-pub(super) const VERSION: u32 = 1;
+/// The format of a record.
+const VERSION: u32 = 1;
 
-/// All that is remembered of one server in one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+/// The record of one setup in one file.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Record<D> {
     version: u32,
-    /// The file, for people who look in here.
+    /// The file, for people who read the record.
     file: String,
-    /// Whether the file, and which folders above it, came with the setup.
+    /// Whether the setup created the file, and which folders above it.
     pub(super) created_file: bool,
     pub(super) created_folders: Vec<String>,
-    /// Whether the list of servers came with it.
-    pub(super) created_list: bool,
-    /// What the entry was.
-    pub(super) previous: Previous,
-    /// What the setup wrote.
-    pub(super) command: String,
-    pub(super) args: Vec<String>,
-    /// The changes in their order, as long as nobody else changed the file in between.
-    pub(super) steps: Vec<Step>,
+    /// The changes in their order, as long as nothing else changed the file in between.
+    steps: Vec<Step>,
+    /// What is needed to take back the setup alone.
+    #[serde(flatten)]
+    pub(super) details: D,
 }
 
-/// The entry before the first setup.
+/// What a setup changed, apart from the text.
+pub(super) trait SetupDetails: Serialize + DeserializeOwned {
+    /// Adds a later setup, so that one undo takes back both.
+    fn merge(&mut self, later: Self);
+}
+
+/// An entry before the first setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Previous {
     /// There was none.
     Absent,
-    /// The text of each field that was changed; `None` for a field that was added.
+    /// The source form of each field that was changed; `None` for a field that was added.
     Fields(Vec<(String, Option<String>)>),
 }
 
+impl Previous {
+    /// Adds the fields that a later setup changed.
+    pub(super) fn merge(&mut self, later: Self) {
+        if let (Self::Fields(known), Self::Fields(fields)) = (self, later) {
+            for field in fields {
+                if known.iter().all(|(key, _)| *key != field.0) {
+                    known.push(field);
+                }
+            }
+        }
+    }
+}
+
 /// One change of the whole text.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Step {
+#[derive(Debug, Serialize, Deserialize)]
+struct Step {
     start: usize,
     old: String,
     new_length: usize,
@@ -56,135 +67,78 @@ pub(super) struct Step {
     after: String,
 }
 
-impl Record {
+impl Step {
+    fn new(before: &str, after: &str) -> Self {
+        let (start, old_length, new_length) = text::difference(before, after);
+        let old = before[start..start + old_length].to_owned();
+        Self { start, old, new_length, before: hash(before), after: hash(after) }
+    }
+}
+
+impl<D: SetupDetails> Record<D> {
     /// The record of a first setup.
-    pub(super) fn new(file: &Path, command: &str, registration: &Registration) -> Self {
+    pub(super) fn new(file: &Path, before: Option<&str>, after: &str, folders: &[PathBuf], details: D) -> Self {
         Self {
             version: VERSION,
             file: file.display().to_string(),
-            created_file: false,
-            created_folders: Vec::new(),
-            created_list: false,
-            previous: Previous::Absent,
-            command: command.to_owned(),
-            args: registration.args.clone(),
-            steps: Vec::new(),
+            created_file: before.is_none(),
+            created_folders: folders.iter().map(|folder| folder.display().to_string()).collect(),
+            steps: vec![Step::new(before.unwrap_or_default(), after)],
+            details,
         }
     }
 
-    /// Joins this setup to an earlier one that is still in place, so that one undo takes back both.
-    pub(super) fn after(self, earlier: Option<Self>, current: Option<&Program>, old: &str, new: &str) -> Self {
-        let step = Step::new(old, new);
-        let Some(mut record) = earlier.filter(|earlier| earlier.owns(current)) else {
-            return Self { steps: vec![step], ..self };
-        };
-        if record.is_untouched(old) {
-            record.steps.push(step);
+    /// Adds a later setup.
+    pub(super) fn extend(&mut self, before: &str, after: &str, details: D) {
+        if self.is_untouched(before) {
+            self.steps.push(Step::new(before, after));
         } else {
-            record.steps.clear();
+            self.steps.clear();
         }
-        if let (Previous::Fields(known), Previous::Fields(fields)) = (&mut record.previous, self.previous) {
-            for field in fields {
-                if known.iter().all(|(key, _)| *key != field.0) {
-                    known.push(field);
-                }
-            }
-        }
-        record.command = self.command;
-        record.args = self.args;
-        record
+        self.details.merge(details);
     }
 
-    /// Whether an entry is still the one that was written, or at least starts Lore.
-    pub(super) fn owns(&self, program: Option<&Program>) -> bool {
-        program
-            .is_some_and(|program| program.is_lore() || (program.command == self.command && program.args == self.args))
+    fn is_untouched(&self, text: &str) -> bool {
+        self.steps.last().is_some_and(|step| step.after == hash(text))
     }
 
-    /// Whether the file is byte for byte what the last setup wrote.
-    pub(super) fn is_untouched(&self, text: &str) -> bool {
-        is_untouched(&self.steps, text)
-    }
-
-    /// The file as it was before the first setup; only for an untouched file.
+    /// The text before the first setup, if nothing else changed the file since.
     pub(super) fn rewind(&self, text: &str) -> Option<String> {
-        rewind(&self.steps, text)
+        let mut text = Some(text.to_owned()).filter(|text| self.is_untouched(text))?;
+        for step in self.steps.iter().rev() {
+            let (head, tail) = (text.get(..step.start)?, text.get(step.start + step.new_length..)?);
+            text = Some(format!("{head}{}{tail}", step.old)).filter(|text| hash(text) == step.before)?;
+        }
+        Some(text)
     }
 
-    /// Where the record of a server is kept.
-    pub(super) fn path(host: Host, scope: Scope, place: &Place, name: &str) -> Result<PathBuf, Failure> {
-        let project = match scope {
-            Scope::User => String::new(),
-            // Every project has a file of its own.
-            Scope::Project => format!("-{}", mark(&host.file(place, scope)?.to_string_lossy())),
-        };
-        Ok(place.state_dir.join(format!("{}-{}-{name}{project}.json", host.name(), scope.name())))
-    }
-
-    /// Reads a record; `None` when there is none.
+    /// Reads a record; `None` without one.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, Failure> {
-        from_file(path, |record: &Self| record.version)
-    }
-
-    /// The record as it is kept.
-    pub(super) fn to_bytes(&self) -> Result<Vec<u8>, Failure> {
-        to_bytes(self)
-    }
-}
-
-/// Any record as it is kept.
-pub(super) fn to_bytes(record: &impl Serialize) -> Result<Vec<u8>, Failure> {
-    let mut text = serde_json::to_string_pretty(record)
-        .map_err(|error| Failure::new(Code::Internal, format!("cannot write down a setup: {error}")))?;
-    text.push('\n');
-    Ok(text.into_bytes())
-}
-
-/// Any record from its file; `None` when there is none.
-pub(super) fn from_file<R: DeserializeOwned>(path: &Path, version: fn(&R) -> u32) -> Result<Option<R>, Failure> {
-    let Some(bytes) = files::read(path)? else { return Ok(None) };
-    match serde_json::from_slice::<R>(&bytes) {
-        Ok(record) if version(&record) == VERSION => Ok(Some(record)),
-        Ok(record) => Err(Failure::new(
-            Code::InvalidConfig,
-            format!("{} has version {}, this program knows {VERSION}", path.display(), version(&record)),
-        )
-        .hint("use the Lore that wrote it, or delete it to forget how to undo that setup")),
-        Err(error) => Err(Failure::new(Code::InvalidConfig, format!("cannot read {}: {error}", path.display()))
-            .hint("delete it to forget how to undo that setup")
-            .caused_by(error)),
-    }
-}
-
-/// Whether a text is what the last of the steps left.
-pub(super) fn is_untouched(steps: &[Step], text: &str) -> bool {
-    steps.last().is_some_and(|step| step.after == mark(text))
-}
-
-/// The text before the first of the steps; `None` when it is not what the last of them left.
-pub(super) fn rewind(steps: &[Step], text: &str) -> Option<String> {
-    let mut text = text.to_owned();
-    for step in steps.iter().rev() {
-        let (start, end) = (text.get(..step.start)?, text.get(step.start + step.new_length..)?);
-        text = format!("{start}{}{end}", step.old);
-        if mark(&text) != step.before {
-            return None;
+        let Some(bytes) = files::read(path)? else { return Ok(None) };
+        match serde_json::from_slice::<Self>(&bytes) {
+            Ok(record) if record.version == VERSION => Ok(Some(record)),
+            Ok(record) => Err(Failure::new(
+                Code::InvalidConfig,
+                format!("{} has version {}, this program knows {VERSION}", path.display(), record.version),
+            )
+            .hint("use the Lore that wrote it, or delete it to forget how to undo that setup")),
+            Err(error) => Err(Failure::new(Code::InvalidConfig, format!("cannot read {}: {error}", path.display()))
+                .hint("delete it to forget how to undo that setup")
+                .caused_by(error)),
         }
     }
-    Some(text)
-}
 
-impl Step {
-    /// The change from one text to another.
-    pub(super) fn new(before: &str, after: &str) -> Self {
-        let (start, old_length, new_length) = edit::difference(before, after);
-        let old = before[start..start + old_length].to_owned();
-        Self { start, old, new_length, before: mark(before), after: mark(after) }
+    /// The content of the record's file.
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>, Failure> {
+        let mut bytes = serde_json::to_vec_pretty(self)
+            .map_err(|error| Failure::new(Code::Internal, format!("cannot write the record of a setup: {error}")))?;
+        bytes.push(b'\n');
+        Ok(bytes)
     }
 }
 
-/// A short mark of a text (FNV-1a and the length): recognises a change, not an attack.
-pub(super) fn mark(text: &str) -> String {
+/// A hash of a text (FNV-1a and the length): it recognises a change, not an attack.
+pub(super) fn hash(text: &str) -> String {
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));

@@ -1,52 +1,43 @@
-//! What a server entry starts, read from any host's form of it.
-//!
-//! Also the remarks about the program that Lore stands in for: they follow from what an entry
-//! starts.
+//! The program that a server entry starts, in any host's form of an entry, and the notes that follow from it.
 
 use serde_json::Value;
 
 use super::{document::Server, hosts::Os};
 use crate::ui;
 
-/// The program that a server entry starts.
+/// The program of a server entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Program {
-    /// The executable.
+    /// The executable, or the address of a server elsewhere.
     pub(super) command: String,
-    /// Its arguments.
     pub(super) args: Vec<String>,
 }
 
 impl Program {
     /// Reads `command` and `args`, or the older form of Zed: `command: {path, args}`.
     pub(super) fn of(entry: &Value) -> Option<Self> {
-        let (command, args) = match entry.get("command")? {
-            Value::String(command) => (command, entry.get("args")),
-            nested => (
-                match nested.get("path")? {
-                    Value::String(path) => path,
-                    _ => return None,
-                },
-                nested.get("args"),
-            ),
+        let command = entry.get("command")?;
+        let (command, args) = if command.is_object() {
+            (command.get("path")?, command.get("args"))
+        } else {
+            (command, entry.get("args"))
         };
         let args = args.and_then(Value::as_array).into_iter().flatten();
         let args = args.map(|arg| arg.as_str().map_or_else(|| arg.to_string(), str::to_owned)).collect();
-        Some(Self { command: command.clone(), args })
+        Some(Self { command: command.as_str()?.to_owned(), args })
     }
 
-    /// The same, or the address of a server elsewhere in the place of the executable.
+    /// The same, or the address of a server elsewhere.
     pub(super) fn or_address(entry: &Value) -> Option<Self> {
         let address = || Some(Self { command: entry.get("url")?.as_str()?.to_owned(), args: Vec::new() });
         Self::of(entry).or_else(address)
     }
 
-    /// Whether this is the address of a server, which nobody starts.
     pub(super) fn is_address(&self) -> bool {
         self.command.starts_with("http://") || self.command.starts_with("https://")
     }
 
-    /// The name of the executable, without folders and `.exe`, whatever system wrote it.
+    /// The name of the executable, without folders and `.exe`, on every system.
     pub(super) fn name(&self) -> &str {
         let name = self.command.rsplit(['/', '\\']).next().unwrap_or_default();
         match name.len().checked_sub(4).and_then(|at| name.split_at_checked(at)) {
@@ -55,53 +46,52 @@ impl Program {
         }
     }
 
-    /// Whether it starts the old program of that name, itself, by its bridge, or through a runtime such as Deno.
+    /// Whether it starts the old program of that name: itself, by its bridge, or through a runtime such as Deno.
     pub(super) fn starts(&self, old: &str) -> bool {
-        self.name().strip_suffix("-bridge").unwrap_or(self.name()) == old
-            || self.name() == old
+        let name = self.name();
+        name == old
+            || name.strip_suffix("-bridge") == Some(old)
             || (!self.is_lore() && self.args.iter().any(|arg| arg.split(['/', '@']).any(|part| part == old)))
     }
 
-    /// Whether it is Lore, be it another build or in another place.
+    /// Whether it is Lore, of any build and in any place.
     pub(super) fn is_lore(&self) -> bool {
         self.name() == "lore" && !self.command.contains("://")
     }
 }
 
-/// The names that hosts have for the address of a server elsewhere.
-const ADDRESSES: [&str; 3] = ["url", "serverUrl", "httpUrl"];
-
-/// Whether an entry is a server elsewhere rather than a program to start.
-pub(super) fn is_remote(entry: &Value) -> bool {
-    entry.get("command").is_none() && ADDRESSES.iter().any(|key| entry.get(key).is_some())
-}
-
-/// Fields that only a program has, and those that only a server elsewhere has.
+/// The fields that only a program has.
 pub(super) const OF_PROGRAMS: [&str; 3] = ["command", "args", "env"];
+
+/// The fields that only a server elsewhere has, first the names that hosts have for its address.
 pub(super) const OF_ADDRESSES: [&str; 7] =
     ["url", "serverUrl", "httpUrl", "headers", "bearer_token_env_var", "http_headers", "env_http_headers"];
 
-/// Whether the user keeps the entry but has the host leave it alone.
+/// Whether an entry is a server elsewhere rather than a program.
+pub(super) fn is_remote(entry: &Value) -> bool {
+    entry.get("command").is_none() && OF_ADDRESSES[..3].iter().any(|key| entry.get(key).is_some())
+}
+
+/// Whether the host ignores the entry for now.
 pub(super) fn is_switched_off(entry: &Value) -> bool {
     entry.get("enabled") == Some(&Value::Bool(false)) || entry.get("disabled") == Some(&Value::Bool(true))
 }
 
-/// The environment of Zed's older form, which moves up beside the command.
+/// The environment in Zed's older form, which moves up next to the command.
 pub(super) fn nested_environment(entry: &Value) -> Option<&Value> {
     entry.get("command")?.get("env").filter(|_| entry.get("env").is_none())
 }
 
-/// Says how to take over what the old program knows, for each entry that starts it.
+/// Notes on how to import what the old program knows, for each entry that starts it.
 pub(super) fn import_notes(servers: &[Server], os: Os) -> Vec<String> {
     let mut notes = Vec::new();
     for server in servers {
-        let Some(program) = Program::of(&server.value) else { continue };
-        if program.name() != "commitmux" {
+        let Some(program) = Program::of(&server.value).filter(|program| program.name() == "commitmux") else {
             continue;
-        }
-        let database =
-            database(&program, &server.value).map_or_else(String::new, |path| format!(" --db {}", word(&path, os)));
-        let note = format!("run `lore import commitmux{database}` to take its repositories over");
+        };
+        let database = database(&program, &server.value);
+        let option = database.map_or_else(String::new, |path| format!(" --db {}", word(&path, os)));
+        let note = format!("run `lore import commitmux{option}` to take its repositories over");
         if !notes.contains(&note) {
             notes.push(note);
         }
@@ -109,28 +99,22 @@ pub(super) fn import_notes(servers: &[Server], os: Os) -> Vec<String> {
     notes
 }
 
-/// The database that a commitmux entry names: as an argument, or in its environment.
+/// The database of a commitmux entry: an argument, or in its environment.
 fn database(program: &Program, entry: &Value) -> Option<String> {
-    let mut args = program.args.iter();
-    while let Some(arg) = args.next() {
-        if arg == "--db" {
-            return args.next().cloned();
-        }
-        if let Some(path) = arg.strip_prefix("--db=") {
-            return Some(path.to_owned());
-        }
-    }
-    let environment = entry.get("env").or_else(|| nested_environment(entry))?;
-    Some(environment.get("COMMITMUX_DB")?.as_str()?.to_owned())
+    let args = &program.args;
+    let next = args.iter().position(|arg| arg == "--db").and_then(|at| args.get(at + 1)).map(String::as_str);
+    let joined = || args.iter().find_map(|arg| arg.strip_prefix("--db="));
+    let environment = || entry.get("env").or_else(|| nested_environment(entry))?.get("COMMITMUX_DB")?.as_str();
+    next.or_else(joined).or_else(environment).map(str::to_owned)
 }
 
-/// A word that the shell of this system takes as one argument.
+/// A path as one argument of this system's shell.
 fn word(text: &str, os: Os) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/\\.:_-+@,=~".contains(c);
     match os {
         Os::Windows if !text.is_empty() && text.chars().all(is_plain) => text.to_owned(),
         Os::Windows => format!("\"{text}\""),
-        // A home in a configuration is the home of who reads it.
+        // `~` in a configuration is the home of its reader.
         Os::Linux | Os::Mac => {
             text.strip_prefix("~/").map_or_else(|| ui::shell_word(text), |rest| format!("~/{}", ui::shell_word(rest)))
         }

@@ -3,41 +3,10 @@
 use lore_model::{Code, Failure};
 
 /// The names of keys that are not a character.
-const NAMES: [&str; 31] = [
-    "f1",
-    "f2",
-    "f3",
-    "f4",
-    "f5",
-    "f6",
-    "f7",
-    "f8",
-    "f9",
-    "f10",
-    "f11",
-    "f12",
-    "insert",
-    "delete",
-    "home",
-    "end",
-    "pgup",
-    "pgdown",
-    "up",
-    "down",
-    "left",
-    "right",
-    "tab",
-    "backtab",
-    "enter",
-    "esc",
-    "backspace",
-    "space",
-    "minus",
-    "plus",
-    "disabled",
-];
+const NAMES: &str = "f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 f11 f12 insert delete home end pgup pgdown up down left right tab \
+    backtab enter esc backspace space minus plus disabled";
 
-/// A key in one spelling: `<c-y>` and `<ctrl+y>` are the same. `None` for what lazygit does not know.
+/// The normal form of a key: `<c-y>` and `<ctrl+y>` have the same. `None` if lazygit does not know the key.
 fn normal(label: &str) -> Option<String> {
     let inner = label.strip_prefix('<').and_then(|inner| inner.strip_suffix('>'));
     let mut rest = inner.unwrap_or(label);
@@ -54,8 +23,8 @@ fn normal(label: &str) -> Option<String> {
         });
         rest = &rest[at + 1..];
     }
-    let known = rest.chars().count() == 1 || (NAMES.contains(&rest) && inner.is_some());
-    // Terminals tell no capital from a small letter beside a modifier.
+    let known = rest.chars().count() == 1 || (NAMES.split(' ').any(|name| name == rest) && inner.is_some());
+    // With a modifier, terminals do not distinguish capitals from small letters.
     let capital = !modifiers.is_empty() && rest.chars().all(|c| c.is_ascii_uppercase());
     if !known || capital {
         return None;
@@ -67,15 +36,12 @@ fn normal(label: &str) -> Option<String> {
 
 /// Whether two names mean the same key.
 pub(super) fn same(one: &str, other: &str) -> bool {
-    match (normal(one), normal(other)) {
-        (Some(one), Some(other)) => one == other,
-        _ => one == other,
-    }
+    one == other || normal(one).is_some_and(|one| Some(one) == normal(other))
 }
 
 /// Refuses a key that lazygit would not start with.
 pub(super) fn check(key: &str) -> Result<(), Failure> {
-    // Older versions want the brackets around everything that is not a character.
+    // Older versions need the brackets around everything that is not a character.
     let written = key.starts_with('<') || key.chars().count() == 1;
     if written && normal(key).is_some_and(|key| key != "-disabled") {
         return Ok(());

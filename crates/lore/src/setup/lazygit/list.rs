@@ -1,77 +1,91 @@
-//! The list `customCommands` of lazygit's file: finds its entries and changes only their bytes.
+//! The list `customCommands` of lazygit's file.
 //!
-//! Each change is made in the text and, apart from that, in the tree; the text is taken only if it
-//! reads back as that tree.
+//! `yaml-edit` changes the text and `serde-saphyr` reads it. A changed text is accepted only if it reads as intended, so a
+//! mistake of either library is a refusal and never a damaged file.
 
-use super::{
-    super::{
-        document::Problem,
-        edit::{self, Edit},
-    },
-    place,
-    yaml::{self, Kind, Node},
+use std::str::FromStr as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use serde_saphyr::UserMessageFormatter;
+use yaml_edit::{AsYaml as _, Document, Mapping, ScalarValue, Sequence, YamlFile, YamlNode};
+
+use super::super::{
+    document::Problem,
+    text::{line_end, line_start, newline},
 };
 
 /// The key of the list.
-pub(super) const LIST: &str = "customCommands";
+const LIST: &str = "customCommands";
 
-/// An entry to put in, in the forms it can be written in.
-#[derive(Debug, Clone)]
-pub(super) struct Item {
-    /// Its lines, the first with the dash in the first column.
-    pub(super) block: Option<String>,
-    /// What stands between brackets and commas.
-    pub(super) flow: Option<String>,
-    /// What it says.
-    node: Node,
+/// An entry in source form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Item {
+    /// Lines, the first with a dash.
+    Lines(String),
+    /// An entry of a list in brackets.
+    Bracketed(String),
 }
 
 impl Item {
-    /// An entry written as lines.
-    pub(super) fn lines(block: String) -> Option<Self> {
-        let node = only(&yaml::parse(&block).ok()?.0?)?;
-        Some(Self { block: Some(block), flow: None, node })
+    /// The source.
+    pub(super) fn source(&self) -> &str {
+        match self {
+            Self::Lines(source) | Self::Bracketed(source) => source,
+        }
     }
 
-    /// An entry written for a list in brackets.
-    pub(super) fn bracketed(flow: String) -> Option<Self> {
-        let node = only(&yaml::parse(&format!("[{flow}]")).ok()?.0?)?;
-        Some(Self { block: None, flow: Some(flow), node })
+    fn list(&self) -> String {
+        match self {
+            Self::Lines(source) => source.clone(),
+            Self::Bracketed(source) => format!("[{source}]"),
+        }
     }
-}
 
-fn only(list: &Node) -> Option<Node> {
-    match list.items()? {
-        [item] => Some(item.clone()),
-        _ => None,
+    fn node(&self) -> Option<YamlNode> {
+        document(&self.list())?.as_sequence()?.get(0)
     }
-}
 
-/// What becomes of a list whose last entry goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Emptied {
-    /// It goes too.
-    Drop,
-    /// It gets this text: what it was.
-    Text(String),
+    fn value(&self) -> Option<Value> {
+        read(&self.list()).ok()?.get_mut(0).map(Value::take)
+    }
 }
 
 /// lazygit's file and the list in it.
 #[derive(Debug, Clone)]
-pub(super) struct List {
+pub(super) struct CommandList {
     text: String,
-    root: Option<Node>,
-    end: usize,
+    file: Map<String, Value>,
 }
 
-impl List {
+impl CommandList {
     /// Reads a file.
     pub(super) fn read(text: &str) -> Result<Self, Problem> {
-        let (root, end) = yaml::parse(text)?;
-        let list = Self { text: text.to_owned(), root, end };
-        list.check_root()?;
-        list.check_list()?;
-        Ok(list)
+        let file = match read(text)? {
+            Value::Null => Map::new(),
+            Value::Object(file) => file,
+            _ => return Err(Problem::at(text, 0, "lazygit's file is a list of `key: value`, and this is not")),
+        };
+        let root = document(text).and_then(|document| document.as_mapping());
+        let start = root.map_or(0, |root| root.byte_range().start as usize);
+        if text[line_start(text, start)..start].contains('\t') {
+            let message = "a tab cannot indent YAML; lazygit does not read this file";
+            return Err(Problem::at(text, line_start(text, start), message));
+        }
+        let list = Self { text: text.to_owned(), file };
+        let is_alias = document(text).and_then(|document| document.get(LIST)).is_some_and(|list| list.is_alias());
+        match list.file.get(LIST) {
+            _ if is_alias => Err(list.problem(&format!("`{LIST}` is an alias; Lore leaves it alone"))),
+            None | Some(Value::Null | Value::Array(_)) => Ok(list),
+            _ => Err(list.problem(&format!("`{LIST}` is not a list"))),
+        }
+    }
+
+    /// A problem with the list.
+    fn problem(&self, message: &str) -> Problem {
+        let root = document(&self.text).and_then(|document| document.as_mapping());
+        let key = root.and_then(|root| root.find_entry_by_key(LIST)?.key_node());
+        Problem::at(&self.text, key.map_or(0, |key| key.byte_range().start as usize), message)
     }
 
     /// The file.
@@ -80,212 +94,144 @@ impl List {
     }
 
     /// The entries.
-    pub(super) fn entries(&self) -> &[Node] {
-        self.list().and_then(|(_, list)| list.items()).unwrap_or_default()
+    pub(super) fn entries(&self) -> &[Value] {
+        self.file.get(LIST).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// What the list is if it has no entries: its text, and `None` when there is no list.
-    pub(super) fn value_text(&self) -> Option<&str> {
-        let (key, value) = self.list()?;
-        Some(&self.text[place::value(&self.text, key, value)])
+    /// The list in source form; `None` if the file has none.
+    pub(super) fn source(&self) -> Option<String> {
+        self.file.get(LIST)?;
+        Some(document(&self.text)?.get(LIST).map_or_else(String::new, |list| list.to_string()))
     }
 
-    /// An entry as it can be put in again.
+    /// An entry in source form.
     pub(super) fn item(&self, index: usize) -> Option<Item> {
-        let (_, list) = self.list()?;
-        if list.flow {
-            return Item::bracketed(self.text[list.items()?.get(index)?.span.clone()].to_owned());
+        let list = document(&self.text)?.get_sequence(LIST)?;
+        let node = list.get(index)?;
+        if list.is_flow_style() {
+            return Some(Item::Bracketed(node.to_string()));
         }
-        let column = place::column(&self.text, list)?;
-        let range = place::lines(&self.text, list, index)?;
-        let lines = self.text[range].lines().map(|line| line.get(column..).unwrap_or_default());
-        Item::lines(lines.collect::<Vec<_>>().join("\n"))
+        let entry = node.as_node()?.parent()?;
+        let start = usize::from(entry.text_range().start());
+        Some(Item::Lines(format!("{}{entry}", " ".repeat(start - line_start(&self.text, start)))))
     }
 
-    /// The exact text of a field of an entry.
-    pub(super) fn raw(&self, index: usize, field: &str) -> Option<&str> {
-        let (key, value) = self.entries().get(index)?.pair(field)?;
-        Some(&self.text[place::value(&self.text, key, value)])
+    /// A field of an entry in source form.
+    pub(super) fn raw(&self, index: usize, field: &str) -> Option<String> {
+        let raw = document(&self.text)?.get_sequence(LIST)?.get(index)?.get(field)?.to_string();
+        // The last line ending of a block scalar.
+        Some(raw.strip_suffix('\n').map_or(&*raw, |raw| raw.trim_end_matches('\r')).to_owned())
     }
 
-    /// Gives a field of an entry a new text.
+    /// Sets a field of an entry to a value in source form.
     pub(super) fn set(&self, index: usize, field: &str, raw: &str) -> Result<Self, Problem> {
-        let entry = &self.entries()[index];
-        let value = yaml::parse(&format!("x: {raw}"))?.0.and_then(|map| map.get("x").cloned());
-        let Some((key, old)) = entry.pair(field).filter(|(_, old)| old.anchor == 0 && old.tag.is_none()) else {
-            return Err(Problem::at(&self.text, entry.span.start, format!("Lore cannot change `{field}` here")));
-        };
-        let changed =
-            edit::apply(&self.text, vec![Edit { range: place::value(&self.text, key, old), with: raw.to_owned() }]);
-        let mut root = self.root.clone();
-        if let Some(Kind::List(items)) = root.as_mut().and_then(list_of).map(|list| &mut list.kind)
-            && let Kind::Map(pairs) = &mut items[index].kind
-            && let Some(pair) = pairs.iter_mut().find(|(name, _)| name.text() == Some(field))
-        {
-            pair.1 = value.unwrap_or_else(|| Node::plain(""));
-        }
-        self.verified(&[changed], root.as_ref())
-    }
-
-    /// Puts entries in: in the place of those at `taken`, or at the end.
-    pub(super) fn put(&self, taken: &[usize], items: &[Item]) -> Result<Self, Problem> {
-        let mut kept: Vec<Node> = self.entries().to_vec();
-        let at = taken.first().copied().unwrap_or(kept.len());
-        for index in taken.iter().rev() {
-            kept.remove(*index);
-        }
-        kept.splice(at..at, items.iter().map(|item| item.node.clone()));
-        let mut root = self.root.clone().filter(|root| !root.is_null());
-        let imagined = root.get_or_insert_with(|| Node::imagined(Kind::Map(Vec::new())));
-        if let Some(list) = list_of(imagined) {
-            *list = Node { anchor: list.anchor, tag: list.tag.clone(), ..Node::imagined(Kind::List(kept)) };
-        } else if let Kind::Map(pairs) = &mut imagined.kind {
-            pairs.push((Node::plain(LIST), Node::imagined(Kind::List(kept))));
-        }
-        let candidates = self.with(taken, items);
-        self.verified(&candidates, root.as_ref())
-    }
-
-    /// Takes entries out.
-    pub(super) fn take(&self, taken: &[usize], emptied: &Emptied) -> Result<Self, Problem> {
-        if taken.len() < self.entries().len() {
-            return self.put(taken, &[]);
-        }
-        let Some((key, value)) = self.list() else { return Ok(self.clone()) };
-        let mut root = self.root.clone();
-        let candidate = match emptied {
-            Emptied::Text(was) => {
-                if let Some(list) = root.as_mut().and_then(list_of) {
-                    *list = yaml::parse(was)?.0.unwrap_or_else(|| Node::plain(""));
-                }
-                let edits = if value.flow {
-                    Some(vec![Edit { range: value.span.clone(), with: was.clone() }])
-                } else {
-                    place::exchange_lines(&self.text, value, taken, "").map(|mut edits| {
-                        let space = if was.is_empty() { "" } else { " " };
-                        edits.push(Edit::insert(place::after_colon(&self.text, key), format!("{space}{was}")));
-                        edits
-                    })
-                };
-                edits.map(|edits| edit::apply(&self.text, edits))
-            }
-            Emptied::Drop => {
-                if let Some(Kind::Map(pairs)) = root.as_mut().map(|root| &mut root.kind) {
-                    pairs.retain(|(name, _)| name.text() != Some(LIST));
-                }
-                root = root.filter(|root| root.flow || root.pairs().is_none_or(|pairs| !pairs.is_empty()));
-                self.root.as_ref().and_then(|root| place::without(&self.text, root, LIST))
-            }
-        };
-        self.verified(candidate.as_slice(), root.as_ref())
-    }
-
-    fn list(&self) -> Option<&(Node, Node)> {
-        self.root.as_ref()?.pair(LIST)
-    }
-
-    /// The texts that may have these entries in place of those taken, the nicest first.
-    fn with(&self, taken: &[usize], items: &[Item]) -> Vec<String> {
-        let text = &self.text;
-        let column = |node: &Node| node.span.start - edit::line_start(text, node.span.start);
-        let block = |column| place::indented(text, items, column);
-        let flow = || items.iter().map(|item| item.flow.as_deref()).collect::<Option<Vec<_>>>();
-        let edits: Vec<Option<Vec<Edit>>> = match (self.root.as_ref(), self.list()) {
-            (Some(root), None) if root.flow => vec![flow().map(|items| {
-                let comma = if root.pairs().is_some_and(<[_]>::is_empty) { "" } else { ", " };
-                vec![Edit::insert(root.span.start + 1, format!("{LIST}: [{}]{comma}", items.join(", ")))]
-            })],
-            (root, None) => {
-                let root = root.filter(|root| !root.is_null());
-                let first = root.and_then(Node::pairs).and_then(<[_]>::first).map(|(key, _)| key);
-                let indent = first.map_or(0, column);
-                let lines = block(indent + 2)
-                    .map(|lines| format!("{}{LIST}:{}{lines}", " ".repeat(indent), edit::newline(text)));
-                let places = [Some(self.end), first.map(|key| edit::line_start(text, key.span.start))];
-                places
-                    .into_iter()
-                    .flatten()
-                    .map(|at| Some(vec![place::whole_lines(text, at, lines.as_ref()?)]))
-                    .collect()
-            }
-            (_, Some((key, value))) if value.items().is_none() => {
-                let range = place::value(text, key, value);
-                if range.is_empty() {
-                    let at = edit::line_end(text, key.span.end);
-                    vec![block(column(key) + 2).map(|lines| vec![place::whole_lines(text, at, &lines)])]
-                } else {
-                    vec![flow().map(|items| vec![Edit { range, with: format!("[{}]", items.join(", ")) }])]
-                }
-            }
-            (_, Some((_, list))) if list.flow => {
-                vec![flow().and_then(|items| place::exchange_in_brackets(list, taken, &items.join(", ")))]
-            }
-            (_, Some((_, list))) => {
-                let lines = place::column(text, list).and_then(block).unwrap_or_default();
-                match taken {
-                    [] => place::append_lines(text, list, &lines).into_iter().map(Some).collect(),
-                    _ => vec![place::exchange_lines(text, list, taken, &lines)],
-                }
-            }
-        };
-        edits.into_iter().flatten().map(|edits| edit::apply(text, edits)).collect()
-    }
-
-    /// The first of the texts that says what it should.
-    fn verified(&self, candidates: &[String], wanted: Option<&Node>) -> Result<Self, Problem> {
-        let read = candidates.iter().find_map(|text| {
-            let read = Self::read(text).ok()?;
-            let said = read.root.as_ref().filter(|root| !root.is_null());
-            says_the_same(said, wanted.filter(|root| !root.is_null())).then_some(read)
-        });
-        let at = self.list().map_or(0, |(key, _)| key.span.start);
-        read.ok_or_else(|| {
-            Problem::at(&self.text, at, format!("Lore cannot change `{LIST}` in a file written like this"))
+        let source = format!("{field}: {raw}\n");
+        let mut entries = self.entries().to_vec();
+        entries[index][field] = read(&source)?[field].take();
+        self.edited(Some(entries.into()), |root| {
+            let entry = root.get_sequence(LIST)?.get(index)?;
+            entry.as_mapping()?.set(field, document(&source)?.get(field)?);
+            Some(())
         })
     }
 
-    fn check_root(&self) -> Result<(), Problem> {
-        match &self.root {
-            Some(root) if root.pairs().is_none() && (!root.is_null() || !root.span.is_empty()) => Err(Problem::at(
-                &self.text,
-                root.span.start,
-                "lazygit's file is a list of `key: value`, and this is not",
-            )),
-            _ => Ok(()),
+    /// Inserts entries before the first of those at `taken`, or at the end, and removes those.
+    pub(super) fn put(&self, taken: &[usize], items: &[Item]) -> Result<Self, Problem> {
+        let at = taken.first().copied().unwrap_or(self.entries().len());
+        let mut entries = self.entries().to_vec();
+        entries.splice(at..at, items.iter().filter_map(Item::value));
+        for index in taken.iter().rev() {
+            entries.remove(index + items.len());
         }
+        self.edited(Some(entries.into()), |root| {
+            if root.get_sequence(LIST).is_none() {
+                // In place of a value the list is indented, as in most files of lazygit.
+                root.set(LIST, ScalarValue::null());
+                root.set(LIST, Sequence::new_pending_block());
+            }
+            let list = root.get_sequence(LIST)?;
+            for (index, item) in items.iter().enumerate() {
+                list.insert(at + index, item.node()?);
+            }
+            for index in taken.iter().rev() {
+                list.remove(index + items.len());
+            }
+            Some(())
+        })
     }
 
-    fn check_list(&self) -> Result<(), Problem> {
-        let pairs = self.root.as_ref().and_then(Node::pairs).unwrap_or_default();
-        let mut lists = pairs.iter().filter(|(key, _)| key.text() == Some(LIST));
-        let Some((key, list)) = lists.next() else { return Ok(()) };
-        let wrong = |at: &Node, what: &str| Err(Problem::at(&self.text, at.span.start, format!("`{LIST}` {what}")));
-        if let Some((again, _)) = lists.next() {
-            return wrong(again, "is there twice; lazygit does not read this file");
+    /// Removes entries. A list that loses all its entries becomes `emptied`, its source form before, or is removed as well.
+    pub(super) fn take(&self, taken: &[usize], emptied: Option<&str>) -> Result<Self, Problem> {
+        if taken.len() < self.entries().len() {
+            return self.put(taken, &[]);
         }
-        match &list.kind {
-            _ if list.anchor != 0 || list.tag.is_some() => wrong(key, "has an anchor or a tag; Lore leaves it alone"),
-            Kind::List(_) => Ok(()),
-            Kind::Alias(_) => wrong(key, "is an alias; Lore leaves it alone"),
-            _ if list.is_null() => Ok(()),
-            _ => wrong(key, "is not a list"),
+        let source = emptied.map(|source| format!("{LIST}: {source}\n"));
+        let list = source.as_ref().map(|source| Ok(read(source)?[LIST].take())).transpose()?;
+        self.edited(list, |root| {
+            match &source {
+                Some(source) => root.set(LIST, document(source)?.get(LIST)?),
+                None => drop(root.remove(LIST)?),
+            }
+            Some(())
+        })
+    }
+
+    /// Edits the syntax tree. The result must read as the same file with this list.
+    fn edited(&self, list: Option<Value>, edit: impl FnOnce(&Mapping) -> Option<()>) -> Result<Self, Problem> {
+        let mut wanted = self.file.clone();
+        match list {
+            Some(list) => drop(wanted.insert(LIST.to_owned(), list)),
+            None => drop(wanted.shift_remove(LIST)),
         }
+        let text = || {
+            let mut text = self.text.clone();
+            if document(&text).and_then(|document| document.as_mapping()).is_none() {
+                // There is no tree in a file of comments.
+                let newline = newline(&text);
+                let gap = if text.is_empty() || text.ends_with('\n') { "" } else { newline };
+                text = format!("{text}{gap}{LIST}:{newline}");
+            }
+            let file = YamlFile::from_str(&text).ok()?;
+            let root = file.documents().next()?.as_mapping()?;
+            let is_flow = root.is_flow_style();
+            edit(&root)?;
+            text = file.to_string();
+            if root.is_empty() && !is_flow {
+                // The `{}` in place of the last key.
+                let at = root.byte_range().start as usize;
+                text.replace_range(at..line_end(&text, at), "");
+            }
+            let key = root.find_entry_by_key(LIST).and_then(|entry| entry.key_node());
+            if let Some(end) = key.map(|key| key.byte_range().end as usize)
+                && text[end..].starts_with(":  #")
+            {
+                // The blanks around a value that went.
+                text.remove(end + 1);
+            }
+            Some(text)
+        };
+        let edited = text().and_then(|text| Self::read(&text).ok());
+        let cannot = || self.problem(&format!("Lore cannot change `{LIST}` in a file written like this"));
+        edited.filter(|edited| edited.file == wanted).ok_or_else(cannot)
     }
 }
 
-/// The list in a tree.
-fn list_of(root: &mut Node) -> Option<&mut Node> {
-    let Kind::Map(pairs) = &mut root.kind else { return None };
-    pairs.iter_mut().find(|(key, _)| key.text() == Some(LIST)).map(|(_, list)| list)
+/// The first document of a text as a tree.
+fn document(text: &str) -> Option<Document> {
+    YamlFile::from_str(text).ok()?.documents().next()
 }
 
-/// Whether two files say the same, whatever the order of their keys.
-fn says_the_same(one: Option<&Node>, other: Option<&Node>) -> bool {
-    let (Some(one), Some(other)) = (one, other) else { return one.is_none() == other.is_none() };
-    match (one.pairs(), other.pairs()) {
-        (Some(ours), Some(theirs)) => {
-            ours.len() == theirs.len() && ours.iter().all(|pair| theirs.contains(pair)) && one.anchor == other.anchor
-        }
-        _ => one == other,
-    }
+/// A text as a value.
+fn read(text: &str) -> Result<Value, Problem> {
+    // `y` and `no` are strings, as lazygit reads them.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let (line, column) = error.location().map_or((1, 1), |at| (number(at.line()), number(at.column())));
+        let message = error.without_snippet().render_with_formatter(&UserMessageFormatter);
+        let message = [": limits", " at line "]
+            .iter()
+            .fold(&*message, |message, end| message.split_once(end).map_or(message, |(message, _)| message));
+        Problem { line, column, message: format!("cannot read this as YAML: {message}") }
+    })
 }

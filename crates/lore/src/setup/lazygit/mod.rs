@@ -1,69 +1,63 @@
-//! lazygit: a key that asks for a comment and hands it to `lore comment`.
+//! lazygit: a key that asks for a comment and passes it to `lore comment`.
 //!
-//! Not a host of servers, so it has a file of its own kind and its own entries; the way of changing
-//! it (planned, shown, undone, byte for byte) is that of the hosts.
+//! lazygit starts no MCP servers, so it has a list of commands in place of a list of servers. Planning, showing, writing
+//! and undoing are the same as for a host.
 
 mod entry;
 mod key;
 mod list;
 mod location;
-mod place;
 mod plan;
-mod record;
-mod undo;
-mod yaml;
-
-use std::path::PathBuf;
 
 use lore_model::Failure;
+use serde_json::Value;
 
-pub(crate) use self::{entry::Commenter, location::Variables, plan::plan, undo::plan_undo};
-use self::{
-    entry::{KEY, Runs, Which},
-    list::List,
-    yaml::Node,
+pub(crate) use self::{
+    entry::Commenter,
+    location::Variables,
+    plan::{plan, plan_undo},
 };
-use super::{Snippet, document::decode, files, hosts::Place};
+use self::{
+    entry::{EntryCommand, EntryKind, KEY},
+    list::CommandList,
+};
+use super::{
+    Snippet,
+    config_file::{Owner, read_text, unmarked},
+    hosts::Place,
+};
 
 /// The name on the command line.
 pub(crate) const NAME: &str = "lazygit";
 
-/// The entries through which lazygit runs Lore.
+const OWNER: Owner = Owner { name: NAME, title: NAME };
+
+/// The keys through which lazygit runs Lore.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Binding {
-    /// The file they are in.
-    pub(crate) file: PathBuf,
-    /// The keys.
     pub(crate) keys: Vec<String>,
-    /// The program that they run.
     pub(crate) program: String,
-    /// Whether it is there; `None` when it is looked up in a `PATH`.
+    /// `None` if the program is looked up in `PATH`.
     pub(crate) program_exists: Option<bool>,
 }
 
-/// What to paste, for those who keep their files to themselves.
+/// The text to paste, for users who edit their files themselves.
 pub(crate) fn snippet(place: &Place, commenter: &Commenter, key: Option<&str>) -> Result<Snippet, Failure> {
     key.map_or(Ok(()), key::check)?;
     let file = location::file(place);
-    let items = Which::ALL.map(|which| commenter.item(which, key.unwrap_or(KEY)));
-    let list = List::read("").and_then(|empty| empty.put(&[], &items));
+    let items = EntryKind::ALL.map(|which| commenter.item(which, key.unwrap_or(KEY)));
+    let list = CommandList::read("").and_then(|empty| empty.put(&[], &items));
     let text = list.map_err(|problem| problem.failure(NAME, &file))?.text().to_owned();
     Ok(Snippet { file, text })
 }
 
-/// The keys that run Lore, if there are any.
+/// The keys that run Lore; `None` without one.
 pub(crate) fn registered(place: &Place) -> Option<Binding> {
-    let file = location::file(place);
-    let bytes = files::read(&file).ok()??;
-    let list = List::read(decode(&bytes).ok()?.1).ok()?;
-    let ours: Vec<&Node> = list.entries().iter().filter(|entry| which(entry).is_some()).collect();
-    let runs = Runs::of(ours.first()?)?;
-    let mut keys: Vec<String> = ours.iter().flat_map(|entry| entry::keys(entry)).map(str::to_owned).collect();
+    let content = read_text(OWNER, &location::file(place)).ok()??;
+    let list = CommandList::read(unmarked(&content)).ok()?;
+    let ours: Vec<&Value> = list.entries().iter().filter(|entry| entry::kind(entry).is_some()).collect();
+    let runs = EntryCommand::of(ours.first()?)?;
+    let mut keys: Vec<String> = ours.into_iter().flat_map(entry::keys).collect();
     keys.dedup();
-    Some(Binding { file, keys, program_exists: runs.exists(), program: runs.program })
-}
-
-/// Which of our entries it is.
-fn which(entry: &Node) -> Option<Which> {
-    Runs::of(entry)?.which()
+    Some(Binding { keys, program_exists: runs.exists(), program: runs.program })
 }

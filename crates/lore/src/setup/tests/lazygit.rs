@@ -62,17 +62,20 @@ pub(super) fn said(failure: &Failure) -> String {
     format!("{failure}\n{}", failure.hint.as_deref().unwrap_or_default())
 }
 
-/// Sets up, compares, sets up again, undoes.
-pub(super) fn check(before: &str, after: &Expect) {
-    let desk = Desk::lazygit(before);
-    desk.key(None);
-    let shown = desk.now().replace('\r', "␍").replace('\t', "␉").replace('\u{feff}', "BOM");
-    // Our entries are the same everywhere; what matters is where they are.
-    after.assert_eq(&short(&shown));
-    assert!(plan(&desk.place, &lore(), None).unwrap().is_noop(), "a second setup changes something");
-    desk.unkey();
-    assert_eq!(desk.now(), before);
-    assert!(fs::read_dir(&desk.place.state_dir).unwrap().next().is_none(), "the record is gone");
+/// Sets up, sets up again and undoes files with these texts; compares what they were in between.
+pub(super) fn check(before: &[&str], after: &Expect) {
+    let shown = before.iter().map(|before| {
+        let desk = Desk::lazygit(before);
+        desk.key(None);
+        // Our entries are the same everywhere; what matters is where they are.
+        let shown = short(&desk.now().replace('\r', "␍").replace('\u{feff}', "BOM"));
+        assert!(plan(&desk.place, &lore(), None).unwrap().is_noop(), "a second setup changes something");
+        desk.unkey();
+        assert_eq!(desk.now(), *before);
+        desk.assert_no_record();
+        shown
+    });
+    after.assert_eq(&shown.collect::<Vec<_>>().join("--\n"));
 }
 
 /// Leaves out what is between the key and the end of an entry of ours.
@@ -160,131 +163,118 @@ pub(super) fn parsed(text: &str) -> serde_json::Value {
 #[test]
 fn entries_are_added_where_the_file_has_none() {
     check(
-        "",
+        &[
+            "",
+            "# only\n# comments\n",
+            "gui: {a: 1} # x\ngit:\n    b: |+\n      c\n\n",
+            "gui:\r\n  a: 1",
+            "\u{feff}---\n  gui: |\n     x\n  git: &a 1\n...\n",
+            "customCommands: ~ # none\n",
+            "customCommands:\ngui: 1\n",
+            "customCommands: # mine\n  # none yet\n",
+        ],
         &expect![[r#"
-        customCommands:
-          - OURS
-          - OURS
-    "#]],
-    );
-    check(
-        "# only\n# comments\n",
-        &expect![[r#"
-        # only
-        # comments
-        customCommands:
-          - OURS
-          - OURS
-    "#]],
-    );
-    check(
-        "gui: {a: 1} # x\ngit:\n    b: |+\n      c\n\n",
-        &expect![[r#"
-        gui: {a: 1} # x
-        git:
-            b: |+
-              c
+            customCommands:
+              - OURS
+              - OURS
+            --
+            # only
+            # comments
+            customCommands:
+              - OURS
+              - OURS
+            --
+            gui: {a: 1} # x
+            git:
+                b: |+
+                  c
 
-        customCommands:
-          - OURS
-          - OURS
-    "#]],
-    );
-    check(
-        "gui:\r\n  a: 1",
-        &expect![[r#"
-        gui:␍
-          a: 1␍
-        customCommands:␍
-          - OURS␍
-          - OURS␍
-    "#]],
-    );
-    check(
-        "\u{feff}---\n  gui: |\n     x\n  git: &a 1\n...\n",
-        &expect![[r#"
-        BOM---
-          gui: |
-             x
-          git: &a 1
-          customCommands:
-            - OURS
-            - OURS
-        ...
-    "#]],
-    );
-    check(
-        "customCommands:\ngui: 1\n",
-        &expect![[r#"
-        customCommands:
-          - OURS
-          - OURS
-        gui: 1
-    "#]],
-    );
-    check(
-        "customCommands: # mine\n  # none yet\n",
-        &expect![[r#"
-        customCommands: # mine
-          - OURS
-          - OURS
-          # none yet
-    "#]],
+            customCommands:
+              - OURS
+              - OURS
+            --
+            gui:␍
+              a: 1␍
+            customCommands:␍
+              - OURS␍
+              - OURS␍
+            --
+            BOM---
+              gui: |
+                 x
+              git: &a 1
+              customCommands:
+                - OURS
+                - OURS
+            ...
+            --
+            customCommands: # none
+              - OURS
+              - OURS
+            --
+            customCommands:
+              - OURS
+              - OURS
+            gui: 1
+            --
+            customCommands: # mine
+              - OURS
+              - OURS
+              # none yet
+        "#]],
     );
 }
 
 #[test]
 fn entries_are_added_behind_those_of_others() {
     check(
-        "customCommands:\n- key: a\n  command: b\n  # c\n# d\ngui: 1\n",
+        &[
+            "customCommands:\n- key: a\n  command: b\n  # c\n# d\ngui: 1\n",
+            "customCommands:\n    -   key: a\n        command: |+\n            b\n\n\ngui: 1\n",
+            "x: &x {key: a, context: files, command: b}\ncustomCommands:\n  - *x\n  -\n    key: 'é'",
+            "customCommands: &a # b\n  - key: c\n",
+            "\"customCommands\":\n  - {key: a,\n     command: b}\n\n\n# end",
+        ],
         &expect![[r#"
-        customCommands:
-        - key: a
-          command: b
-          # c
-        - OURS
-        - OURS
-        # d
-        gui: 1
-    "#]],
-    );
-    check(
-        "customCommands:\n    -   key: a\n        command: |+\n            b\n\n\ngui: 1\n",
-        &expect![[r#"
-        customCommands:
-            -   key: a
-                command: |+
-                    b
-
-
+            customCommands:
+            - key: a
+              command: b
             - OURS
             - OURS
-        gui: 1
-    "#]],
-    );
-    check(
-        "x: &x {key: a, context: files, command: b}\ncustomCommands:\n  - *x\n  -\n    key: 'é'",
-        &expect![[r#"
-        x: &x {key: a, context: files, command: b}
-        customCommands:
-          - *x
-          -
-            key: 'é'
-          - OURS
-          - OURS
-    "#]],
-    );
-    check(
-        "\"customCommands\":\n  - {key: a,\n     command: b}\n\n\n# end",
-        &expect![[r#"
-        "customCommands":
-          - {key: a,
-             command: b}
-          - OURS
-          - OURS
+              # c
+            # d
+            gui: 1
+            --
+            customCommands:
+                -   key: a
+                    command: |+
+                        b
 
 
-        # end"#]],
+                - OURS
+                - OURS
+            gui: 1
+            --
+            x: &x {key: a, context: files, command: b}
+            customCommands:
+              - *x
+              -
+                key: 'é'
+              - OURS
+              - OURS--
+            customCommands: &a # b
+              - key: c
+              - OURS
+              - OURS
+            --
+            "customCommands":
+              - {key: a,
+                 command: b}
+              - OURS
+              - OURS
+
+
+            # end"#]],
     );
 }
 
@@ -292,9 +282,8 @@ fn entries_are_added_behind_those_of_others() {
 fn lists_in_brackets_stay_in_brackets() {
     for (before, start, end) in [
         ("customCommands: [] # none\ngui: 1\n", "customCommands: [{key: '<c-y>', ", "}] # none\ngui: 1\n"),
-        ("customCommands: ~\n", "customCommands: [{key: '<c-y>', ", "}]\n"),
         ("{}", "{customCommands: [{key: '<c-y>', ", "}]}"),
-        ("{gui: 1}\n", "{customCommands: [{key: '<c-y>', ", "}], gui: 1}\n"),
+        ("{gui: 1}\n", "{gui: 1, customCommands: [{key: '<c-y>', ", "}]}\n"),
         (
             "customCommands: [{key: a, command: b}, ]\n",
             "customCommands: [{key: a, command: b}, {key: '<c-y>', ",

@@ -83,9 +83,8 @@ fn the_old_program_gives_way_and_comes_back() {
     desk.put(FILE, &format!("{}- key: z\n  command: z\n", desk.now()));
     desk.unkey();
     assert_eq!(desk.now(), format!("{OLD}- key: z\n  command: z\n"));
-    desk.put(FILE, OLD);
     check(
-        OLD,
+        &[OLD],
         &expect![[r#"
         customCommands:
         - OURS

@@ -7,78 +7,66 @@ use expect_test::{Expect, expect};
 use super::super::*;
 use super::Desk;
 
-fn check(change: impl Fn(&mut Place), expected: &Expect) {
+/// The files of every host, on one line each.
+fn check(scope: Scope, change: impl Fn(&mut Place), expected: &Expect) {
     let mut desk = Desk::new();
     change(&mut desk.place);
     let mut shown = String::new();
     for host in Host::ALL {
-        for scope in [Scope::User, Scope::Project] {
-            let file = host.file(&desk.place, scope);
-            let file = file.map_or_else(|failure| failure.message, |file| file.display().to_string());
-            writeln!(shown, "{:<15}{}", host.name(), desk.shown(&file).replace('\\', "/")).unwrap();
-        }
+        let file = host.file(&desk.place, scope);
+        let file = file.map_or_else(|failure| failure.message, |file| file.display().to_string());
+        writeln!(shown, "{:<15}{}", host.name(), desk.shown(&file).replace('\\', "/")).unwrap();
     }
     expected.assert_eq(&shown);
 }
 
 #[test]
-fn on_linux() {
+fn on_every_system() {
     check(
+        Scope::User,
         |_| {},
         &expect![[r#"
-            claude-code    ~/.claude.json
-            claude-code    PROJECT/.mcp.json
-            claude-desktop ~/.config/Claude/claude_desktop_config.json
-            claude-desktop Claude Desktop has no configuration inside a project
-            cursor         ~/.cursor/mcp.json
-            cursor         PROJECT/.cursor/mcp.json
-            zed            ~/.config/zed/settings.json
-            zed            PROJECT/.zed/settings.json
-            vscode         ~/.config/Code/User/mcp.json
-            vscode         PROJECT/.vscode/mcp.json
-            codex          ~/.codex/config.toml
-            codex          PROJECT/.codex/config.toml
-        "#]],
+        claude-code    ~/.claude.json
+        claude-desktop ~/.config/Claude/claude_desktop_config.json
+        cursor         ~/.cursor/mcp.json
+        zed            ~/.config/zed/settings.json
+        vscode         ~/.config/Code/User/mcp.json
+        codex          ~/.codex/config.toml
+    "#]],
     );
-}
-
-#[test]
-fn on_macos() {
     check(
+        Scope::User,
         |place| place.os = Os::Mac,
         &expect![[r#"
         claude-code    ~/.claude.json
-        claude-code    PROJECT/.mcp.json
         claude-desktop ~/Library/Application Support/Claude/claude_desktop_config.json
-        claude-desktop Claude Desktop has no configuration inside a project
         cursor         ~/.cursor/mcp.json
-        cursor         PROJECT/.cursor/mcp.json
         zed            ~/.config/zed/settings.json
-        zed            PROJECT/.zed/settings.json
         vscode         ~/Library/Application Support/Code/User/mcp.json
-        vscode         PROJECT/.vscode/mcp.json
         codex          ~/.codex/config.toml
-        codex          PROJECT/.codex/config.toml
     "#]],
     );
-}
-
-#[test]
-fn on_windows() {
     check(
+        Scope::User,
         |place| place.os = Os::Windows,
         &expect![[r#"
         claude-code    ~/.claude.json
-        claude-code    PROJECT/.mcp.json
         claude-desktop ~/AppData/Roaming/Claude/claude_desktop_config.json
-        claude-desktop Claude Desktop has no configuration inside a project
         cursor         ~/.cursor/mcp.json
-        cursor         PROJECT/.cursor/mcp.json
         zed            ~/AppData/Roaming/Zed/settings.json
-        zed            PROJECT/.zed/settings.json
         vscode         ~/AppData/Roaming/Code/User/mcp.json
-        vscode         PROJECT/.vscode/mcp.json
         codex          ~/.codex/config.toml
+    "#]],
+    );
+    check(
+        Scope::Project,
+        |_| {},
+        &expect![[r#"
+        claude-code    PROJECT/.mcp.json
+        claude-desktop Claude Desktop has no configuration inside a project
+        cursor         PROJECT/.cursor/mcp.json
+        zed            PROJECT/.zed/settings.json
+        vscode         PROJECT/.vscode/mcp.json
         codex          PROJECT/.codex/config.toml
     "#]],
     );
@@ -87,6 +75,7 @@ fn on_windows() {
 #[test]
 fn the_environment_moves_them() {
     check(
+        Scope::User,
         |place| {
             place.config_home = Some(place.home.join("xdg"));
             place.claude_config_dir = Some(place.home.join("claude"));
@@ -94,44 +83,17 @@ fn the_environment_moves_them() {
         },
         &expect![[r#"
             claude-code    ~/claude/.claude.json
-            claude-code    PROJECT/.mcp.json
             claude-desktop ~/xdg/Claude/claude_desktop_config.json
-            claude-desktop Claude Desktop has no configuration inside a project
             cursor         ~/.cursor/mcp.json
-            cursor         PROJECT/.cursor/mcp.json
             zed            ~/xdg/zed/settings.json
-            zed            PROJECT/.zed/settings.json
             vscode         ~/xdg/Code/User/mcp.json
-            vscode         PROJECT/.vscode/mcp.json
             codex          ~/codex/config.toml
-            codex          PROJECT/.codex/config.toml
         "#]],
     );
-}
-
-#[test]
-fn empty_and_relative_variables_say_nothing() {
-    check(
-        |place| {
-            place.config_home = Some("xdg".into());
-            place.claude_config_dir = Some("".into());
-            place.codex_home = Some("".into());
-        },
-        &expect![[r#"
-            claude-code    ~/.claude.json
-            claude-code    PROJECT/.mcp.json
-            claude-desktop ~/.config/Claude/claude_desktop_config.json
-            claude-desktop Claude Desktop has no configuration inside a project
-            cursor         ~/.cursor/mcp.json
-            cursor         PROJECT/.cursor/mcp.json
-            zed            ~/.config/zed/settings.json
-            zed            PROJECT/.zed/settings.json
-            vscode         ~/.config/Code/User/mcp.json
-            vscode         PROJECT/.vscode/mcp.json
-            codex          ~/.codex/config.toml
-            codex          PROJECT/.codex/config.toml
-        "#]],
-    );
+    let mut desk = Desk::new();
+    desk.place.config_home = Some("relative".into());
+    let file = Host::Zed.file(&desk.place, Scope::User).unwrap();
+    assert_eq!(file, desk.place.home.join(".config/zed/settings.json"), "the specification says to ignore it");
 }
 
 #[test]

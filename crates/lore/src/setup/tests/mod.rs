@@ -3,7 +3,7 @@
 //! [`Desk::check`] is the one place that knows the order of things; whatever it is given, it also
 //! proves that a second setup changes nothing and that undoing gives the first bytes back.
 
-mod fresh;
+mod entries;
 mod lazygit;
 mod lazygit_again;
 mod lazygit_random;
@@ -12,7 +12,6 @@ mod locations;
 mod random;
 mod replacing;
 mod safety;
-mod servers;
 mod undoing;
 mod writing;
 
@@ -86,23 +85,22 @@ impl Desk {
         text.replace(self.place.home.to_str().unwrap(), "~").replace(self.place.project.to_str().unwrap(), "PROJECT")
     }
 
-    /// Sets up, compares the file, sets up again, undoes.
-    fn check(&self, host: Host, registration: &Registration, before: Option<&str>, after: &Expect) {
-        if let Some(text) = before {
-            self.write(host, text);
-        }
+    /// Sets up, sets up again, undoes. Gives the file as it was in between.
+    fn round_trip(&self, host: Host, registration: &Registration, before: &str) -> String {
+        self.write(host, before);
         let change = self.set_up(host, registration);
         let text = self.text(host);
-        assert_eq!(change.after.as_deref(), Some(text.as_bytes()));
-        // Line ends and tabs are what some of these tests are about.
-        after.assert_eq(&text.replace('\r', "␍").replace('\t', "␉").replace('\u{feff}', "BOM"));
+        assert_eq!(change.after.as_deref(), Some(&*text));
         let again = self.plan(host, registration);
         assert!(again.is_noop() && again.diff().is_empty(), "a second setup changes {:?}", again.diff());
         self.undo(host, &registration.name);
-        match before {
-            Some(text) => assert_eq!(self.text(host), text),
-            None => assert!(!self.file(host).exists()),
-        }
+        assert_eq!(self.text(host), before);
+        self.assert_no_record();
+        // Line ends and tabs are what some of these tests are about.
+        text.replace('\r', "␍").replace('\t', "␉").replace('\u{feff}', "BOM")
+    }
+
+    fn assert_no_record(&self) {
         assert!(fs::read_dir(&self.place.state_dir).unwrap().next().is_none(), "the record is gone");
     }
 }
@@ -115,7 +113,8 @@ fn commitmux() -> Registration {
     Registration::standing_in("commitmux", PathBuf::from("/opt/bin/lore")).expect("it is in the table")
 }
 
-/// Sets up in a file with this text.
-fn check(host: Host, before: &str, after: &Expect) {
-    Desk::new().check(host, &lore(), Some(before), after);
+/// Sets up in files with these texts, one below the other.
+fn check(host: Host, before: &[&str], after: &Expect) {
+    let shown = before.iter().map(|before| Desk::new().round_trip(host, &lore(), before));
+    after.assert_eq(&shown.collect::<Vec<_>>().join("\n--\n"));
 }

@@ -143,7 +143,7 @@ fn an_entry_comes_and_goes_without_a_trace() {
         if value(before)["mcpServers"]["lore"].is_object() {
             continue;
         }
-        let after = json_file::add(before, "mcpServers", "lore", &[("command", json!("/x/lore"))]).unwrap();
+        let after = json::add(before, "mcpServers", "lore", &[("command", json!("/x/lore"))]).unwrap();
         let told = format!("round {round}: {before}\n=>\n{after}");
         let mut expected = value(before);
         expected["mcpServers"]["lore"]["command"] = json!("/x/lore");
@@ -154,7 +154,7 @@ fn an_entry_comes_and_goes_without_a_trace() {
         let mut rest = ink_after.chars();
         assert!(ink(before).chars().all(|c| rest.any(|other| other == c)), "{told}");
         let emptied = if list { Emptied::Keep } else { Emptied::Drop };
-        let back = json_file::remove(&after, "mcpServers", "lore", emptied).unwrap();
+        let back = json::remove(&after, "mcpServers", "lore", emptied).unwrap();
         assert_eq!(ink(&back), ink(before), "{told}\n=>\n{back}");
     }
 }
@@ -165,20 +165,17 @@ fn a_field_changes_and_nothing_beside_it() {
     for round in 0..4_000 {
         let before = dice.json_file();
         let before = before.trim_start_matches('\u{feff}');
-        for server in json_file::servers(before, "mcpServers").unwrap().unwrap_or_default() {
-            let after = json_file::set(before, "mcpServers", &server.name, "command", "\"new\"").unwrap();
+        for server in json::servers(before, "mcpServers").unwrap().unwrap_or_default() {
+            let after = json::set(before, "mcpServers", &server.name, "command", Some("\"new\"")).unwrap();
             let told = format!("round {round}: {before}\n=>\n{after}");
             let mut expected = value(before);
             expected["mcpServers"][&server.name]["command"] = json!("new");
             assert_eq!(value(&after), expected, "{told}");
             assert_eq!(comments(&after), comments(before), "{told}");
-            if let Some(old) = server.raw("command") {
-                let back = json_file::set(&after, "mcpServers", &server.name, "command", old).unwrap();
-                assert_eq!(back, before, "{told}");
-            } else {
-                let back = json_file::unset(&after, "mcpServers", &server.name, "command").unwrap();
-                assert_eq!(ink(&back), ink(before), "{told}\n=>\n{back}");
-            }
+            let old = server.raw("command");
+            let back = json::set(&after, "mcpServers", &server.name, "command", old.as_deref()).unwrap();
+            assert_eq!(ink(&back), ink(before), "{told}\n=>\n{back}");
+            assert!(old.is_none() || back == before, "{told}\n=>\n{back}");
         }
     }
 }
@@ -189,8 +186,8 @@ fn any_entry_can_be_taken_out() {
     for round in 0..2_000 {
         let before = dice.json_file();
         let before = before.trim_start_matches('\u{feff}');
-        for server in json_file::servers(before, "mcpServers").unwrap().unwrap_or_default() {
-            let after = json_file::remove(before, "mcpServers", &server.name, Emptied::Keep).unwrap();
+        for server in json::servers(before, "mcpServers").unwrap().unwrap_or_default() {
+            let after = json::remove(before, "mcpServers", &server.name, Emptied::Keep).unwrap();
             let mut expected = value(before);
             expected["mcpServers"].as_object_mut().unwrap().shift_remove(&server.name);
             assert_eq!(value(&after), expected, "round {round}: {before}\n=>\n{after}");
@@ -204,16 +201,16 @@ fn toml_comes_and_goes_without_a_trace() {
     for round in 0..2_000 {
         let before = dice.toml_file();
         let fields = [("command", json!("/x/lore")), ("args", json!(["serve"]))];
-        let after = toml_file::add(&before, "mcp_servers", "lore", &fields).unwrap();
+        let after = toml::add(&before, "mcp_servers", "lore", &fields).unwrap();
         let told = format!("round {round}: {before}\n=>\n{after}");
-        let servers = toml_file::servers(&after, "mcp_servers").unwrap().unwrap();
+        let servers = toml::servers(&after, "mcp_servers").unwrap().unwrap();
         let ours = servers.iter().find(|server| server.name == "lore").expect("it was added");
         assert_eq!(ours.value, json!({"command": "/x/lore", "args": ["serve"]}), "{told}");
-        for old in toml_file::servers(&before, "mcp_servers").unwrap().unwrap_or_default() {
+        for old in toml::servers(&before, "mcp_servers").unwrap().unwrap_or_default() {
             let now = servers.iter().find(|server| server.name == old.name).expect("the others stay");
             assert_eq!(now.value, old.value, "{told}");
         }
-        let back = toml_file::remove(&after, "mcp_servers", "lore").unwrap();
+        let back = toml::remove(&after, "mcp_servers", "lore").unwrap();
         assert_eq!(back.trim_end(), before.trim_end(), "{told}");
     }
 }

@@ -3,13 +3,13 @@
 use expect_test::{Expect, expect};
 
 use super::super::*;
-use super::{Desk, commitmux, lore};
+use super::{Desk, check, commitmux, lore};
 
 fn check_notes(host: Host, registration: &Registration, before: &str, after: &Expect, notes: &Expect) {
     let desk = Desk::new();
     desk.write(host, before);
     notes.assert_eq(&desk.shown(&desk.plan(host, registration).notes.join("\n")));
-    desk.check(host, registration, Some(before), after);
+    after.assert_eq(&desk.round_trip(host, registration, before));
 }
 
 #[test]
@@ -67,57 +67,47 @@ fn a_stale_entry_of_codex_keeps_what_the_user_added() {
 
 #[test]
 fn codex_entries_in_every_form_are_changed_in_place() {
-    for (before, after) in [
-        (
+    check(
+        Host::Codex,
+        &[
             "[mcp_servers]\nlore = { command = \"/old/lore\", env = { A = \"b\" } } # one line\n",
-            expect![[r#"
+            "mcp_servers.lore.command = \"/old/lore\"\nmcp_servers.lore.env.A = \"b\"\n",
+            "[mcp_servers]\n  lore.command = \"/old/lore\"\n  other.command = \"o\"\n",
+            "mcp_servers = { lore = { args = [], command = \"/old/lore\" } }",
+            "[mcp_servers.lore.env]\nA = \"b\"\n",
+            "[mcp_servers.lore]",
+        ],
+        &expect![[r#"
             [mcp_servers]
             lore = { command = "/opt/bin/lore", env = { A = "b" }, args = ["serve"] } # one line
-        "#]],
-        ),
-        (
-            "mcp_servers.lore.command = \"/old/lore\"\nmcp_servers.lore.env.A = \"b\"\n",
-            expect![[r#"
+
+            --
             mcp_servers.lore.command = "/opt/bin/lore"
             mcp_servers.lore.args = ["serve"]
             mcp_servers.lore.env.A = "b"
-        "#]],
-        ),
-        (
-            "[mcp_servers]\n  lore.command = \"/old/lore\"\n  other.command = \"o\"\n",
-            expect![[r#"
+
+            --
             [mcp_servers]
               lore.command = "/opt/bin/lore"
               lore.args = ["serve"]
               other.command = "o"
-        "#]],
-        ),
-        (
-            "mcp_servers = { lore = { args = [], command = \"/old/lore\" } }",
-            expect![[r#"mcp_servers = { lore = { args = ["serve"], command = "/opt/bin/lore" } }"#]],
-        ),
-        (
-            "[mcp_servers.lore.env]\nA = \"b\"\n",
-            expect![[r#"
+
+            --
+            mcp_servers = { lore = { args = ["serve"], command = "/opt/bin/lore" } }
+            --
             [mcp_servers.lore.env]
             A = "b"
 
             [mcp_servers.lore]
             command = "/opt/bin/lore"
             args = ["serve"]
-        "#]],
-        ),
-        (
-            "[mcp_servers.lore]",
-            expect![[r#"
+
+            --
             [mcp_servers.lore]
             command = "/opt/bin/lore"
             args = ["serve"]
         "#]],
-        ),
-    ] {
-        Desk::new().check(Host::Codex, &lore(), Some(before), &after);
-    }
+    );
 }
 
 #[test]
@@ -338,7 +328,7 @@ fn doctor_learns_which_hosts_know_lore() {
         desk.set_up(host, &Registration::lore(program.clone()));
         let entry = registered(host, &desk.place).unwrap();
         assert_eq!((entry.name.as_str(), entry.command_exists), ("lore", Some(true)));
-        assert_eq!((entry.scope, entry.args), (Scope::User, vec!["serve".to_owned()]));
+        assert_eq!(entry.args, ["serve"]);
         std::fs::remove_file(&program).unwrap();
     }
     desk.write(Host::Cursor, r#"{"mcpServers": {"x": {"command": "lore"}}}"#);

@@ -1,150 +1,61 @@
 //! Files that must not be written, and what a write must leave as it is.
 
-use std::fs;
+use std::{fmt::Write as _, fs};
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 
 use super::super::*;
 use super::{Desk, lore};
 
-/// Refuses with this text, and leaves the file alone.
-fn check(host: Host, before: &[u8], expected: &Expect) {
-    let desk = Desk::new();
-    desk.write(host, "");
-    fs::write(desk.file(host), before).unwrap();
-    let failure = plan(host, Scope::User, &desk.place, &lore()).unwrap_err();
-    let hint = failure.hint.as_deref().expect("every refusal says what to do");
-    expected.assert_eq(&desk.shown(&format!("{}: {failure}\nhint: {hint}\n", failure.code.name())));
-    assert_eq!(fs::read(desk.file(host)).unwrap(), before);
-    assert!(!desk.place.state_dir.exists());
-}
-
 #[test]
-fn a_file_that_does_not_parse_is_left_alone() {
-    check(
-        Host::Cursor,
-        b"{\n  \"mcpServers\": {\n    \"a\": {}\n    \"b\": {}\n  }\n}",
-        &expect![[r#"
-        invalid_config: ~/.cursor/mcp.json:3:12: expected comma
-        hint: nothing was written; fix the file and try again, or paste what `lore setup cursor --print` shows
-    "#]],
-    );
-    check(
-        Host::ClaudeCode,
-        b"{\"a\": 1",
-        &expect![[r#"
-        invalid_config: ~/.claude.json:1:1: unterminated object
-        hint: nothing was written; fix the file and try again, or paste what `lore setup claude-code --print` shows
-    "#]],
-    );
-    check(
-        Host::Zed,
-        b"{'a': 1}",
-        &expect![[r#"
-        invalid_config: ~/.config/zed/settings.json:1:2: single-quoted strings are not allowed
-        hint: nothing was written; fix the file and try again, or paste what `lore setup zed --print` shows
-    "#]],
-    );
-    check(
-        Host::VsCode,
-        b"{} {}",
-        &expect![[r#"
-        invalid_config: ~/.config/Code/User/mcp.json:1:4: text cannot contain more than one JSON value
-        hint: nothing was written; fix the file and try again, or paste what `lore setup vscode --print` shows
-    "#]],
-    );
-    check(
-        Host::Codex,
-        b"model = \"x\"\n[mcp_servers\n",
-        &expect![[r#"
-        invalid_config: ~/.codex/config.toml:2:13: unclosed table, expected `]`
-        hint: nothing was written; fix the file and try again, or paste what `lore setup codex --print` shows
-    "#]],
-    );
-    check(
-        Host::Codex,
-        b"a = 1\na = 2\n",
-        &expect![[r#"
-        invalid_config: ~/.codex/config.toml:2:1: duplicate key
-        hint: nothing was written; fix the file and try again, or paste what `lore setup codex --print` shows
-    "#]],
-    );
-}
-
-#[test]
-fn a_list_of_another_kind_is_left_alone() {
-    check(
-        Host::Cursor,
-        b"{\n  \"mcpServers\": []\n}",
-        &expect![[r#"
-        invalid_config: ~/.cursor/mcp.json:2:17: `mcpServers` is not an object
-        hint: nothing was written; fix the file and try again, or paste what `lore setup cursor --print` shows
-    "#]],
-    );
-    check(
-        Host::ClaudeDesktop,
-        b"[1]",
-        &expect![[r#"
-        invalid_config: ~/.config/Claude/claude_desktop_config.json:1:1: the configuration is not an object
-        hint: nothing was written; fix the file and try again, or paste what `lore setup claude-desktop --print` shows
-    "#]],
-    );
-    check(
-        Host::ClaudeDesktop,
-        b"{\"mcpServers\": {\"lore\": null}}",
-        &expect![[r#"
-        invalid_config: ~/.config/Claude/claude_desktop_config.json:1:25: `lore` is not an object
-        hint: nothing was written; fix the file and try again, or paste what `lore setup claude-desktop --print` shows
-    "#]],
-    );
-    check(
-        Host::Codex,
-        b"mcp_servers = 1",
-        &expect![[r#"
-        invalid_config: ~/.codex/config.toml:1:15: `mcp_servers` is not a table
-        hint: nothing was written; fix the file and try again, or paste what `lore setup codex --print` shows
-    "#]],
-    );
-    check(
-        Host::Codex,
-        b"[[mcp_servers]]\nlore = 1",
-        &expect![[r#"
-        invalid_config: ~/.codex/config.toml:1:1: `mcp_servers` is not a table
-        hint: nothing was written; fix the file and try again, or paste what `lore setup codex --print` shows
-    "#]],
-    );
-}
-
-#[test]
-fn bytes_that_are_no_text_are_left_alone() {
-    check(
-        Host::Cursor,
-        b"{\n\"a\": \"\xff\"}",
-        &expect![[r#"
-        invalid_config: ~/.cursor/mcp.json:2:7: the file is not UTF-8 text
-        hint: nothing was written; fix the file and try again, or paste what `lore setup cursor --print` shows
-    "#]],
-    );
-}
-
-#[test]
-fn a_server_on_the_network_is_not_replaced() {
-    check(
-        Host::Cursor,
-        b"{\"mcpServers\": {\"lore\": {\"url\": \"https://lore.example/mcp\"}}}",
-        &expect![[r#"
-        invalid_config: `lore` in ~/.cursor/mcp.json is a server on the network
-        hint: take that entry out first, or rename it; `lore setup cursor --print` shows ours
-    "#]],
-    );
-    check(
-        Host::Codex,
-        b"[mcp_servers.lore]\nurl = \"https://lore.example/mcp\"\n",
-        &expect![[r#"
-        invalid_config: `lore` in ~/.codex/config.toml is a server on the network
-        hint: take that entry out first, or rename it; `lore setup codex --print` shows ours
-    "#]],
-    );
+fn a_file_that_lore_cannot_change_safely_is_left_alone() {
+    let mut shown = String::new();
+    for (host, before) in [
+        (Host::Cursor, &b"{\n  \"mcpServers\": {\n    \"a\": {}\n    \"b\": {}\n  }\n}"[..]),
+        (Host::ClaudeCode, b"{\"a\": 1"),
+        (Host::Zed, b"{'a': 1}"),
+        (Host::VsCode, b"{} {}"),
+        (Host::Codex, b"model = \"x\"\n[mcp_servers\n"),
+        (Host::Codex, b"a = 1\na = 2\n"),
+        // The list is something else.
+        (Host::Cursor, b"{\n  \"mcpServers\": []\n}"),
+        (Host::ClaudeDesktop, b"[1]"),
+        (Host::ClaudeDesktop, b"{\"mcpServers\": {\"lore\": null}}"),
+        (Host::Codex, b"mcp_servers = 1"),
+        (Host::Codex, b"[[mcp_servers]]\nlore = 1"),
+        // Not text.
+        (Host::Cursor, b"{\n\"a\": \"\xff\"}"),
+        // The user's own server on the network.
+        (Host::Cursor, b"{\"mcpServers\": {\"lore\": {\"url\": \"https://lore.example/mcp\"}}}"),
+        (Host::Codex, b"[mcp_servers.lore]\nurl = \"https://lore.example/mcp\"\n"),
+    ] {
+        let desk = Desk::new();
+        desk.write(host, "");
+        fs::write(desk.file(host), before).unwrap();
+        let failure = plan(host, Scope::User, &desk.place, &lore()).unwrap_err();
+        writeln!(shown, "{}", desk.shown(&failure.message)).unwrap();
+        assert_eq!(failure.code, lore_model::Code::InvalidConfig);
+        assert!(failure.hint.unwrap().contains(&format!("`lore setup {} --print`", host.name())));
+        assert_eq!(fs::read(desk.file(host)).unwrap(), before);
+        assert!(!desk.place.state_dir.exists());
+    }
+    expect![[r#"
+        ~/.cursor/mcp.json:3:12: expected comma
+        ~/.claude.json:1:1: unterminated object
+        ~/.config/zed/settings.json:1:2: single-quoted strings are not allowed
+        ~/.config/Code/User/mcp.json:1:4: text cannot contain more than one JSON value
+        ~/.codex/config.toml:2:13: unclosed table, expected `]`
+        ~/.codex/config.toml:2:1: duplicate key
+        ~/.cursor/mcp.json:2:17: `mcpServers` is not an object
+        ~/.config/Claude/claude_desktop_config.json:1:1: the configuration is not an object
+        ~/.config/Claude/claude_desktop_config.json:1:25: `lore` is not an object
+        ~/.codex/config.toml:1:15: `mcp_servers` is not a table
+        ~/.codex/config.toml:1:1: `mcp_servers` is not a table
+        ~/.cursor/mcp.json:2:7: the file is not UTF-8 text
+        `lore` in ~/.cursor/mcp.json is a server on the network
+        `lore` in ~/.codex/config.toml is a server on the network
+    "#]]
+    .assert_eq(&shown);
 }
 
 #[test]

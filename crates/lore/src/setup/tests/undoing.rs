@@ -7,69 +7,61 @@ use expect_test::{Expect, expect};
 use super::super::*;
 use super::{Desk, commitmux, lore};
 
-/// Sets up, lets somebody change the file, undoes.
-fn check(host: Host, registration: &Registration, before: &str, change: impl Fn(&str) -> String, after: &Expect) {
-    let desk = Desk::new();
-    desk.write(host, before);
-    desk.set_up(host, registration);
-    let changed = change(&desk.text(host));
-    desk.write(host, &changed);
-    let undone = desk.undo(host, &registration.name);
-    after.assert_eq(&format!("{}\n-- {}", desk.text(host), undone.notes.join("\n-- ")));
-    assert!(fs::read_dir(&desk.place.state_dir).unwrap().next().is_none());
+type Case<'a> = (Host, Registration, &'a str, fn(&str) -> String);
+
+/// Sets up, lets somebody change the file, undoes; compares the files and the notes.
+fn check(cases: &[Case<'_>], after: &Expect) {
+    let undone = cases.iter().map(|(host, registration, before, change)| {
+        let desk = Desk::new();
+        desk.write(*host, before);
+        desk.set_up(*host, registration);
+        desk.write(*host, &change(&desk.text(*host)));
+        let undone = desk.undo(*host, &registration.name);
+        desk.assert_no_record();
+        format!("{}\n-- {}\n", desk.text(*host), undone.notes.join("\n-- "))
+    });
+    after.assert_eq(&undone.collect::<String>());
 }
 
 #[test]
 fn what_others_changed_stays() {
     check(
-        Host::ClaudeCode,
-        &lore(),
-        "{\n  \"numStartups\": 1\n}\n",
-        |text| text.replace(": 1", ": 2"),
+        &[
+            (Host::ClaudeCode, lore(), "{\n  \"numStartups\": 1\n}\n", |text| text.replace(": 1", ": 2")),
+            (Host::ClaudeCode, lore(), "{\n  \"mcpServers\": {\n    \"a\": {} // a\n  }\n}\n", |text| {
+                text.replace("\"a\": {}", "\"a\": {\"command\": \"a\"}")
+            }),
+            // A server that came after ours.
+            (Host::Cursor, lore(), "{}", |text| {
+                text.replace("]\n    }\n", "]\n    },\n    \"new\": { \"command\": \"n\" }\n")
+            }),
+            (Host::Codex, lore(), "model = \"x\"\n", |text| {
+                format!("{text}# note\n\n[mcp_servers.lore.env]\nA = 'b'\n\n[mcp_servers.new]\ncommand = \"n\"\n")
+            }),
+            // A comment about our entry.
+            (Host::Zed, lore(), "{\n  \"theme\": \"x\",\n}\n", |text| {
+                text.replace("    \"lore\": {", "    // the team's\n    \"lore\": {")
+            }),
+        ],
         &expect![[r#"
             {
               "numStartups": 2
             }
 
-            -- the file was changed since the setup; those changes stay"#]],
-    );
-    check(
-        Host::ClaudeCode,
-        &lore(),
-        "{\n  \"mcpServers\": {\n    \"a\": {} // a\n  }\n}\n",
-        |text| text.replace("\"a\": {}", "\"a\": {\"command\": \"a\"}"),
-        &expect![[r#"
+            -- the file was changed since the setup; those changes stay
             {
               "mcpServers": {
                 "a": {"command": "a"} // a
               }
             }
 
-            -- the file was changed since the setup; those changes stay"#]],
-    );
-}
-
-#[test]
-fn a_server_that_came_after_ours_stays() {
-    check(
-        Host::Cursor,
-        &lore(),
-        "{}",
-        |text| text.replace("]\n    }\n", "]\n    },\n    \"new\": { \"command\": \"n\" }\n"),
-        &expect![[r#"
+            -- the file was changed since the setup; those changes stay
             {
               "mcpServers": {
                 "new": { "command": "n" }
               }
             }
-            -- the file was changed since the setup; those changes stay"#]],
-    );
-    check(
-        Host::Codex,
-        &lore(),
-        "model = \"x\"\n",
-        |text| format!("{text}# note\n\n[mcp_servers.lore.env]\nA = 'b'\n\n[mcp_servers.new]\ncommand = \"n\"\n"),
-        &expect![[r#"
+            -- the file was changed since the setup; those changes stay
             model = "x"
             # note
 
@@ -77,18 +69,7 @@ fn a_server_that_came_after_ours_stays() {
             [mcp_servers.new]
             command = "n"
 
-            -- the file was changed since the setup; those changes stay"#]],
-    );
-}
-
-#[test]
-fn a_comment_about_our_entry_stays() {
-    check(
-        Host::Zed,
-        &lore(),
-        "{\n  \"theme\": \"x\",\n}\n",
-        |text| text.replace("    \"lore\": {", "    // the team's\n    \"lore\": {"),
-        &expect![[r#"
+            -- the file was changed since the setup; those changes stay
             {
               "theme": "x",
               "context_servers": {
@@ -96,7 +77,61 @@ fn a_comment_about_our_entry_stays() {
               },
             }
 
-            -- the file was changed since the setup; those changes stay"#]],
+            -- the file was changed since the setup; those changes stay
+        "#]],
+    );
+}
+
+#[test]
+fn the_old_program_comes_back_beside_what_others_changed() {
+    let old = "{\n  \"mcpServers\": {\n    \"commitmux\": {\n      \"command\": \"commitmux\",\n      \"args\": [ \"serve\" ]\n    }\n  }\n}\n";
+    check(
+        &[
+            (Host::ClaudeCode, commitmux(), old, |text| {
+                text.replace("{\n  \"mcp", "{\n  \"numStartups\": 2,\n  \"mcp")
+            }),
+            (Host::Codex, commitmux(), "[mcp_servers.commitmux]\ncommand = 'commitmux'\n", |text| {
+                format!("model = \"y\"\n{text}")
+            }),
+        ],
+        &expect![[r#"
+            {
+              "numStartups": 2,
+              "mcpServers": {
+                "commitmux": {
+                  "command": "commitmux",
+                  "args": [ "serve" ]
+                }
+              }
+            }
+
+            -- the file was changed since the setup; those changes stay
+            model = "y"
+            [mcp_servers.commitmux]
+            command = 'commitmux'
+
+            -- the file was changed since the setup; those changes stay
+        "#]],
+    );
+}
+
+#[test]
+fn an_entry_that_somebody_took_back_stays() {
+    let old = "{\"mcpServers\": {\"commitmux\": {\"command\": \"commitmux\", \"args\": []}}}";
+    check(
+        &[
+            (Host::ClaudeCode, commitmux(), old, |text| {
+                text.replace("/opt/bin/lore", "commitmux")
+                    .replace("\"serve\", \"--toolsets\", \"history\"", "\"serve\"")
+            }),
+            (Host::ClaudeCode, lore(), "{}", |_| "{\"a\": 1}".to_owned()),
+        ],
+        &expect![[r#"
+            {"mcpServers": {"commitmux": {"command": "commitmux", "args": ["serve"], "type": "stdio"}}}
+            -- the entry `commitmux` was changed since and starts another program; it stays
+            {"a": 1}
+            -- there is no entry `lore` any more that starts a program
+        "#]],
     );
 }
 
@@ -117,64 +152,6 @@ fn a_file_we_made_goes_only_when_nothing_else_is_in_it() {
 }
 
 #[test]
-fn the_old_program_comes_back_beside_what_others_changed() {
-    let old = "{\n  \"mcpServers\": {\n    \"commitmux\": {\n      \"command\": \"commitmux\",\n      \"args\": [ \"serve\" ]\n    }\n  }\n}\n";
-    check(
-        Host::ClaudeCode,
-        &commitmux(),
-        old,
-        |text| text.replace("{\n  \"mcp", "{\n  \"numStartups\": 2,\n  \"mcp"),
-        &expect![[r#"
-            {
-              "numStartups": 2,
-              "mcpServers": {
-                "commitmux": {
-                  "command": "commitmux",
-                  "args": [ "serve" ]
-                }
-              }
-            }
-
-            -- the file was changed since the setup; those changes stay"#]],
-    );
-    check(
-        Host::Codex,
-        &commitmux(),
-        "[mcp_servers.commitmux]\ncommand = 'commitmux'\n",
-        |text| format!("model = \"y\"\n{text}"),
-        &expect![[r#"
-            model = "y"
-            [mcp_servers.commitmux]
-            command = 'commitmux'
-
-            -- the file was changed since the setup; those changes stay"#]],
-    );
-}
-
-#[test]
-fn an_entry_that_somebody_took_back_stays() {
-    let old = "{\"mcpServers\": {\"commitmux\": {\"command\": \"commitmux\", \"args\": []}}}";
-    check(
-        Host::ClaudeCode,
-        &commitmux(),
-        old,
-        |_| old.replace("[]", "[\"serve\"]"),
-        &expect![[r#"
-            {"mcpServers": {"commitmux": {"command": "commitmux", "args": ["serve"]}}}
-            -- the entry `commitmux` was changed since and starts another program; it stays"#]],
-    );
-    check(
-        Host::ClaudeCode,
-        &lore(),
-        "{}",
-        |_| "{\"a\": 1}".to_owned(),
-        &expect![[r#"
-        {"a": 1}
-        -- there is no entry `lore` any more that starts a program"#]],
-    );
-}
-
-#[test]
 fn two_setups_are_one_undo() {
     for host in Host::ALL {
         let desk = Desk::new();
@@ -184,29 +161,19 @@ fn two_setups_are_one_undo() {
         desk.set_up(host, &lore());
         desk.undo(host, "lore");
         assert_eq!(desk.text(host), original);
+        // Somebody changes the file in between.
+        desk.set_up(host, &Registration::lore("/old/lore".into()));
+        desk.write(host, &desk.text(host).replace('1', "2"));
+        desk.set_up(host, &lore());
+        desk.undo(host, "lore");
+        assert_eq!(desk.text(host).trim_end(), original.replace('1', "2").trim_end());
+        // Somebody takes the entry out in between: a new record begins.
+        desk.set_up(host, &lore());
+        desk.write(host, original);
+        desk.set_up(host, &lore());
+        desk.undo(host, "lore");
+        assert_eq!(desk.text(host), original);
     }
-}
-
-#[test]
-fn two_setups_with_a_change_in_between_are_one_undo() {
-    let desk = Desk::new();
-    desk.write(Host::ClaudeCode, "{\n  \"n\": 1\n}\n");
-    desk.set_up(Host::ClaudeCode, &Registration::lore("/old/lore".into()));
-    desk.write(Host::ClaudeCode, &desk.text(Host::ClaudeCode).replace(": 1", ": 2"));
-    desk.set_up(Host::ClaudeCode, &lore());
-    desk.undo(Host::ClaudeCode, "lore");
-    assert_eq!(desk.text(Host::ClaudeCode), "{\n  \"n\": 2\n}\n");
-}
-
-#[test]
-fn an_entry_taken_out_by_hand_starts_a_new_record() {
-    let desk = Desk::new();
-    desk.write(Host::ClaudeCode, "{}");
-    desk.set_up(Host::ClaudeCode, &lore());
-    desk.write(Host::ClaudeCode, "{\"n\": 1}");
-    desk.set_up(Host::ClaudeCode, &lore());
-    desk.undo(Host::ClaudeCode, "lore");
-    assert_eq!(desk.text(Host::ClaudeCode), "{\"n\": 1}");
 }
 
 #[test]

@@ -6,10 +6,10 @@ use super::super::*;
 use super::check;
 
 #[test]
-fn an_empty_file_is_an_empty_object() {
+fn a_file_without_a_value_becomes_an_object() {
     check(
         Host::Cursor,
-        "",
+        &["", " \n\n", "// my settings\n/* all of them */"],
         &expect![[r#"
         {
           "mcpServers": {
@@ -19,12 +19,8 @@ fn an_empty_file_is_an_empty_object() {
             }
           }
         }
-    "#]],
-    );
-    check(
-        Host::Cursor,
-        " \n\n",
-        &expect![[r#"
+
+        --
         {
           "mcpServers": {
             "lore": {
@@ -33,30 +29,12 @@ fn an_empty_file_is_an_empty_object() {
             }
           }
         }
-    "#]],
-    );
-    check(
-        Host::Codex,
-        "\n",
-        &expect![[r#"
 
-        [mcp_servers.lore]
-        command = "/opt/bin/lore"
-        args = ["serve"]
-    "#]],
-    );
-}
-
-#[test]
-fn a_file_of_comments_keeps_them() {
-    check(
-        Host::Zed,
-        "// my settings\n/* all of them */",
-        &expect![[r#"
+        --
         // my settings
         /* all of them */
         {
-          "context_servers": {
+          "mcpServers": {
             "lore": {
               "command": "/opt/bin/lore",
               "args": ["serve"]
@@ -71,7 +49,8 @@ fn a_file_of_comments_keeps_them() {
 fn comments_and_trailing_commas_stay() {
     check(
         Host::Zed,
-        r#"// Zed settings
+        &[
+            r#"// Zed settings
 {
   "theme": "One Dark", // dark
   /* servers */
@@ -82,6 +61,8 @@ fn comments_and_trailing_commas_stay() {
   },
 }
 "#,
+            "{\n  \"context_servers\": {\n    \"a\": {\"command\": \"a\"} // about a\n    /* the end */\n  }\n}\n",
+        ],
         &expect![[r#"
             // Zed settings
             {
@@ -97,22 +78,13 @@ fn comments_and_trailing_commas_stay() {
                 },
               },
             }
-        "#]],
-    );
-}
 
-#[test]
-fn a_comment_stays_with_the_entry_it_follows() {
-    check(
-        Host::VsCode,
-        "{\n  \"servers\": {\n    \"a\": {\"command\": \"a\"} // about a\n    /* the end */\n  }\n}\n",
-        &expect![[r#"
+            --
             {
-              "servers": {
+              "context_servers": {
                 "a": {"command": "a"}, // about a
                 /* the end */
                 "lore": {
-                  "type": "stdio",
                   "command": "/opt/bin/lore",
                   "args": ["serve"]
                 }
@@ -123,10 +95,13 @@ fn a_comment_stays_with_the_entry_it_follows() {
 }
 
 #[test]
-fn tabs_and_crlf_and_a_mark_stay() {
+fn indentation_line_ends_and_a_mark_stay() {
     check(
         Host::VsCode,
-        "\u{feff}{\r\n\t\"inputs\": [],\r\n\t\"servers\": {\r\n\t\t\"a\": {\r\n\t\t\t\"command\": \"a\"\r\n\t\t}\r\n\t}\r\n}",
+        &[
+            "\u{feff}{\r\n\t\"inputs\": [],\r\n\t\"servers\": {\r\n\t\t\"a\": {\r\n\t\t\t\"command\": \"a\"\r\n\t\t}\r\n\t}\r\n}",
+            "{\n    \"numStartups\": 12,\n    \"projects\": {\n        \"/a\": {\"servers\": {}}\n    }\n}\n",
+        ],
         &expect![[r#"
             BOM{␍
             ␉"inputs": [],␍
@@ -140,22 +115,14 @@ fn tabs_and_crlf_and_a_mark_stay() {
             ␉␉␉"args": ["serve"]␍
             ␉␉}␍
             ␉}␍
-            }"#]],
-    );
-}
-
-#[test]
-fn a_list_is_added_to_what_is_there() {
-    check(
-        Host::ClaudeCode,
-        "{\n    \"numStartups\": 12,\n    \"projects\": {\n        \"/a\": {\"mcpServers\": {}}\n    }\n}\n",
-        &expect![[r#"
+            }
+            --
             {
                 "numStartups": 12,
                 "projects": {
-                    "/a": {"mcpServers": {}}
+                    "/a": {"servers": {}}
                 },
-                "mcpServers": {
+                "servers": {
                     "lore": {
                         "type": "stdio",
                         "command": "/opt/bin/lore",
@@ -168,59 +135,63 @@ fn a_list_is_added_to_what_is_there() {
 }
 
 #[test]
-fn an_empty_list_is_opened() {
+fn an_empty_list_is_opened_and_of_two_lists_the_last_counts() {
     check(
         Host::ClaudeDesktop,
-        "{\n  \"mcpServers\": {}\n}\n",
+        &[
+            "{\n  \"mcpServers\": {}\n}\n",
+            "{\n  \"mcpServers\": {\n  }, \"a\": 1}",
+            "{ }",
+            "{\n  // nothing yet\n}",
+            "{\n \"mcpServers\": {},\n \"mcpServers\": {}\n}",
+        ],
         &expect![[r#"
-        {
-          "mcpServers": {
-            "lore": {
-              "command": "/opt/bin/lore",
-              "args": ["serve"]
+            {
+              "mcpServers": {
+                "lore": {
+                  "command": "/opt/bin/lore",
+                  "args": ["serve"]
+                }
+              }
             }
-          }
-        }
-    "#]],
-    );
-    check(
-        Host::ClaudeDesktop,
-        "{\n  \"mcpServers\": {\n  }, \"a\": 1}",
-        &expect![[r#"
-        {
-          "mcpServers": {
-            "lore": {
-              "command": "/opt/bin/lore",
-              "args": ["serve"]
+
+            --
+            {
+              "mcpServers": {
+                "lore": {
+                  "command": "/opt/bin/lore",
+                  "args": ["serve"]
+                }
+              }, "a": 1}
+            --
+            {
+              "mcpServers": {
+                "lore": {
+                  "command": "/opt/bin/lore",
+                  "args": ["serve"]
+                }
+              }
             }
-          }, "a": 1}"#]],
-    );
-    check(
-        Host::ClaudeDesktop,
-        "{ }",
-        &expect![[r#"
-        {
-          "mcpServers": {
-            "lore": {
-              "command": "/opt/bin/lore",
-              "args": ["serve"]
+            --
+            {
+              // nothing yet
+              "mcpServers": {
+                "lore": {
+                  "command": "/opt/bin/lore",
+                  "args": ["serve"]
+                }
+              }
             }
-          }
-        }"#]],
-    );
-    check(
-        Host::ClaudeDesktop,
-        "{\n  // nothing yet\n}",
-        &expect![[r#"
-        {
-          // nothing yet
-          "mcpServers": {
-            "lore": {
-              "command": "/opt/bin/lore",
-              "args": ["serve"]
-            }
-          }
-        }"#]],
+            --
+            {
+             "mcpServers": {},
+             "mcpServers": {
+              "lore": {
+               "command": "/opt/bin/lore",
+               "args": ["serve"]
+              }
+             }
+            }"#]],
     );
 }
 
@@ -228,62 +199,33 @@ fn an_empty_list_is_opened() {
 fn one_line_stays_one_line() {
     check(
         Host::Cursor,
-        r#"{"a":1,"mcpServers":{"x":{"command":"x"}}}"#,
-        &expect![[r#"{"a":1,"mcpServers":{"x":{"command":"x"},"lore":{"command":"/opt/bin/lore","args":["serve"]}}}"#]],
-    );
-    check(
-        Host::Cursor,
-        r#"{"a": 1, "mcpServers": {}}"#,
-        &expect![[r#"{"a": 1, "mcpServers": {"lore": {"command": "/opt/bin/lore", "args": ["serve"]}}}"#]],
-    );
-    check(
-        Host::Cursor,
-        r#"{"a": 1}"#,
-        &expect![[r#"{"a": 1, "mcpServers": {"lore": {"command": "/opt/bin/lore", "args": ["serve"]}}}"#]],
-    );
-    check(
-        Host::Cursor,
-        "{\"a\": 1 // one\n}",
+        &[
+            r#"{"a":1,"mcpServers":{"x":{"command":"x"}}}"#,
+            r#"{"a": 1, "mcpServers": {}}"#,
+            r#"{ "a": 1 /* one */, }"#,
+            "{\"a\": 1 // one\n}",
+            "{\n  \"a\": 1}",
+        ],
         &expect![[r#"
-        {"a": 1, // one
-        "mcpServers": {"lore": {"command": "/opt/bin/lore", "args": ["serve"]}}
-        }"#]],
-    );
-}
-
-#[test]
-fn a_brace_on_the_last_line_moves_down() {
-    check(
-        Host::Cursor,
-        "{\n  \"a\": 1}",
-        &expect![[r#"
-        {
-          "a": 1,
-          "mcpServers": {
-            "lore": {
-              "command": "/opt/bin/lore",
-              "args": ["serve"]
+            {"a":1,"mcpServers":{"x":{"command":"x"},"lore":{"command":"/opt/bin/lore","args":["serve"]}}}
+            --
+            {"a": 1, "mcpServers": {"lore": {"command": "/opt/bin/lore", "args": ["serve"]}}}
+            --
+            { "a": 1 /* one */, "mcpServers": {"lore": {"command": "/opt/bin/lore", "args": ["serve"]}}, }
+            --
+            {"a": 1, // one
+            "mcpServers": {"lore": {"command": "/opt/bin/lore", "args": ["serve"]}}
             }
-          }
-        }"#]],
-    );
-}
-
-#[test]
-fn the_last_of_two_lists_counts() {
-    check(
-        Host::Cursor,
-        "{\n \"mcpServers\": {},\n \"mcpServers\": {}\n}",
-        &expect![[r#"
-        {
-         "mcpServers": {},
-         "mcpServers": {
-          "lore": {
-           "command": "/opt/bin/lore",
-           "args": ["serve"]
-          }
-         }
-        }"#]],
+            --
+            {
+              "a": 1,
+              "mcpServers": {
+                "lore": {
+                  "command": "/opt/bin/lore",
+                  "args": ["serve"]
+                }
+              }
+            }"#]],
     );
 }
 
@@ -291,8 +233,20 @@ fn the_last_of_two_lists_counts() {
 fn a_table_is_added_after_the_others() {
     check(
         Host::Codex,
-        "# Codex\r\nmodel = \"x\" # the best\r\n\r\n[mcp_servers.other] # theirs\r\ncommand = 'o'\r\nargs = [\r\n  \"a\", # one\r\n]\r\n",
-        &expect![[r##"
+        &[
+            "\n",
+            "# Codex\r\nmodel = \"x\" # the best\r\n\r\n[mcp_servers.other] # theirs\r\ncommand = 'o'\r\nargs = [\r\n  \"a\", # one\r\n]\r\n",
+            "model = \"x\"",
+            "[tui]\n# end\n\n",
+            "mcp_servers.other.command = \"o\"\n",
+        ],
+        &expect![[r#"
+
+            [mcp_servers.lore]
+            command = "/opt/bin/lore"
+            args = ["serve"]
+
+            --
             # Codex␍
             model = "x" # the best␍
             ␍
@@ -305,30 +259,29 @@ fn a_table_is_added_after_the_others() {
             [mcp_servers.lore]␍
             command = "/opt/bin/lore"␍
             args = ["serve"]␍
-        "##]],
-    );
-    check(
-        Host::Codex,
-        "model = \"x\"",
-        &expect![[r#"
-        model = "x"
 
-        [mcp_servers.lore]
-        command = "/opt/bin/lore"
-        args = ["serve"]
-    "#]],
-    );
-    check(
-        Host::Codex,
-        "[tui]\n# end\n\n",
-        &expect![[r#"
-        [tui]
-        # end
+            --
+            model = "x"
 
-        [mcp_servers.lore]
-        command = "/opt/bin/lore"
-        args = ["serve"]
-    "#]],
+            [mcp_servers.lore]
+            command = "/opt/bin/lore"
+            args = ["serve"]
+
+            --
+            [tui]
+            # end
+
+            [mcp_servers.lore]
+            command = "/opt/bin/lore"
+            args = ["serve"]
+
+            --
+            mcp_servers.other.command = "o"
+
+            [mcp_servers.lore]
+            command = "/opt/bin/lore"
+            args = ["serve"]
+        "#]],
     );
 }
 
@@ -336,32 +289,13 @@ fn a_table_is_added_after_the_others() {
 fn an_inline_table_gets_one_more() {
     check(
         Host::Codex,
-        "mcp_servers = { other = { command = \"o\" } } # all\n[tui]\n",
+        &["mcp_servers = { other = { command = \"o\" } } # all\n[tui]\n", "mcp_servers = {}\n"],
         &expect![[r#"
-        mcp_servers = { other = { command = "o" }, lore = { command = "/opt/bin/lore", args = ["serve"] } } # all
-        [tui]
-    "#]],
-    );
-    check(
-        Host::Codex,
-        "mcp_servers = {}\n",
-        &expect![[r#"
-        mcp_servers = { lore = { command = "/opt/bin/lore", args = ["serve"] } }
-    "#]],
-    );
-}
+            mcp_servers = { other = { command = "o" }, lore = { command = "/opt/bin/lore", args = ["serve"] } } # all
+            [tui]
 
-#[test]
-fn dotted_servers_get_a_table() {
-    check(
-        Host::Codex,
-        "mcp_servers.other.command = \"o\"\n",
-        &expect![[r#"
-        mcp_servers.other.command = "o"
-
-        [mcp_servers.lore]
-        command = "/opt/bin/lore"
-        args = ["serve"]
-    "#]],
+            --
+            mcp_servers = { lore = { command = "/opt/bin/lore", args = ["serve"] } }
+        "#]],
     );
 }
