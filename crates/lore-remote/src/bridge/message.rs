@@ -1,5 +1,6 @@
 //! What a host says: which lines are requests, and what a server must be told about them in headers.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde_json::{Value, json};
 
 /// Since this version of MCP requests stand for themselves: no handshake, no session, and headers that say what is in them.
@@ -166,23 +167,8 @@ fn header_text(text: &str) -> String {
     if is_plain && is_trimmed && !looks_wrapped {
         text.to_owned()
     } else {
-        format!("=?base64?{}?=", base64(text.as_bytes()))
+        format!("=?base64?{}?=", BASE64_STANDARD.encode(text))
     }
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for piece in bytes.chunks(3) {
-        let mut group = [0; 4];
-        group[1..=piece.len()].copy_from_slice(piece);
-        let bits = u32::from_be_bytes(group);
-        for at in 0..4 {
-            let digit = usize::try_from(bits >> (18 - 6 * at) & 63).unwrap_or(0);
-            text.push(if at <= piece.len() { char::from(DIGITS[digit]) } else { '=' });
-        }
-    }
-    text
 }
 
 #[cfg(test)]
@@ -247,6 +233,6 @@ mod tests {
         assert_eq!(headers(&line("=?base64?x?=", "2026-07-28")), expected("=?base64?PT9iYXNlNjQ/eD89?="));
         let odd = headers(&line("x", "2026-07-28\r\nX-Other: 1"));
         assert!(odd.iter().all(|(_, value)| !value.contains(['\r', '\n'])), "a header ends where it ends: {odd:?}");
-        assert_eq!(base64("hällo".as_bytes()), "aMOkbGxv");
+        assert_eq!(headers(&line("hällo", "2026-07-28")), expected("=?base64?aMOkbGxv?="));
     }
 }
