@@ -115,7 +115,7 @@ pub struct LineHit {
     pub changes: usize,
     /// When it was there, where the question is about the past.
     pub standing: Option<Standing>,
-    /// What is told of that, after [`TemporalSearch::tell_past`].
+    /// What is told of that, after [`TemporalSearch::tell_past`](super::TemporalSearch::tell_past).
     pub told: Option<Arc<Told>>,
 }
 
