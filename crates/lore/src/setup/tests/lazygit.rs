@@ -294,11 +294,6 @@ fn lists_in_brackets_stay_in_brackets() {
         desk.key(None);
         let now = desk.now();
         assert!(now.starts_with(start) && now.ends_with(end), "{now}");
-        let entries = parsed(&now)["customCommands"].as_array().unwrap().clone();
-        assert_eq!(
-            entries[entries.len() - 2..],
-            parsed(&snippet(&desk.place, &lore(), None).unwrap().text)["customCommands"].as_array().unwrap()[..]
-        );
         assert!(plan(&desk.place, &lore(), None).unwrap().is_noop());
         desk.unkey();
         assert_eq!(desk.now(), before);
@@ -342,21 +337,6 @@ fn the_file_is_the_one_that_lazygit_reads() {
     (desk.place.os, desk.place.lazygit.shared) = (Os::Mac, None);
     desk.put(legacy, "");
     assert_eq!(file(&desk), "~/.config/jesseduffield/lazygit/config.yml");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_linked_file_stays_a_link() {
-    let desk = Desk::new();
-    desk.put("dotfiles/lazygit.yml", "gui: 1\n");
-    fs::create_dir_all(desk.place.home.join(".config/lazygit")).unwrap();
-    std::os::unix::fs::symlink(desk.place.home.join("dotfiles/lazygit.yml"), desk.place.home.join(FILE)).unwrap();
-    desk.key(None);
-    assert!(desk.place.home.join(FILE).is_symlink());
-    assert!(desk.now().contains("SelectedPath"));
-    desk.unkey();
-    assert!(desk.place.home.join(FILE).is_symlink());
-    assert_eq!(fs::read_to_string(desk.place.home.join("dotfiles/lazygit.yml")).unwrap(), "gui: 1\n");
 }
 
 #[test]

@@ -5,16 +5,25 @@ use expect_test::{Expect, expect};
 use super::super::*;
 use super::{Desk, check, commitmux, lore};
 
-fn check_notes(host: Host, registration: &Registration, before: &str, after: &Expect, notes: &Expect) {
-    let desk = Desk::new();
-    desk.write(host, before);
-    notes.assert_eq(&desk.shown(&desk.plan(host, registration).notes.join("\n")));
-    after.assert_eq(&desk.round_trip(host, registration, before));
+/// Compares the files and the notes of setups.
+fn check_notes(cases: &[(Host, Registration, &str)], after: &Expect) {
+    let shown = cases.iter().map(|(host, registration, before)| {
+        let desk = Desk::new();
+        desk.write(*host, before);
+        let notes = desk.shown(&desk.plan(*host, registration).notes.join("\n-- "));
+        format!("{}\n-- {notes}\n", desk.round_trip(*host, registration, before))
+    });
+    after.assert_eq(&shown.collect::<String>());
 }
 
 #[test]
-fn a_stale_entry_gets_the_new_path_and_keeps_what_the_user_added() {
-    let before = r#"{
+fn an_entry_of_our_name_gets_the_new_path_and_keeps_what_the_user_added() {
+    check_notes(
+        &[
+            (
+                Host::Cursor,
+                lore(),
+                r#"{
   "mcpServers": {
     "lore": {
       "command": "/old/lore", // moved
@@ -23,45 +32,141 @@ fn a_stale_entry_gets_the_new_path_and_keeps_what_the_user_added() {
     },
     "b": {}
   }
-}"#;
-    check_notes(
-        Host::Cursor,
-        &lore(),
-        before,
+}"#,
+            ),
+            (
+                Host::Codex,
+                lore(),
+                "[mcp_servers.lore]\ncommand = \"/old/lore\" # moved\nstartup_timeout_sec = 20\n\n[mcp_servers.lore.env]\nLORE_HOME = \"/data\"\n\n[tui]\n",
+            ),
+            (Host::Codex, lore(), "[mcp_servers.lore]\nenabled = false\ncommand = \"/old/lore\"\nargs = [\"serve\"]\n"),
+            (Host::Cursor, lore(), r#"{"mcpServers": {"lore": {"command": "npx", "args": ["-y", "lore-of-others"]}}}"#),
+        ],
         &expect![[r#"
-        {
-          "mcpServers": {
-            "lore": {
-              "command": "/opt/bin/lore", // moved
-              "args": [ "serve" ],
-              "env": { "LORE_HOME": "/data" }
-            },
-            "b": {}
-          }
-        }"#]],
-        &expect!["restart Cursor and see that the server is switched on in its MCP settings"],
+            {
+              "mcpServers": {
+                "lore": {
+                  "command": "/opt/bin/lore", // moved
+                  "args": [ "serve" ],
+                  "env": { "LORE_HOME": "/data" }
+                },
+                "b": {}
+              }
+            }
+            -- restart Cursor and see that the server is switched on in its MCP settings
+            [mcp_servers.lore]
+            command = "/opt/bin/lore" # moved
+            startup_timeout_sec = 20
+            args = ["serve"]
+
+            [mcp_servers.lore.env]
+            LORE_HOME = "/data"
+
+            [tui]
+
+            -- start a new Codex session to load it
+            [mcp_servers.lore]
+            enabled = false
+            command = "/opt/bin/lore"
+            args = ["serve"]
+
+            -- `lore` is switched off in that file and stays so
+            -- start a new Codex session to load it
+            {"mcpServers": {"lore": {"command": "/opt/bin/lore", "args": ["serve"]}}}
+            -- `lore` started `npx`; `lore setup cursor --undo` brings that back
+            -- restart Cursor and see that the server is switched on in its MCP settings
+        "#]],
     );
 }
 
 #[test]
-fn a_stale_entry_of_codex_keeps_what_the_user_added() {
-    let before = "[mcp_servers.lore]\ncommand = \"/old/lore\" # moved\nstartup_timeout_sec = 20\n\n[mcp_servers.lore.env]\nLORE_HOME = \"/data\"\n\n[tui]\n";
+fn the_old_program_is_replaced_and_its_database_named() {
     check_notes(
-        Host::Codex,
-        &lore(),
-        before,
+        &[
+            (
+                Host::ClaudeDesktop,
+                commitmux(),
+                r#"{"mcpServers": {"commitmux": {"command": "/Users/you/.cargo/bin/commitmux", "args": ["serve", "--db", "/Users/you/my repos/db.sqlite3"]}}}"#,
+            ),
+            (
+                Host::Cursor,
+                commitmux(),
+                r#"{"mcpServers": {"commitmux": {"command": "commitmux", "args": ["serve"], "transport": "stdio"}}}"#,
+            ),
+            // The form that Zed had formerly.
+            (
+                Host::Zed,
+                commitmux(),
+                r#"{
+  "context_servers": {
+    "commitmux": {
+      "command": {
+        "path": "commitmux",
+        "args": ["serve"],
+        "env": { "COMMITMUX_DB": "/db" }
+      },
+      "settings": {}
+    }
+  }
+}
+"#,
+            ),
+            (
+                Host::Codex,
+                commitmux(),
+                "[mcp_servers.commitmux]\r\ncommand = \"commitmux\"\r\nargs = [\"serve\", \"--db=/db\"]\r\n",
+            ),
+            (
+                Host::VsCode,
+                lore(),
+                "{\n  \"servers\": {\n    \"commitmux\": {\"type\": \"stdio\", \"command\": \"commitmux\", \"args\": [\"serve\"]}\n  }\n}\n",
+            ),
+        ],
         &expect![[r#"
-        [mcp_servers.lore]
-        command = "/opt/bin/lore" # moved
-        startup_timeout_sec = 20
-        args = ["serve"]
+            {"mcpServers": {"commitmux": {"command": "/opt/bin/lore", "args": ["serve", "--toolsets", "history"]}}}
+            -- run `lore import commitmux --db '/Users/you/my repos/db.sqlite3'` to take its repositories over
+            -- `commitmux` started `/Users/you/.cargo/bin/commitmux`; `lore setup claude-desktop --as commitmux --undo` brings that back
+            -- quit Claude Desktop completely and start it again to load it
+            {"mcpServers": {"commitmux": {"command": "/opt/bin/lore", "args": ["serve", "--toolsets", "history"], "transport": "stdio"}}}
+            -- run `lore import commitmux` to take its repositories over
+            -- `commitmux` started `commitmux`; `lore setup cursor --as commitmux --undo` brings that back
+            -- restart Cursor and see that the server is switched on in its MCP settings
+            {
+              "context_servers": {
+                "commitmux": {
+                  "command": "/opt/bin/lore",
+                  "settings": {},
+                  "args": ["serve", "--toolsets", "history"],
+                  "env": {"COMMITMUX_DB": "/db"}
+                }
+              }
+            }
 
-        [mcp_servers.lore.env]
-        LORE_HOME = "/data"
+            -- run `lore import commitmux --db /db` to take its repositories over
+            -- `commitmux` started `commitmux`; `lore setup zed --as commitmux --undo` brings that back
+            -- see that the server is switched on in Zed's agent settings
+            [mcp_servers.commitmux]␍
+            command = "/opt/bin/lore"␍
+            args = ["serve", "--toolsets", "history"]␍
 
-        [tui]
-    "#]],
-        &expect!["start a new Codex session to load it"],
+            -- run `lore import commitmux --db /db` to take its repositories over
+            -- `commitmux` started `commitmux`; `lore setup codex --as commitmux --undo` brings that back
+            -- start a new Codex session to load it
+            {
+              "servers": {
+                "commitmux": {"type": "stdio", "command": "commitmux", "args": ["serve"]},
+                "lore": {
+                  "type": "stdio",
+                  "command": "/opt/bin/lore",
+                  "args": ["serve"]
+                }
+              }
+            }
+
+            -- run `lore import commitmux` to take its repositories over
+            -- `commitmux` still starts the old program; `lore setup vscode --as commitmux` replaces it
+            -- start it in VS Code with the command `MCP: List Servers`
+        "#]],
     );
 }
 
@@ -111,25 +216,6 @@ fn codex_entries_in_every_form_are_changed_in_place() {
 }
 
 #[test]
-fn an_entry_that_is_switched_off_stays_off() {
-    let before = "[mcp_servers.lore]\nenabled = false\ncommand = \"/old/lore\"\nargs = [\"serve\"]\n";
-    check_notes(
-        Host::Codex,
-        &lore(),
-        before,
-        &expect![[r#"
-        [mcp_servers.lore]
-        enabled = false
-        command = "/opt/bin/lore"
-        args = ["serve"]
-    "#]],
-        &expect![[r#"
-        `lore` is switched off in that file and stays so
-        start a new Codex session to load it"#]],
-    );
-}
-
-#[test]
 fn hints_name_the_project() {
     let desk = Desk::new();
     let file = desk.place.project.join(".mcp.json");
@@ -141,138 +227,6 @@ fn hints_name_the_project() {
         the command is a path of this machine; mind that before you share PROJECT/.mcp.json
         Claude Code asks once before it starts a server from `.mcp.json`"#]]
     .assert_eq(&desk.shown(&change.notes.join("\n")));
-}
-
-#[test]
-fn the_old_program_is_replaced_and_its_database_named() {
-    let before = r#"{
-  "mcpServers": {
-    "commitmux": {
-      "command": "/Users/you/.cargo/bin/commitmux",
-      "args": ["serve", "--db", "/Users/you/my repos/db.sqlite3"]
-    }
-  }
-}
-"#;
-    check_notes(
-        Host::ClaudeDesktop,
-        &commitmux(),
-        before,
-        &expect![[r#"
-        {
-          "mcpServers": {
-            "commitmux": {
-              "command": "/opt/bin/lore",
-              "args": ["serve", "--toolsets", "history"]
-            }
-          }
-        }
-    "#]],
-        &expect![[r#"
-        run `lore import commitmux --db '/Users/you/my repos/db.sqlite3'` to take its repositories over
-        `commitmux` started `/Users/you/.cargo/bin/commitmux`; `lore setup claude-desktop --as commitmux --undo` brings that back
-        quit Claude Desktop completely and start it again to load it"#]],
-    );
-}
-
-#[test]
-fn the_old_program_in_cursor_keeps_its_transport() {
-    let before = r#"{"mcpServers": {"commitmux": {"command": "commitmux", "args": ["serve"], "transport": "stdio"}}}"#;
-    check_notes(
-        Host::Cursor,
-        &commitmux(),
-        before,
-        &expect![[
-            r#"{"mcpServers": {"commitmux": {"command": "/opt/bin/lore", "args": ["serve", "--toolsets", "history"], "transport": "stdio"}}}"#
-        ]],
-        &expect![[r#"
-        run `lore import commitmux` to take its repositories over
-        `commitmux` started `commitmux`; `lore setup cursor --as commitmux --undo` brings that back
-        restart Cursor and see that the server is switched on in its MCP settings"#]],
-    );
-}
-
-#[test]
-fn the_old_form_of_zed_becomes_the_present_one() {
-    let before = r#"{
-  "context_servers": {
-    "commitmux": {
-      "command": {
-        "path": "commitmux",
-        "args": ["serve"],
-        "env": { "COMMITMUX_DB": "/db" }
-      },
-      "settings": {}
-    }
-  }
-}
-"#;
-    check_notes(
-        Host::Zed,
-        &commitmux(),
-        before,
-        &expect![[r#"
-        {
-          "context_servers": {
-            "commitmux": {
-              "command": "/opt/bin/lore",
-              "settings": {},
-              "args": ["serve", "--toolsets", "history"],
-              "env": {"COMMITMUX_DB": "/db"}
-            }
-          }
-        }
-    "#]],
-        &expect![[r#"
-        run `lore import commitmux --db /db` to take its repositories over
-        `commitmux` started `commitmux`; `lore setup zed --as commitmux --undo` brings that back
-        see that the server is switched on in Zed's agent settings"#]],
-    );
-}
-
-#[test]
-fn the_old_program_in_codex_is_replaced() {
-    let before = "[mcp_servers.commitmux]\r\ncommand = \"commitmux\"\r\nargs = [\"serve\", \"--db=/db\"]\r\n";
-    check_notes(
-        Host::Codex,
-        &commitmux(),
-        before,
-        &expect![[r#"
-        [mcp_servers.commitmux]␍
-        command = "/opt/bin/lore"␍
-        args = ["serve", "--toolsets", "history"]␍
-    "#]],
-        &expect![[r#"
-        run `lore import commitmux --db /db` to take its repositories over
-        `commitmux` started `commitmux`; `lore setup codex --as commitmux --undo` brings that back
-        start a new Codex session to load it"#]],
-    );
-}
-
-#[test]
-fn beside_the_old_program_lore_says_so() {
-    let before = "{\n  \"servers\": {\n    \"commitmux\": {\"type\": \"stdio\", \"command\": \"commitmux\", \"args\": [\"serve\"]}\n  }\n}\n";
-    check_notes(
-        Host::VsCode,
-        &lore(),
-        before,
-        &expect![[r#"
-        {
-          "servers": {
-            "commitmux": {"type": "stdio", "command": "commitmux", "args": ["serve"]},
-            "lore": {
-              "type": "stdio",
-              "command": "/opt/bin/lore",
-              "args": ["serve"]
-            }
-          }
-        }
-    "#]],
-        &expect![[r#"
-        run `lore import commitmux` to take its repositories over
-        `commitmux` still starts the old program; `lore setup vscode --as commitmux` replaces it
-        start it in VS Code with the command `MCP: List Servers`"#]],
-    );
 }
 
 #[test]
@@ -299,20 +253,6 @@ fn every_old_server_is_replaced_by_its_toolset() {
         desk.undo(Host::ClaudeCode, name);
         assert_eq!(desk.text(Host::ClaudeCode), before);
     }
-}
-
-#[test]
-fn another_program_of_our_name_can_be_brought_back() {
-    let before = r#"{"mcpServers": {"lore": {"command": "npx", "args": ["-y", "lore-of-others"]}}}"#;
-    check_notes(
-        Host::Cursor,
-        &lore(),
-        before,
-        &expect![[r#"{"mcpServers": {"lore": {"command": "/opt/bin/lore", "args": ["serve"]}}}"#]],
-        &expect![[r#"
-        `lore` started `npx`; `lore setup cursor --undo` brings that back
-        restart Cursor and see that the server is switched on in its MCP settings"#]],
-    );
 }
 
 #[test]

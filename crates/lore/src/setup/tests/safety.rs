@@ -116,13 +116,6 @@ mod unix {
     }
 
     #[test]
-    fn the_folder_of_lore_is_for_its_owner_alone_whoever_makes_it() {
-        let desk = Desk::new();
-        desk.set_up(Host::ClaudeCode, &lore());
-        assert_eq!(mode(desk.place.state_dir.parent().unwrap()), 0o700);
-    }
-
-    #[test]
     fn permissions_stay() {
         let desk = Desk::new();
         let file = desk.file(Host::ClaudeCode);
@@ -142,6 +135,7 @@ mod unix {
         desk.set_up(Host::ClaudeCode, &lore());
         assert_eq!(mode(&desk.file(Host::ClaudeCode)), 0o600);
         assert_eq!(mode(&desk.place.state_dir.join("claude-code-user-lore.json")), 0o600);
+        assert_eq!(mode(desk.place.state_dir.parent().unwrap()), 0o700);
     }
 
     #[test]

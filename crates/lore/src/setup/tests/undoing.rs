@@ -252,3 +252,27 @@ fn a_file_that_is_gone_is_undone_already() {
     assert!(change.is_noop());
     expect!["~/.claude.json is gone already"].assert_eq(&desk.shown(&change.notes.join("\n")));
 }
+
+#[test]
+fn records_keep_their_format() {
+    let desk = Desk::new();
+    let lazygit = desk.place.home.join(".config/lazygit/config.yml");
+    let name = format!("lazygit-{}.json", record::hash(&lazygit.to_string_lossy()));
+    fs::create_dir_all(&desk.place.state_dir).unwrap();
+    for (name, details) in [
+        ("cursor-user-lore.json", r#""created_list": true, "previous": "Absent", "command": "x", "args": []"#),
+        (&*name, r#""empty_list": "~", "previous": ["Absent", {"Fields": [["key", "q"]]}], "replaced": []"#),
+    ] {
+        let common = r#""version": 1, "file": "x", "created_file": false, "created_folders": [], "steps": []"#;
+        fs::write(desk.place.state_dir.join(name), format!("{{{common}, {details}}}")).unwrap();
+    }
+    desk.write(Host::Cursor, r#"{"mcpServers": {"lore": {"command": "lore"}}, "a": 1}"#);
+    desk.undo(Host::Cursor, "lore");
+    assert_eq!(desk.text(Host::Cursor), r#"{"a": 1}"#);
+    let entry = |file: &str| format!("  - key: K\n    command: lore comment {{{{ {file} | {{{{ .Form.Comment |\n");
+    let (ours, other) = (entry(".SelectedPath"), entry(".SelectedCommitFilePath"));
+    desk.put(".config/lazygit/config.yml", &format!("customCommands:\n{ours}{other}"));
+    desk.unkey();
+    assert_eq!(fs::read_to_string(lazygit).unwrap(), format!("customCommands:\n{}", other.replace('K', "q")));
+    desk.assert_no_record();
+}
