@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use serde_json::Value as Json;
-use toml_edit::{Array, Document, InlineTable, Item, Key, Table, TableLike, TomlError, Value};
+use toml_edit::{Array, Document, InlineTable, Item, Key, Table, TomlError, Value};
 
 use super::{
     document::{Problem, Server},
@@ -173,7 +173,7 @@ fn cut_lines(text: &str, table: &Table, key: &str) -> String {
 }
 
 /// Collects the statements of an item: keys with their values, and headers of tables.
-fn collect(parent: &dyn TableLike, name: &str, item: &Item, found: &mut Vec<Range<usize>>) {
+fn collect(parent: &Table, name: &str, item: &Item, found: &mut Vec<Range<usize>>) {
     let mut table = |table: &Table| {
         if !table.is_implicit() && !table.is_dotted() {
             found.extend(table.span());
@@ -212,20 +212,14 @@ fn cut_inline(text: &str, table: &InlineTable, key: &str) -> Result<String, Prob
 /// An item as JSON.
 fn json(item: &Item) -> Json {
     match item {
-        Item::Value(value) => json_value(value),
-        Item::Table(table) => table.iter().map(|(key, item)| (key.to_owned(), json(item))).collect(),
-        Item::ArrayOfTables(_) | Item::None => Json::Null,
-    }
-}
-
-fn json_value(value: &Value) -> Json {
-    match value {
-        Value::String(text) => text.value().as_str().into(),
-        Value::Integer(number) => (*number.value()).into(),
-        Value::Float(number) => (*number.value()).into(),
-        Value::Boolean(flag) => (*flag.value()).into(),
-        Value::Datetime(time) => time.value().to_string().into(),
-        Value::Array(items) => items.iter().map(json_value).collect(),
-        Value::InlineTable(table) => table.iter().map(|(key, value)| (key.to_owned(), json_value(value))).collect(),
+        Item::Value(Value::String(text)) => text.value().as_str().into(),
+        Item::Value(Value::Integer(number)) => (*number.value()).into(),
+        Item::Value(Value::Float(number)) => (*number.value()).into(),
+        Item::Value(Value::Boolean(flag)) => (*flag.value()).into(),
+        Item::Value(Value::Datetime(time)) => time.value().to_string().into(),
+        Item::Value(Value::Array(items)) => items.iter().map(|item| json(&Item::Value(item.clone()))).collect(),
+        _ => item
+            .as_table_like()
+            .map_or(Json::Null, |table| table.iter().map(|(key, item)| (key.to_owned(), json(item))).collect()),
     }
 }

@@ -117,6 +117,7 @@ fn what_other_servers_have_is_not_shown() {
         "{\n  \"mcpServers\": {\n    \"gh\": {\"env\": {\"TOKEN\": \"secret\"}},\n    \"b\": {}\n  }\n}\n",
         "{\n  \"mcpServers\": {\n    \"gh\": {\"env\": {\"TOKEN\": \"secret\"}}\n  }\n}\n",
         "{\"mcpServers\": {\"gh\": {\"env\": {\"TOKEN\": \"secret\"}}}, \"other\": \"secret\"}",
+        "{\n  \"mcpServers\": {\n\n    \"gh\": {\"env\": {\"TOKEN\": \"secret\"}}\n\n  }\n}\n",
         "{\"theme\": \"secret\"}",
     ] {
         let desk = Desk::new();

@@ -61,7 +61,7 @@ fn comments_and_trailing_commas_stay() {
   },
 }
 "#,
-            "{\n  \"context_servers\": {\n    \"a\": {\"command\": \"a\"} // about a\n    /* the end */\n  }\n}\n",
+            "{\n  \"context_servers\": {\n\n    \"a\": {\"command\": \"a\"} // about a\n    /* the end */\n\n  }\n}\n",
         ],
         &expect![[r#"
             // Zed settings
@@ -82,12 +82,14 @@ fn comments_and_trailing_commas_stay() {
             --
             {
               "context_servers": {
+
                 "a": {"command": "a"}, // about a
                 /* the end */
                 "lore": {
                   "command": "/opt/bin/lore",
                   "args": ["serve"]
                 }
+
               }
             }
         "#]],
