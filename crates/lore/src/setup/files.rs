@@ -82,9 +82,8 @@ fn write(target: &Path, bytes: &[u8], existing: Option<&fs::Metadata>, access: A
     remove_drafts(target, &prefix);
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix);
-    #[cfg(unix)]
     if existing.is_none() && access == Access::Shared {
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        share(&mut builder);
     }
     let mut draft = builder.tempfile_in(target.parent().unwrap_or(Path::new("")))?;
     draft.write_all(bytes)?;
@@ -109,6 +108,15 @@ fn remove_drafts(target: &Path, prefix: &str) {
         }
     }
 }
+
+/// Lets the system decide who may read a draft; by default it is the user alone.
+#[cfg(unix)]
+fn share(builder: &mut tempfile::Builder<'_, '_>) {
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+}
+
+#[cfg(not(unix))]
+fn share(_: &mut tempfile::Builder<'_, '_>) {}
 
 /// Keeps the owner if another user, such as root, makes the change.
 #[cfg(unix)]
